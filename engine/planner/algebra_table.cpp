@@ -78,11 +78,13 @@ std::string linear_row(Cut cut) {
   const auto layout = [&](TensorId id) { return to_string(program.tensor(id).layout); };
   const Step& product = step_named(program, "mlp.fc");
   const Step& gradient = step_named(program, "mlp.fc dX");
-  const bool added_later = product.inputs.size() == 2;
-  const TensorId bias = added_later ? step_named(program, "mlp.fc bias").inputs[1] : product.inputs[2];
-  return fmt::format("| {} | {} | {} | {} | {} | {}, {} |\n", to_string(cut), layout(product.inputs[1]),
-                     layout(product.inputs[0]), layout(product.outputs[0]), layout(gradient.outputs[0]),
-                     layout(bias), added_later ? "added after the reduction" : "added in the product");
+  const auto read = [&](const Step& step, Operand operand) { return input_of(program, step, operand); };
+  const bool added_later = read(product, Operand::Bias) == kNoTensor;
+  const TensorId bias = read(added_later ? step_named(program, "mlp.fc bias") : product, Operand::Bias);
+  return fmt::format("| {} | {} | {} | {} | {} | {}, {} |\n", to_string(cut),
+                     layout(read(product, Operand::Weight)), layout(read(product, Operand::X)),
+                     layout(product.outputs[0]), layout(gradient.outputs[0]), layout(bias),
+                     added_later ? "added after the reduction" : "added in the product");
 }
 
 }  // namespace

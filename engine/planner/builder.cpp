@@ -11,24 +11,6 @@
 namespace shardlens {
 namespace {
 
-Op op_of(Collective collective) {
-  switch (collective) {
-    case Collective::None:
-      return Op::Identity;
-    case Collective::AllReduce:
-      return Op::AllReduce;
-    case Collective::ReduceScatter:
-      return Op::ReduceScatter;
-    case Collective::AllGather:
-      return Op::AllGather;
-    case Collective::Slice:
-      return Op::Slice;
-    case Collective::AllToAll:
-      return Op::AllToAll;
-  }
-  return Op::Identity;
-}
-
 // A value in its usual layout has the plain name; "@partial", "@slice" and so on tell its other forms apart.
 std::string suffix(Layout layout) {
   switch (layout.kind) {

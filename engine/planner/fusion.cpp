@@ -52,7 +52,14 @@ class Fuser {
     return at;
   }
 
-  // What an Add adds to `term`, which nobody else reads; kNoTensor where it is no such sum.
+  bool has(size_t i, Operand operand) const {
+    return input_place(program_, program_.steps[i], operand).has_value();
+  }
+  bool writes(size_t i, Operand operand) const {
+    return output_place(program_, program_.steps[i], operand).has_value();
+  }
+
+  // What an Add adds to `term`, if no other step reads `term`; kNoTensor if it is no such sum.
   TensorId other_term(const Step& add, TensorId term) const {
     const Tensor& own = program_.tensor(term);
     const bool alone = readers_[static_cast<size_t>(term)] == 1 && !own.keep && own.storage == kNoTensor;
@@ -71,7 +78,7 @@ class Fuser {
 
   // BiasAdd, Add -> one step that bears the sum's name.
   void sum_into_bias(size_t i) {
-    if (step(i).op != Op::BiasAdd || step(i).inputs.size() != 2) return;
+    if (step(i).op != Op::BiasAdd || has(i, Operand::Addend)) return;
     const std::optional<size_t> add = next(i, Op::Add);
     if (!add || step(*add).layer != step(i).layer) return;
     const TensorId other = other_term(step(*add), step(i).outputs[0]);
@@ -87,18 +94,18 @@ class Fuser {
 
   // A sum, LayerNorm of it -> one step, the norm.
   void sum_into_norm(size_t i) {
-    const bool with_bias = step(i).op == Op::BiasAdd && step(i).inputs.size() == 3;
+    const bool with_bias = step(i).op == Op::BiasAdd && has(i, Operand::Addend);
     if (!with_bias && step(i).op != Op::Add) return;
     const std::optional<size_t> norm = next(i, Op::LayerNorm);
     const TensorId sum = step(i).outputs[0];
-    if (!norm || step(*norm).inputs[0] != sum || step(*norm).inputs.size() != 3 ||
+    if (!norm || step(*norm).inputs[0] != sum || has(*norm, Operand::Addend) ||
         step(*norm).layer != step(i).layer)
       return;
     Step fused = step(*norm);
-    const std::vector<TensorId> terms = step(i).inputs;  // Z, b, X or X, A
-    fused.inputs[0] = with_bias ? terms[2] : terms[0];
-    fused.inputs.push_back(with_bias ? terms[0] : terms[1]);
-    if (with_bias) fused.inputs.push_back(terms[1]);
+    const auto term = [&](Operand operand) { return input_of(program_, step(i), operand); };
+    fused.inputs[0] = term(with_bias ? Operand::Addend : Operand::X);
+    fused.inputs.push_back(term(with_bias ? Operand::X : Operand::Addend));
+    if (with_bias) fused.inputs.push_back(term(Operand::Bias));
     fused.outputs.push_back(sum);
     fused.equation = step(i).equation + "; " + fused.equation;
     fused.id = step(i).id;
@@ -120,7 +127,7 @@ class Fuser {
 
   // GeLU's gradient, the gradient of the bias before it -> one step.
   void bias_gradient_into_gelu(size_t i) {
-    if (step(i).op != Op::GeluGrad || step(i).outputs.size() != 1) return;
+    if (step(i).op != Op::GeluGrad || writes(i, Operand::BiasGrad)) return;
     const size_t end = std::min(program_.steps.size(), i + 1 + kFarthestBiasGradient);
     for (size_t at = i + 1; at < end; ++at) {
       const Step& gradient = step(at);
@@ -136,7 +143,7 @@ class Fuser {
 
   // A product, GeLU of it -> one step that writes what GeLU was of as well.
   void gelu_into_product(size_t i) {
-    if (step(i).op != Op::Linear || step(i).outputs.size() != 1) return;
+    if (step(i).op != Op::Linear || writes(i, Operand::GeluInput)) return;
     const std::optional<size_t> gelu = next(i, Op::Gelu);
     if (!gelu || step(*gelu).inputs[0] != step(i).outputs[0]) return;
     step(i).outputs.insert(step(i).outputs.begin(), step(*gelu).outputs[0]);
@@ -148,7 +155,7 @@ class Fuser {
   // A gradient of a product's input, GeLU's gradient of it -> one step, in the place of the first: what the
   // second reads beside is there by then, and what it writes nobody looks at in between.
   void gelu_gradient_into_product(size_t i) {
-    if (step(i).op != Op::LinearGradInput || step(i).inputs.size() != 2) return;
+    if (step(i).op != Op::LinearGradInput || has(i, Operand::GeluInput)) return;
     const TensorId product = step(i).outputs[0];
     const Tensor& own = program_.tensor(product);
     if (readers_[static_cast<size_t>(product)] != 1 || own.keep || own.storage != kNoTensor) return;
@@ -156,11 +163,11 @@ class Fuser {
     for (size_t at = i + 1; at < end; ++at) {
       const Step& gradient = step(at);
       if (gone_[at]) continue;
-      if (gradient.op != Op::GeluGrad || gradient.inputs[1] != product) {
+      if (gradient.op != Op::GeluGrad || input_of(program_, gradient, Operand::Dy) != product) {
         if (gradient.op != Op::LinearGradWeight && gradient.op != Op::BiasGrad) return;
         continue;
       }
-      step(i).inputs.push_back(gradient.inputs[0]);
+      step(i).inputs.push_back(input_of(program_, gradient, Operand::GeluInput));
       step(i).inputs.insert(step(i).inputs.end(), gradient.inputs.begin() + 2, gradient.inputs.end());
       step(i).outputs = gradient.outputs;
       step(i).attributes.gelu = gradient.attributes.gelu;

@@ -19,11 +19,11 @@ bool is_multiplied_alone(const Program& program, TensorId tensor) {
   bool multiplied = false;
   for (const Step& step : program.steps) {
     if (std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end()) return false;
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.inputs[i] != tensor) continue;
-      if (step.op != Op::Linear || i != 1 || step.attributes.transposed) return false;
-      multiplied = true;
-    }
+    const auto reads = std::count(step.inputs.begin(), step.inputs.end(), tensor);
+    if (reads == 0) continue;
+    const bool multiplies = step.op == Op::Linear && input_of(program, step, Operand::Weight) == tensor;
+    if (!multiplies || reads > 1 || step.attributes.transposed) return false;
+    multiplied = true;
   }
   return multiplied;
 }

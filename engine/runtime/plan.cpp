@@ -93,8 +93,7 @@ int64_t model_flops(const Plan& plan) {
   int64_t flops = 0;
   for (const std::vector<StepCost>& rank : plan.cost) {
     for (const Step& step : program.steps) {
-      const bool again = step.phase == Phase::Backward && (step.op == Op::Linear || step.op == Op::Attention);
-      if (again) continue;
+      if (is_recomputed(step)) continue;
       const StepCost& cost = rank[static_cast<size_t>(step.id)];
       const int64_t step_flops = program.settings.model.causal ? cost.causal_flops : cost.flops;
       // Of the five products of attention's gradient one is Q·Kᵀ again, where P was not kept.

@@ -55,7 +55,8 @@ GradientNorms::GradientNorms(const Program& program)
   const auto layers = static_cast<int>(program.settings.model.layers);
   for (const Step& step : program.steps) {
     if (step.op != Op::AdamW) continue;
-    group_of_[static_cast<size_t>(step.inputs[1])] = group_of(program, step.inputs[0], layers);
+    group_of_[static_cast<size_t>(input_of(program, step, Operand::Gradient))] =
+        group_of(program, input_of(program, step, Operand::Parameter), layers);
   }
 }
 

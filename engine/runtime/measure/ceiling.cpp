@@ -12,11 +12,11 @@ namespace shardlens {
 std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
   std::vector<GemmShape> shapes;
   for (const Step& step : program.steps) {
-    const bool forward = step.op == Op::Linear;
+    if (operation(step.op).kind != OpKind::Product) continue;
     const bool grad_input = step.op == Op::LinearGradInput;
     const bool grad_weight = step.op == Op::LinearGradWeight;
-    if (!forward && !grad_input && !grad_weight) continue;
-    const Tensor& weight = program.tensor(grad_weight ? step.outputs[0] : step.inputs[1]);
+    const Tensor& weight = program.tensor(grad_weight ? output_of(program, step, Operand::WeightGrad)
+                                                      : input_of(program, step, Operand::Weight));
     MatrixShape w = local_matrix_shape(weight, program.ranks(), rank);
     const bool turned = step.attributes.transposed;  // W is stored [out, in]
     if (turned && !grad_weight) std::swap(w.rows, w.cols);

@@ -76,15 +76,15 @@ std::vector<double> rates_of_fastest(const std::vector<GemmCeiling>& ceilings) {
 // written alone.
 int64_t adamw_bytes(const Program& program, int rank) {
   int64_t bytes = 0;
-  const auto held = [&](const Step& step, size_t input) {
-    return local_bytes(program.tensor(step.inputs[input]), program.ranks(), rank);
+  const auto held = [&](const Step& step, Operand operand) {
+    return local_bytes(program.tensor(input_of(program, step, operand)), program.ranks(), rank);
   };
   for (const Step& step : program.steps) {
     if (step.op != Op::AdamW) continue;
-    enum Input : size_t { Parameter, Gradient, First, Second, Factor, Master };
-    const bool has_master = step.inputs.size() > Master;
-    bytes += held(step, Gradient) + 2 * (held(step, First) + held(step, Second));
-    bytes += has_master ? 2 * held(step, Master) + held(step, Parameter) : 2 * held(step, Parameter);
+    using enum Operand;
+    bytes += held(step, Gradient) + 2 * (held(step, FirstMoment) + held(step, SecondMoment));
+    bytes += input_place(program, step, Master) ? 2 * held(step, Master) + held(step, Parameter)
+                                                : 2 * held(step, Parameter);
   }
   return bytes;
 }

@@ -41,7 +41,7 @@ int64_t weight_bytes_read(const Program& program) {
   for (const Step& step : program.steps) {
     if (step.op != Op::Linear) continue;
     for (int rank = 0; rank < program.ranks(); ++rank)
-      bytes += local_bytes(program.tensor(step.inputs[1]), program.ranks(), rank);
+      bytes += local_bytes(program.tensor(input_of(program, step, Operand::Weight)), program.ranks(), rank);
   }
   return bytes;
 }

@@ -54,7 +54,7 @@ void merge(std::vector<AlignedRow>& merged, const std::vector<std::string>& keys
 }  // namespace
 
 std::string key_of(const Step& step) {
-  const bool converts = is_collective(step.op) || step.op == Op::Identity || step.op == Op::Slice;
+  const bool converts = is_conversion(step.op);
   // "all-reduce mlp.proj.sum" in one split may be "reduce-scatter mlp.proj.sum" in another.
   const std::string name = converts ? "converts" + step.name.substr(to_string(step.op).size()) : step.name;
   return to_string(step.phase) + " " + name;

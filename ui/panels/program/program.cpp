@@ -209,7 +209,7 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
   rule(context, at, size.x);
   const std::string title = "Step " + std::to_string(step.id) + " · " + step.name;
   draw_text(list, {at.x, at.y + context.px(10)}, type.strong, fitted(type.strong, title, size.x));
-  const bool converts = is_collective(step.op) || step.op == Op::Identity || step.op == Op::Slice;
+  const bool converts = is_conversion(step.op);
   const std::string why = converts ? stage::reason_of(program, step.id) : step.equation;
   const float height =
       draw_wrapped(list, {at.x, at.y + context.px(31)}, converts ? type.note : type.mono_note, why, size.x);

@@ -135,7 +135,8 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
   } else if (cut == Cut::Replicated) {
     draw_copies(context, min, max, ranks, list);
   } else if (product >= 0 && shown->program.settings == wanted) {
-    const TensorId weight = shown->program.step(product).inputs[1];
+    const Step& step = shown->program.step(product);
+    const TensorId weight = input_of(shown->program, step, Operand::Weight);
     draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
   } else {
     // Queries, keys and values are each cut across their heads; grouped ones are two matrices.
@@ -175,7 +176,8 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   ImGui::SetNextItemAllowOverlap();
   if (click_area("show", {std::max(1.0f, width), height}) && product >= 0) {
     select_step(context.view, shown->program, product);
-    context.view.selected_tensor = shown->program.step(product).inputs[1];
+    const Step& step = shown->program.step(product);
+    context.view.selected_tensor = input_of(shown->program, step, Operand::Weight);
     context.view.scroll_to_selection = true;
   }
   const bool hovered = ImGui::IsItemHovered();

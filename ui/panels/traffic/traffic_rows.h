@@ -67,6 +67,6 @@ TrafficTotal total(const std::vector<TrafficRow>& rows);
 std::string in_words(const std::vector<TrafficRow>& rows, Phase phase);
 
 /// The ring formula of a conversion with this run's figures; empty when it sends nothing.
-std::string ring_formula(Op op, int64_t full_bytes, int ranks);
+std::string ring_formula(Collective collective, int64_t full_bytes, int ranks);
 
 }  // namespace shardlens::ui
