@@ -10,10 +10,10 @@
 //   4. All ranks wait at the second barrier. The last to arrive joins the second events in the same way, and
 //      each rank's stream waits for the joined event. Work that is enqueued afterwards may use the buffers
 //      again.
-// So all ranks together enqueue 4 (T - 1) waits a collective, not 2 T (T - 1) as if each waited for each.
-// This matters because the driver takes one call for a GPU at a time, from any thread. A joined event is
-// recorded again only at the next barrier of its kind, and no rank passes that barrier before all have
-// enqueued their wait.
+// So all ranks together enqueue 4 (T - 1) waits a collective, not the 2 T (T - 1) of every rank waiting for
+// every other. This matters because the driver takes one call for a GPU at a time, from any thread. A joined
+// event is recorded again only at the next barrier of its kind, and no rank passes that barrier before all
+// have enqueued their wait.
 //
 // The parts are the same as the local communicator's, so the bits are the same too. As there, abort() breaks
 // the first barrier only, and a failure between the barriers is thrown after the second. If the last rank
