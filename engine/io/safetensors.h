@@ -43,9 +43,9 @@ class SafetensorsFile {
   /// name), if its shape is not `expected`, or if its type is not a floating-point type.
   const StoredTensor& require(const std::string& name, const Shape& expected) const;
 
-  /// Reads region[d] of every dimension d of the tensor into `out`, contiguous, in fp32 or fp64. The tensor
-  /// is treated as if it had the shape `view`, which must have the same number of elements, for example
-  /// [hidden, 3, hidden] for a fused QKV weight.
+  /// Reads region[d] of every dimension d of the tensor into `out`, contiguous, in fp32 or fp64. The region
+  /// is in the shape `view`, which must have the same number of elements as the tensor, for example [hidden,
+  /// 3, hidden] for a fused QKV weight.
   void read(const StoredTensor& tensor, const Shape& view, const std::vector<Range>& region, DType dtype,
             void* out) const;
 
