@@ -113,7 +113,7 @@ class NcclCommunicator final : public Communicator {
       demand("ncclCommInitRankConfig", nccl_library().init_rank(&own.comm, ranks(), id, rank_, &config));
     }
     const double begin = now_seconds();
-    while (in_progress("the first meeting")) {
+    while (in_progress("the start of the group")) {
       if (now_seconds() - begin > group_->patience_seconds()) group_->fail_at_the_begin();
       std::this_thread::sleep_for(kPollInterval);
     }

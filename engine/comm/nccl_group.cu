@@ -136,7 +136,7 @@ void NcclGroup::hand_out(ncclUniqueId& id) {
   try {
     meeting_->hand_out(&id, sizeof id);
   } catch (const LostRanks& lost) {
-    throw run_error(list_of(lost.ranks()) + " of the group did not come to its first meeting in " +
+    throw run_error(list_of(lost.ranks()) + " did not join the group in " +
                     seconds_text(lost.waited_seconds()));
   }
 }
@@ -205,7 +205,7 @@ void NcclGroup::fail_at_the_begin() {
   if (lost.empty()) {
     fail(run_error("NCCL did not start" + when));
   } else {
-    fail(run_error(list_of(lost) + " did not come to the group's first meeting" + when));
+    fail(run_error(list_of(lost) + " did not join the group" + when));
   }
 }
 

@@ -54,7 +54,7 @@ class NcclGroup {
     std::mutex looking;  ///< held while the watch asks CUDA about the rank's events; taken before `mutex`
     ncclComm_t comm = nullptr;
     cuda::CudaDevice* device = nullptr;
-    bool attached = false;     ///< has come to the group's start
+    bool attached = false;     ///< has joined the group
     double left_seconds = -1;  ///< when NCCL reported that another rank is gone
     int64_t asked = 0;
     Request meets_for;                   ///< the request it brought to the last barrier

@@ -88,7 +88,7 @@ void add_ratio(std::vector<WorkedFigure>& figures) {
        "the exact count is 10.4 times the FLOPs behind that figure, so on these links the layer computes "
        "longer than it communicates"});
   figures.push_back(
-      {"the same with one direction of the link and the ring's hops", kChapter, "0.17",
+      {"the same with one link direction and the ring's hops", kChapter, "0.17",
        "all FLOPs in its formula, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
        written_flops / s.tp / peak / communication, exact_flops / peak / counted.forward_tp_seconds, "ratio",
        "900 GB/s is NVLink's both directions together; a ring sends at 450 GB/s, and 2 · 14 hops cost their "
