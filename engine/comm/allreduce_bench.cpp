@@ -1,3 +1,4 @@
+// Times collectives against passes over the same memory, and fits alpha and beta.
 #include "engine/comm/allreduce_bench.h"
 
 #include <algorithm>

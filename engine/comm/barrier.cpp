@@ -1,3 +1,4 @@
+// The barrier, with Linux futexes for waiters that sleep.
 #include "engine/comm/barrier.h"
 
 #include <linux/futex.h>
@@ -46,7 +47,7 @@ bool Barrier::pass_unbroken(const Late& late, const Last& last) {
   return meet(kGivenUp, late, last);
 }
 
-// `ends`: the bits of the state that end this meeting without its last member.
+// `ends`: the bits of the state that end this phase without its last member.
 bool Barrier::meet(uint32_t ends, const Late& late, const Last& last) {
   // The phase cannot advance before this member has arrived, so the phase read here is the one it waits in.
   const uint32_t before = state_.load(std::memory_order_acquire);

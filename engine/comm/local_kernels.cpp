@@ -1,3 +1,4 @@
+// Vectorized sums in rank order, and copies of rows.
 #include "engine/comm/local_kernels.h"
 
 #include <cstring>

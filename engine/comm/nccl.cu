@@ -413,8 +413,7 @@ class NcclCommunicator final : public Communicator {
         throw run_error("NCCL needs a packed copy of slices, and GPU " + std::to_string(device_->gpu()) +
                         " has no memory left for its " + std::to_string(bytes) +
                         " bytes (cudaMalloc): choose a smaller batch or sequence; if the ranks share the "
-                        "GPU, you can choose "
-                        "--comm local_cuda, which needs no copy");
+                        "GPU, you can choose --comm local_cuda, which needs no copy");
       check(kWhat, "cudaMalloc", status);
       scratches_.push_back(larger);
       scratch_bytes_ = bytes;

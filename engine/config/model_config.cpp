@@ -67,8 +67,7 @@ std::string hugging_face_config(const Model& model, DType dtype, std::optional<i
   if (gpt && (model.norm == NormPlacement::Post || !model.causal)) {
     throw request_error(
         "no config.json that other programs read can describe a post-LN GPT; train it without --checkpoint, "
-        "or "
-        "choose pre-LN");
+        "or choose pre-LN");
   }
   ordered_json json = gpt ? gpt2(model) : bert(model);
   if (model.is_grouped()) json["num_key_value_heads"] = model.key_heads();

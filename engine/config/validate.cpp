@@ -113,9 +113,7 @@ void check_degree(const Settings& settings) {
   if (pads && !pads_by_split(settings.split)) {
     throw request_error(fmt::format(
         "zero heads need a column-parallel QKV and a row-parallel projection; split \"{}\" cuts them by {} "
-        "and "
-        "{}. "
-        "Try split megatron, or the heads policy uneven.",
+        "and {}. Try split megatron, or the heads policy uneven.",
         settings.split.name, to_string(settings.split.attn_qkv), to_string(settings.split.attn_proj)));
   }
 }

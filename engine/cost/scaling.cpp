@@ -66,7 +66,7 @@ Settings paper_settings(const std::string& model, int tp, int dp) {
   settings.model = model_preset(model);
   settings.tp = tp;
   settings.dp = dp;
-  settings.vocab_ranks = 8;  // 51,200 words, whatever T
+  settings.vocab_ranks = 8;  // 51,200 words for every T
   settings.dtype = DType::Fp16;
   settings.batch = 8 * dp;
   settings.seq = 1024;

@@ -107,7 +107,7 @@ void AtomicFile::write(const void* data, size_t bytes) {
 }
 
 void AtomicFile::commit() {
-  if (fsync(file_) != 0) fail("flush to the disk");
+  if (fsync(file_) != 0) fail("flush");
   if (!named_ &&
       linkat(AT_FDCWD, handle_of(file_).c_str(), AT_FDCWD, temporary_path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
     fail("create");
