@@ -1,4 +1,4 @@
-// Names of the choices in the settings, in both directions from one table an enum.
+// The names of the choices in the settings. One table per enum serves both directions.
 #include "engine/config/settings.h"
 
 #include <fmt/format.h>
@@ -161,7 +161,7 @@ std::string to_string(const Delay& delay) {
 }
 
 Delay parse_delay(const std::string& text) {
-  // A step's name may hold anything, so the numbers are taken from the ends.
+  // A step's name may contain colons, so the numbers are taken from the two ends.
   const size_t first = text.find(':'), last = text.rfind(':');
   const auto number = [&](size_t begin, size_t end, auto& value) {
     const char* const stop = text.data() + end;

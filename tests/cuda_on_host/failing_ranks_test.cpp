@@ -218,8 +218,8 @@ TEST_P(FailingNccl, ThatFailsAtItsBeginIsNamed) {
   const auto failure = ended();
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->failure().ranks, std::vector{kFailing});
-  EXPECT_THAT(failure->what(), AllOf(StartsWith("rank 1, before step 0: "), HasSubstr("the first meeting"),
-                                     HasSubstr("unhandled cuda error")));
+  EXPECT_THAT(failure->what(), AllOf(StartsWith("rank 1, before step 0: "),
+                                     HasSubstr("the start of the group"), HasSubstr("unhandled cuda error")));
 }
 
 TEST_P(FailingNccl, ACallThatFailsIsNamed) {

@@ -169,13 +169,13 @@ TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolder) {
   options.checkpoint = path("run");
   {
     const Trainer has_not_saved_yet = small_trainer(options);
-    EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("another run writes to"));
+    EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("another run is writing to"));
   }
   Trainer trainer = trained(small_model(1), 1);
   fs::create_directories(path("run.part"));
   write("run.part/model.safetensors", "being saved");
   EXPECT_THAT(resume_error(),
-              AllOf(HasSubstr("another run writes to"), HasSubstr(path("run")), HasSubstr("wait")));
+              AllOf(HasSubstr("another run is writing to"), HasSubstr(path("run")), HasSubstr("wait")));
   EXPECT_EQ(contents("run.part/model.safetensors"), "being saved");
   while (trainer.steps_done() < trainer.options().steps) trainer.step();
   trainer.save();
@@ -212,7 +212,7 @@ TEST_F(CheckpointTest, ALinkStaysAndWhatItLeadsToIsTheCheckpoint) {
   EXPECT_TRUE(fs::is_symlink(path("run")));
   EXPECT_EQ(read_training_state(path("disk")).step, 2);
   EXPECT_THAT(error_of([&] { small_trainer(resume_options(path("disk"))); }),
-              HasSubstr("another run writes to"));
+              HasSubstr("another run is writing to"));
   fs::create_directory_symlink("disk/later", path("new"));
   TrainOptions options = small_training(small_model(1), 6);
   options.checkpoint = path("new/");

@@ -93,7 +93,7 @@ GpuFacts one_gpu(int nccl) {
 TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
   GpuFacts none;
   none.why_no_gpu = "there is no driver";
-  none.why_no_nccl = "there is no NCCL";
+  none.why_no_nccl = "NCCL was not found";
   for (const GpuFacts& second : {one_gpu(23003), none}) {
     const auto processes = make_thread_processes(2);
     std::vector<std::string> said(2);
