@@ -1,4 +1,4 @@
-// Looks for neighbours that can be one step, then takes out what has become of no use.
+// Finds neighbouring steps that can be one step, then removes the steps and tensors that are no longer used.
 #include "engine/planner/fusion.h"
 
 #include <fmt/format.h>
@@ -10,9 +10,9 @@
 namespace shardlens {
 namespace {
 
-// A bias gradient stands behind the two products that read the same gradient, and their all-reduce.
+// A bias gradient comes after the two products that read the same gradient, and after their all-reduce.
 constexpr size_t kFarthestBiasGradient = 6;
-// GeLU's gradient stands behind the product that makes what it reads, and behind its weight's gradient.
+// GeLU's gradient comes after the product that makes its input, and after that of the weight's gradient.
 constexpr size_t kFarthestGeluGradient = 3;
 
 class Fuser {
@@ -44,7 +44,7 @@ class Fuser {
  private:
   Step& step(size_t i) { return program_.steps[i]; }
 
-  // The step after `i` that is still there and takes the output of `i` alone, if it is of that kind.
+  // The first step after `i` that has not been removed, if its kind is `op`.
   std::optional<size_t> next(size_t i, Op op) const {
     size_t at = i + 1;
     while (at < gone_.size() && gone_[at]) ++at;
@@ -59,7 +59,8 @@ class Fuser {
     return output_place(program_, program_.steps[i], operand).has_value();
   }
 
-  // What an Add adds to `term`, if no other step reads `term`; kNoTensor if it is no such sum.
+  // The other input of an Add with `term`; kNoTensor if no such sum exists or if another step reads `term`
+  // too.
   TensorId other_term(const Step& add, TensorId term) const {
     const Tensor& own = program_.tensor(term);
     const bool alone = readers_[static_cast<size_t>(term)] == 1 && !own.keep && own.storage == kNoTensor;
@@ -76,7 +77,7 @@ class Fuser {
     gone_[add] = true;
   }
 
-  // BiasAdd, Add -> one step that bears the sum's name.
+  // BiasAdd, Add -> one step with the name of the sum.
   void sum_into_bias(size_t i) {
     if (step(i).op != Op::BiasAdd || has(i, Operand::Addend)) return;
     const std::optional<size_t> add = next(i, Op::Add);
@@ -141,7 +142,7 @@ class Fuser {
     }
   }
 
-  // A product, GeLU of it -> one step that writes what GeLU was of as well.
+  // A product, GeLU of it -> one step that writes both results.
   void gelu_into_product(size_t i) {
     if (step(i).op != Op::Linear || writes(i, Operand::GeluInput)) return;
     const std::optional<size_t> gelu = next(i, Op::Gelu);
@@ -152,8 +153,8 @@ class Fuser {
     gone_[*gelu] = true;
   }
 
-  // A gradient of a product's input, GeLU's gradient of it -> one step, in the place of the first: what the
-  // second reads beside is there by then, and what it writes nobody looks at in between.
+  // A gradient of a product's input, GeLU's gradient of it -> one step, in the place of the first. By then
+  // the other inputs of the second are there, and no step in between reads its outputs.
   void gelu_gradient_into_product(size_t i) {
     if (step(i).op != Op::LinearGradInput || has(i, Operand::GeluInput)) return;
     const TensorId product = step(i).outputs[0];
@@ -208,9 +209,9 @@ class Fuser {
   }
 
   Program& program_;
-  std::vector<int> readers_;  // of each tensor
-  std::vector<bool> gone_;    // steps that are part of another now
-  std::vector<bool> unused_;  // tensors nobody writes any more
+  std::vector<int> readers_;  // number of steps that read each tensor
+  std::vector<bool> gone_;    // steps that are now part of another step
+  std::vector<bool> unused_;  // tensors that no step writes any more
 };
 
 }  // namespace

@@ -284,7 +284,7 @@ TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
   EXPECT_TRUE(contains(ended.out, "not saved: the checkpoint of step 2"))
       << ended.out;  // and the run went on
   EXPECT_TRUE(contains(ended.err, "step 3 could not be saved")) << ended.err;
-  EXPECT_TRUE(contains(ended.err, "stands as it was")) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "is unchanged")) << ended.err;
   EXPECT_TRUE(contents("run/model.safetensors") == before);
 }
 

@@ -237,7 +237,7 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
   const std::vector<std::pair<const char*, const char*>> harms{
       {"UPDATE meta SET value = '{}' WHERE key = 'program'", "program"},
       {"UPDATE meta SET value = x'00ff' WHERE key = 'program'", "value is bytes, but should be a text"},
-      {"DELETE FROM meta WHERE key = 'machine'", "does not say its machine"},
+      {"DELETE FROM meta WHERE key = 'machine'", "its table meta has no machine"},
       {"UPDATE events SET rank = 99 WHERE pass = 1 AND rank = 3", "rank 99"},
       {"UPDATE events SET rank = -1 WHERE pass = 1 AND rank = 3", "rank -1"},
       {"DELETE FROM events WHERE pass = 1 AND rank = 2 AND step = 5", "step 6 follows step 4"},

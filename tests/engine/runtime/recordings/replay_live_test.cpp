@@ -150,7 +150,7 @@ TEST_F(ReplayLiveTest, AFileThatIsTakenAwayIsClosed) {
   std::filesystem::remove(path("run"));
   drawn_.offer(writer, 2, 4);
   EXPECT_THAT(until([](const ReplaySnapshot& replay) { return !replay.is_open(); })->message,
-              HasSubstr("no longer there"));
+              HasSubstr("no longer exists"));
 }
 
 TEST_F(ReplayLiveTest, ItsTimelineGrowsAndStaysWhenItEnds) {
