@@ -78,9 +78,9 @@ TEST(Choose, RanksShareAGpuByTheirOwnKernelWhereNcclHasNoRoomForAll) {
   EXPECT_EQ(choose(wish(7), one).communicator, CommunicatorChoice::Nccl);
   const Choice eight = choose(wish(8), one);
   EXPECT_EQ(eight.communicator, CommunicatorChoice::LocalCuda);
-  EXPECT_EQ(eight.reason, "8 ranks on GPU 0: by NCCL at most 7 ranks share a GPU");
+  EXPECT_EQ(eight.reason, "8 ranks on GPU 0: NCCL lets at most 7 ranks share a GPU");
   EXPECT_THAT(refusal(wish(8, BackendChoice::Cuda, CommunicatorChoice::Nccl), one),
-              AllOf(HasSubstr("by NCCL at most 7 ranks share a GPU"), HasSubstr("use --comm local_cuda")));
+              AllOf(HasSubstr("NCCL lets at most 7 ranks share a GPU"), HasSubstr("use --comm local_cuda")));
   GpuFacts part = machine(1, kNewNccl);  // such as one of seven of an H100
   part.gpus[0].multiprocessors = 6;
   EXPECT_EQ(choose(wish(3), part).communicator, CommunicatorChoice::Nccl);
@@ -317,7 +317,7 @@ TEST(ChooseOverProcesses, GpusAreThoseAskedFor) {
 
 TEST(ChooseOverProcesses, NcclSharesAGpuOnlyWhereItsKernelsHaveRoom) {
   const std::string many = refusal(over_processes(), processes("aaaaaaaa", 1, kNewNccl));
-  EXPECT_THAT(many, HasSubstr("ranks 0, 1, 2, 3, 4, 5, 6, 7 would share GPU 0 of a, and by NCCL at most 7 "
+  EXPECT_THAT(many, HasSubstr("ranks 0, 1, 2, 3, 4, 5, 6, 7 would share GPU 0 of a, and NCCL lets at most 7 "
                               "ranks share a GPU; start fewer processes on a"));
   std::vector<ProcessFacts> small = processes("aaa", 1, kNewNccl);
   for (ProcessFacts& rank : small) rank.facts.gpus[0].multiprocessors = 4;
