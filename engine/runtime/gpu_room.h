@@ -24,10 +24,9 @@ inline constexpr int64_t kNcclGroupBytes = int64_t{704} << 20;  ///< for each ra
 
 /// The memory of a GPU that ranks are on.
 struct GpuRoom {
-  std::string name;        ///< "GPU 0", or if there are several machines "GPU 0 of node7"
-  std::vector<int> ranks;  ///< world ranks
-  int64_t free_bytes =
-      0;  ///< before the run, by whom it looks fullest; all there can be where it is not known
+  std::string name;           ///< "GPU 0", or if there are several machines "GPU 0 of node7"
+  std::vector<int> ranks;     ///< world ranks
+  int64_t free_bytes = 0;     ///< before the run, the least that a process saw; GPU's total if unknown
   int64_t reserve_bytes = 0;  ///< of that, for the ranks' scratch, CUDA and NCCL
   bool by_nccl = false;       ///< the ranks' collectives use NCCL, so they also need packed_copy_bytes()
 

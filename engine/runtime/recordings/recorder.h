@@ -1,5 +1,5 @@
-// A run on its way into a recording: copies what the ranks' tracks hold between two passes, which is all a
-// run pays for being recorded.
+// Records a run: copies what the ranks' tracks hold between two passes. That copy is all that a run pays for
+// its recording.
 #pragma once
 
 #include <optional>

@@ -220,7 +220,7 @@ TEST(Choose, ForcedWhereItCanBe) {
 
 TEST(Choose, ARankAloneIsToldThatMpiIsNotUsed) {
   EXPECT_THAT(choose(wish(1, BackendChoice::Cpu, CommunicatorChoice::Mpi), machine(0, 0)).reason,
-              HasSubstr("not by mpi"));
+              HasSubstr("mpi is not used"));
 }
 
 TEST(Choose, RefusedWithTheRemedyWhereItCannot) {
