@@ -122,9 +122,8 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
       // A Program for a single rank in such a run, to compare with.
       if (ranks == 1) return shared_by_kernel(1, gpus.front(), "");
       throw request_error(
-          "--comm mpi joins processes that mpirun started, and this is one alone: start it by mpirun -n, or "
-          "use "
-          "--comm auto");
+          "--comm mpi joins processes that mpirun started, and this process is alone: start it with mpirun "
+          "-n, or use --comm auto");
     case CommunicatorChoice::LocalCuda:
       return shared_by_kernel(ranks, gpus.front(), "");
     case CommunicatorChoice::Nccl:

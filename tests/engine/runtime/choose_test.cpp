@@ -236,7 +236,7 @@ TEST(Choose, RefusedWithTheRemedyWhereItCannot) {
   EXPECT_THAT(refusal(forced(BackendChoice::Cuda, CommunicatorChoice::Local), machine(4, 0)),
               HasSubstr("--comm auto"));
   EXPECT_THAT(refusal(forced(BackendChoice::Cuda, CommunicatorChoice::Mpi), machine(4, 0)),
-              HasSubstr("start it by mpirun -n, or use --comm auto"));
+              HasSubstr("start it with mpirun -n, or use --comm auto"));
   EXPECT_THAT(refusal(forced(BackendChoice::Cpu, CommunicatorChoice::Nccl), machine(4, kOldNccl)),
               HasSubstr("add --backend cuda"));
   EXPECT_THAT(refusal(forced(BackendChoice::Auto, CommunicatorChoice::LocalCuda), machine(0, 0)),
