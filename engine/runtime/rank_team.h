@@ -4,27 +4,28 @@
 //
 // Protocol. All ranks run the same steps in the same order.
 // - Claims. A shared target says how many steps may run. A rank claims a step under the lock, runs it without
-// the lock, and publishes its event without the lock.
+//   the lock, and publishes its event without the lock.
 // - Pause. Raising the target lets ranks go on. Pausing lowers it to the furthest step that any rank has
-// claimed. So all ranks stop at one boundary, and no collective is left incomplete.
+//   claimed. So all ranks stop at one boundary, and no collective is left incomplete.
 // - Going back means to run again from the start. The run is deterministic, so the bits are the same; weights
-// that an optimizer has changed are fed again.
+//   that an optimizer has changed are fed again.
 // - Overlapped steps (the sums over the ranks of input gradients and of parts of a product, and the sums of
-// gradients over the replicas) run in a lane, a second thread of the rank. A step waits for the lane if it
-// touches what an overlapped step sums, or if it meets the same ranks. A rank also waits for its lane before
-// it stands still.
+//   gradients over the replicas) run in a lane, a second thread of the rank. A step waits for the lane if it
+//   touches what an overlapped step sums, or if its collective
+//   is among the same ranks. A rank also waits for its lane
+//   before it stands still.
 // - A device that works behind its calls: the rank asks for steps ahead of it. Its steps count as done, and
-// their events are published, after the rank has looked up their marks. In a pass that is not traced, the
-// rank marks one step in many and the end of the pass; it claims steps that may run together at once and asks
-// for them with one call.
+//   their events are published, after the rank has looked up their marks. In a pass that is not traced, the
+//   rank marks one step in many and the end of the pass; it claims steps that may run together at once and
+//   asks for them with one call.
 // - Pass after pass (run_passes()): the rank that ends a pass last begins the next one. The other ranks spin
-// for a moment before they sleep.
+//   for a moment before they sleep.
 // - A rank that is delayed on purpose (Plan::holds) stands still before its step begins, without the lock,
-// until its time is over or the run is paused or given up.
+//   until its time is over or the run is paused or given up.
 // - Failures. The first failure is kept with its rank and step. The communicators are aborted, so no rank
-// waits for the one that failed, and wait() throws the failure.
+//   waits for the one that failed, and wait() throws the failure.
 // - Ranks that live in other processes (world.h) have no thread here. They are told what the ranks here are
-// told, and report when they stand still.
+//   told, and report when they stand still.
 //
 // A lost rank. A rank that waits for it in a collective reports it after Settings::timeout_seconds
 // (engine/comm/comm.h). If all other ranks have finished, the caller of wait() reports it. This is a failure
@@ -196,7 +197,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   std::atomic<uint64_t> starts_ = 0;  ///< calls of start(); a watching thread needs no lock
   size_t target_ = 0;
   uint64_t pass_ = 0;        ///< raised when ranks must start over
-  uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew
+  uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed again
   PassInputs inputs_;
   const PassSource* next_ = nullptr;  ///< null: the caller of start() begins the next pass
   bool asking_next_ = false;          ///< a rank is inside `next_`

@@ -52,9 +52,9 @@ class SeatsListener {
                                     const std::optional<RunFailure>& what) = 0;
 };
 
-/// An executor's ranks in a world, numbered replica by replica. The calls that are not const are passed on to
-/// the ranks in other processes that this process follows; if there are none, they do nothing. They come from
-/// one thread at a time.
+/// An executor's ranks in a world, numbered replica by replica. The calls from open() on are passed on to the
+/// ranks in other processes that this process follows; if there are none, they do nothing. They come from one
+/// thread at a time.
 class Seats {
  public:
   virtual ~Seats() = default;

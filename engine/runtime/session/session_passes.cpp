@@ -59,7 +59,7 @@ void Session::Worker::handle(Command command) {
   }
   if (std::holds_alternative<command::PlanRecompute>(command)) return plan_recompute();
   if (const auto* wish = std::get_if<command::Record>(&command)) {
-    // A run that is still being compared is recorded first, unless the command comes a second time.
+    // Waits for a run that is still being compared, unless the command comes a second time.
     const bool ends = wish->folder.empty();
     if (ends && to_record_ && recordings_.is_on() && !std::exchange(last_recorded_, true)) return publish();
     if (ends) record_result();
