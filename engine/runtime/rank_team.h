@@ -11,9 +11,8 @@
 //   that an optimizer has changed are fed again.
 // - Overlapped steps (the sums over the ranks of input gradients and of parts of a product, and the sums of
 //   gradients over the replicas) run in a lane, a second thread of the rank. A step waits for the lane if it
-//   touches what an overlapped step sums, or if its collective
-//   is among the same ranks. A rank also waits for its lane
-//   before it stands still.
+//   touches what an overlapped step sums, or if its collective is among the same ranks. A rank also waits for
+//   its lane before it stands still.
 // - A device that works behind its calls: the rank asks for steps ahead of it. Its steps count as done, and
 //   their events are published, after the rank has looked up their marks. In a pass that is not traced, the
 //   rank marks one step in many and the end of the pass; it claims steps that may run together at once and

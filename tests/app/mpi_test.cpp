@@ -137,7 +137,8 @@ TEST_F(Mpi, RefusesAnotherNumberOfProcessesNamingBoth) {
 TEST_F(Mpi, ARankAloneSaysThatItMeetsNobody) {
   const Ended ended = in_processes(1, "step --model gpt2-tiny --tp 1 --seq 8");
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("a single rank exchanges nothing, so mpi is not used"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("a single rank exchanges nothing, so mpi is not used"), std::string::npos)
+      << ended.out;
 }
 
 TEST_F(Mpi, SaysAtTheStartWhoHasNoGpu) {
