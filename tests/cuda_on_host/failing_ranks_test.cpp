@@ -197,7 +197,7 @@ TEST_P(FailingRanks, ALostRankIsNamedWithWhatTheOthersWaitFor) {
   EXPECT_EQ(failure->failure().step, collective);
   EXPECT_TRUE(failure->failure().lost);
   EXPECT_THAT(failure->what(),
-              AllOf(StartsWith("rank 1 is lost: not come to step " + std::to_string(collective)),
+              AllOf(StartsWith("rank 1 is lost: did not reach step " + std::to_string(collective)),
                     HasSubstr("the all-reduce of "),
                     HasSubstr("it has been in step " + std::to_string(step) + " (attn.qkv")));
 }

@@ -138,7 +138,7 @@ TEST_F(ReplayLiveTest, AKilledRunIsSaidToBeGoneWithinSeconds) {
   EXPECT_LT(std::chrono::steady_clock::now() - killed, 3s);
   EXPECT_TRUE(now->is_open());
   EXPECT_FALSE(now->recording->finished);
-  EXPECT_THAT(now->message, HasSubstr("is gone without an end"));
+  EXPECT_THAT(now->message, HasSubstr("stopped before its end"));
   EXPECT_EQ(now->shown->result->provenance, "replayed on this machine");
 }
 
