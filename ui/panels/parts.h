@@ -34,8 +34,7 @@ void page_head(const Context& context, const std::string& title, const std::stri
                float reserve);
 
 /// Draws a row of choices at `at`, of which `taken` is the current one. Returns the one clicked, or -1. Ids
-/// are
-/// "##<id>/<label>".
+/// are "##<id>/<label>".
 int choice_row(const Context& context, const char* id, ImVec2 at, std::span<const std::string> labels,
                int taken);
 float choice_row_width(const Context& context, std::span<const std::string> labels);

@@ -221,7 +221,7 @@ float draw_head(const Context& context, ImVec2 at, float width) {
   };
   if (button("Switch off", "Removes the fault")) context.send(break_command::Clear{});
   if (breaks.is_active()) {
-    if (button("Stop", "Stops both runs. Their results so far stay")) context.send(break_command::Stop{});
+    if (button("Stop", "Stops both runs. Their results so far are kept")) context.send(break_command::Stop{});
   } else if (button("Run again", "Starts both runs with the present settings")) {
     context.view.of<BreakView>().probe = 0;
     context.send(break_command::Start{context.wanted(), *breaks.planted});

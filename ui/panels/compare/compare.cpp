@@ -83,7 +83,7 @@ bool compare_head(const Context& context, const std::string& title, const std::s
   ImGui::SetCursorScreenPos({right - button_width(context, text), top});
   const bool clicked =
       draw_button(context, "measure", text, measuring ? ButtonLook::Plain : ButtonLook::Accent,
-                  measuring || refused.empty(), measuring ? "The results so far stay" : refused);
+                  measuring || refused.empty(), measuring ? "The results so far are kept" : refused);
   if (clicked && measuring) context.send(comparison_command::Stop{});
   ImGui::SetCursorScreenPos(
       {at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))});

@@ -77,7 +77,7 @@ void draw_choices(const Context& context, bool is_b) {
     choose_recording(context, is_b ? ChosenFor::CompareB : ChosenFor::CompareA);
   if (is_b) {
     const bool training = is_of_a_training(context);
-    if (ImGui::MenuItem("What A recorded, run here", nullptr, false, !training)) {
+    if (ImGui::MenuItem("Run A's settings here", nullptr, false, !training)) {
       view.b_here = true;
       view.asked.reset();
     }
@@ -141,7 +141,7 @@ void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
   draw_text(list, {left, top}, in(type.strong, colour), is_b ? "B" : "A");
   const float words = left + context.px(20), room = max.x - context.px(32) - words;
   const bool none = path.empty() && !here;
-  const std::string title = here   ? "What A recorded, run here"
+  const std::string title = here   ? "Run A's settings here"
                             : none ? "Choose a recording …"
                                    : recording_title(path);
   draw_text(list, {words, top}, in(type.strong, none ? theme.dim : theme.text),

@@ -90,7 +90,7 @@ std::string against_megatron(const Split& split) {
 }
 
 std::string cuts_of(const Entrant& entrant) {
-  return entrant.tp == 1 ? "one rank a replica: nothing to cut" : against_megatron(entrant.split);
+  return entrant.tp == 1 ? "one rank per replica: nothing to cut" : against_megatron(entrant.split);
 }
 
 /// Decimal, as devices are sold: an H100's 80 GB are 80 GB here too.

@@ -280,7 +280,8 @@ void draw_picture_only(const Context& context, const Subject& subject, Pen& pen)
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("picture only", {pen.width, height});
   tooltip(context,
-          "The wheel still zooms into the picture. A smaller batch, sequence or model is kept exactly.");
+          "The wheel still zooms into the picture. Exact values are kept for a smaller batch, sequence or "
+          "model.");
   pen.y = at.y + height;
 }
 

@@ -70,7 +70,7 @@ void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
   const Type type(c);
   const std::string at = files.folder == "/" ? "/" : files.folder + "/";
   if (has_own && files.folder != c.view.recordings &&
-      draw_entry(c, "own", ICON_FA_DOT_CIRCLE, "What was recorded here", ""))
+      draw_entry(c, "own", ICON_FA_DOT_CIRCLE, "Recordings made here", ""))
     c.send(replay_command::List{c.view.recordings});
   if (files.folder != "/" && draw_entry(c, "..", ICON_FA_ARROW_UP, "..", ""))
     c.send(replay_command::List{parent_of(files.folder)});

@@ -69,12 +69,14 @@ void draw_heads(const Context& context, const Columns& c, float y, SortOrder& or
   head(DiffColumn::Name, "name", c.name, Align::Left, false, c.name_end - c.name);
   head(DiffColumn::Phase, "phase", c.phase, Align::Left, false, room);
   head(DiffColumn::TimeA, "time A", c.time_a, Align::Right, true, room,
-       "Of the slowest rank, without waiting");
+       "Time of the slowest rank, without waiting");
   head(DiffColumn::TimeB, "time B", c.time_b, Align::Right, true, room,
-       "Of the slowest rank, without waiting");
+       "Time of the slowest rank, without waiting");
   head(DiffColumn::Ratio, "B / A", c.ratio, Align::Right, true, room, "Below 1: B is faster");
-  head(DiffColumn::WaitA, "waits A", c.wait_a, Align::Right, true, room, "For the rank that came last");
-  head(DiffColumn::WaitB, "waits B", c.wait_b, Align::Right, true, room, "For the rank that came last");
+  head(DiffColumn::WaitA, "waits A", c.wait_a, Align::Right, true, room,
+       "Time spent waiting for the last rank");
+  head(DiffColumn::WaitB, "waits B", c.wait_b, Align::Right, true, room,
+       "Time spent waiting for the last rank");
   head(DiffColumn::SentA, "sends A", c.sent_a, Align::Right, true, room, "Each rank");
   head(DiffColumn::SentB, "sends B", c.sent_b, Align::Right, true, room, "Each rank");
 }

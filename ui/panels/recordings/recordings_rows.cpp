@@ -61,7 +61,7 @@ void describe_tensor(const ComparedRuns& runs, const Parting& parting, Answer& a
   const std::string shape =
       fmt::format("{} {}, {}", to_string(tensor.shape), to_string(tensor.dtype), to_string(tensor.layout));
   if (parting.a_step < 0)
-    answer.lines.push_back("It existed before the first step: the weights or inputs differ · " + shape);
+    answer.lines.push_back("It exists before the first step: the weights or inputs differ · " + shape);
   else
     answer.lines.push_back(fmt::format("Step {}, {}, {}: {} · {}", parting.a_step,
                                        a.step(parting.a_step).name, to_string(a.step(parting.a_step).phase),

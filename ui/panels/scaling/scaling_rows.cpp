@@ -143,8 +143,8 @@ std::string source_words(Source source, ScalingPage page, const ScalingSnapshot&
       if (!scaling.measured) return "not measured yet.";
       const MeasuredScaling& m = *scaling.measured;
       std::string words =
-          fmt::format("measured on {}: one layer of {}, {}, batch {} × sequence {}, a core a rank", m.machine,
-                      m.layer.model.title, to_string(m.layer.dtype), m.layer.batch, m.layer.seq);
+          fmt::format("measured on {}: one layer of {}, {}, batch {} × sequence {}, one core per rank",
+                      m.machine, m.layer.model.title, to_string(m.layer.dtype), m.layer.batch, m.layer.seq);
       if (page == ScalingPage::Weak) words += "; on T ranks its weights are about T times as many";
       if (page == ScalingPage::Heads) words += fmt::format("; hidden {} on all cores", m.layer.model.hidden);
       return words + (m.complete() ? "." : fmt::format(". {} of {} runs so far.", m.done, m.runs));
@@ -162,7 +162,7 @@ PageWords page_words(ScalingPage page) {
               "The same model and batch on more ranks: how many times as fast as one rank."};
     case ScalingPage::Heads:
       return {"Heads",
-              "The same model cut into more attention heads, each smaller. FLOP/s against one alone."};
+              "The same model cut into more attention heads, each smaller. FLOP/s against one rank alone."};
     case ScalingPage::BreakEven:
       return {"Break-even",
               "Twice the ranks halve the computing, but their collectives leave the node. When does it pay?"};
