@@ -1,5 +1,5 @@
-// Aligns the rows of several Programs. A step that several of them have is on one line, and leaves a gap in
-// the others. That makes two splits readable side by side: the gaps and the bands are what differs.
+// Aligns the rows of several Programs. A step that several of them have is on one line; the others have a gap
+// there. That makes two splits readable side by side: the gaps and the bands are what differs.
 #pragma once
 
 #include <string>

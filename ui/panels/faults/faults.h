@@ -11,8 +11,7 @@
 
 namespace shardlens::ui {
 
-inline constexpr double kLostAfterSeconds =
-    2;  ///< time-out if a rank is lost on purpose; short, because people watch
+inline constexpr double kLostAfterSeconds = 2;  ///< time-out of a rank lost on purpose; people watch
 
 /// "rank 2 lost in all-reduce of mlp.z, step 40", or for a rank that failed "rank 2 failed in mlp.fc, step
 /// 40". Names the replica if there are several.

@@ -21,8 +21,7 @@ void draw_marks(const Context& context, size_t rank, ImVec2 origin, float slot, 
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<StepEvent>& events = snapshot.result->events[rank];
-  if (events.empty() || total_bytes(events.back().high_water_bytes) == 0)
-    return;  // a recording has no such marks
+  if (events.empty() || total_bytes(events.back().high_water_bytes) == 0) return;  // not in a recording
   std::vector<ImVec2> line;
   for (size_t i = 0; i < events.size(); ++i) {
     const double bytes = static_cast<double>(total_bytes(events[i].high_water_bytes));

@@ -289,7 +289,7 @@ void draw_program(const Context& context) {
           ", one text for " +
           (program.ranks() == 1 ? "the one rank" : "all " + std::to_string(program.ranks()) + " ranks") +
           ". Planned in " + format_seconds(plan.plan_seconds) +
-          ", measured. FLOPs and bytes are counted, not measured.",
+          ", measured. FLOPs and bytes are counted from the steps.",
       context.px(80));
   copy_menu(context, {right, top.y}, all, shown);
   ImGui::Dummy({0, context.px(2)});

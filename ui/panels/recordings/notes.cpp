@@ -123,7 +123,7 @@ float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width
   if (edited) {
     ImGui::SetCursorScreenPos({at.x + c.px(8), at.y + c.px(30)});
     ImGui::SetNextItemWidth(width - c.px(16));
-    if (changed) view.edited = 0;  // a second click on the pencil changes nothing
+    if (changed) view.edited = 0;  // a second click on the pencil ends the edit
     if (ImGui::InputText("##words", &view.edited_text, ImGuiInputTextFlags_EnterReturnsTrue)) {
       c.send(replay_command::EditNote{note.note.id, view.edited_text});
       view.edited = 0;
