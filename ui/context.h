@@ -1,5 +1,5 @@
-// The data that every panel gets to draw one frame: the newest Snapshots, the view state that all panels share, and an
-// outbox for Commands. A panel has no other access to the engine.
+// The data that every panel gets to draw one frame: the newest Snapshots, the view state that all panels
+// share, and an outbox for Commands. A panel has no other access to the engine.
 #pragma once
 
 #include <utility>
@@ -42,8 +42,8 @@ struct Context : Snapshots {
     put_into(outbox, std::move(command));
   }
 
-  /// The settings wanted now. To change them, change a copy and pass it to want(). The settings of an open recording
-  /// cannot be changed; want() then shows a message.
+  /// The settings wanted now. To change them, change a copy and pass it to want(). The settings of an open
+  /// recording cannot be changed; want() then shows a message.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
   void want(const Settings& settings) const;
   void undo() const;  ///< goes back to the settings before the last change

@@ -1,5 +1,6 @@
-// `bench gemm` and `bench allreduce` measure speeds, each as a ratio to a ceiling measured in the same run. `bench
-// calibrate` measures this machine for predictions. The other measurements have files of their own (bench.h).
+// `bench gemm` and `bench allreduce` measure speeds, each as a ratio to a ceiling measured in the same run.
+// `bench calibrate` measures this machine for predictions. The other measurements have files of their own
+// (bench.h).
 #include <fmt/format.h>
 
 #include <algorithm>

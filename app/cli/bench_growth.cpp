@@ -1,5 +1,5 @@
-// `bench scaling --out FOLDER`: measures how a training step's time grows, prints it, and writes one table and one
-// chart for each axis.
+// `bench scaling --out FOLDER`: measures how a training step's time grows, prints it, and writes one table
+// and one chart for each axis.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -29,8 +29,8 @@ std::string path_of(const std::string& folder, GrowthAxis axis, const char* endi
   return (fs::path(folder) / fmt::format("growth-{}{}", to_string(axis), ending)).string();
 }
 
-// Checks that the folder can be written to, minutes before the first file is written. The folder itself is made only
-// with its first file, so a run that is stopped leaves nothing behind.
+// Checks that the folder can be written to, minutes before the first file is written. The folder itself is
+// made only with its first file, so a run that is stopped leaves nothing behind.
 void check_folder(const std::string& folder) {
   std::error_code ignored;
   fs::path standing = fs::absolute(folder).lexically_normal();
@@ -90,7 +90,8 @@ void print(const Growth& growth) {
     }
   }
   fmt::print(
-      "\nOf it: measured time / model's time. Growth: this ratio / the ratio of the row before; 1 is what the "
+      "\nOf it: measured time / model's time. Growth: this ratio / the ratio of the row before; 1 is what "
+      "the "
       "model predicts. {:.0f} s in all.\n",
       growth.seconds);
 }

@@ -1,6 +1,6 @@
-// `bench overlap`, `bench fusion` and `bench speedup`: variants of the same run, measured in turn. They compare
-// row-parallel products reduced whole and in parts, passes over the same elements one by one and as one step, and
-// one core with T cores.
+// `bench overlap`, `bench fusion` and `bench speedup`: variants of the same run, measured in turn. They
+// compare row-parallel products reduced whole and in parts, passes over the same elements one by one and as
+// one step, and one core with T cores.
 #include <fmt/format.h>
 
 #include <functional>
@@ -59,7 +59,8 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
                fmt::format("{:.1f} % ({:.1f} … {:.1f})", 100 * times[i].of_first,
                            100 * times[i].lowest_of_first, 100 * times[i].highest_of_first),
                times[i].compute_seconds * 1e3, times[i].collective_seconds * 1e3);
-  fmt::print("\n{}; each round runs every variant in turn. {}\n", counted(repetitions, "round"), remark(times));
+  fmt::print("\n{}; each round runs every variant in turn. {}\n", counted(repetitions, "round"),
+             remark(times));
   return 0;
 }
 

@@ -105,7 +105,8 @@ Verb add_data(CLI::App& app) {
   CorpusOptions& corpus = options->corpus;
   app.add_option(
          "--text", corpus.sources,
-         "Plain text, JSON-lines (one \"text\" on each line) or folders of them; the word sample for the King "
+         "Plain text, JSON-lines (one \"text\" on each line) or folders of them; the word sample for the "
+         "King "
          "James Version. If the tokenizer is not learned, also a pipe such as /dev/stdin: the verb waits for "
          "its writer")
       ->type_name("FILE...");

@@ -1,5 +1,5 @@
-// `diff`: compares two recordings, or a recording with the same run made again here. It prints where the values first
-// differ and what took longer.
+// `diff`: compares two recordings, or a recording with the same run made again here. It prints where the
+// values first differ and what took longer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -250,7 +250,8 @@ Verb add_diff(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
   app.add_option("a", *a, "FILE.shardlens, or gallery:NAME")->required();
   app.add_option("b", *b, "FILE.shardlens, gallery:NAME, or --live");
-  app.add_flag("--live", *live, "Runs A's settings here, with as many passes as A, and compares with that run");
+  app.add_flag("--live", *live,
+               "Runs A's settings here, with as many passes as A, and compares with that run");
   app.add_flag("--json", *as_json, "One JSON object on stdout, nothing else");
   app.footer(
       "\nPasses are matched by number (training steps by step number), steps by name, layer and phase.\n"

@@ -1,4 +1,5 @@
-// `eval`: measures perplexity and cloze accuracy, or for a BERT the masked words that it finds, sharded over T ranks.
+// `eval`: measures perplexity and cloze accuracy, or for a BERT the masked words that it finds, sharded over
+// T ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,9 +125,10 @@ Verb add_eval(CLI::App& app) {
   const std::string group = "Evaluation";
   app.add_option("--text", o->text, "FILE whose perplexity is measured; for a BERT its masked words")
       ->group(group);
-  app.add_flag("--wikitext", o->wikitext,
-               "--text is a WikiText file (wiki.test.tokens): its marks and its spaces around punctuation are "
-               "removed before the model reads it; words and line ends are counted before that")
+  app.add_flag(
+         "--wikitext", o->wikitext,
+         "--text is a WikiText file (wiki.test.tokens): its marks and its spaces around punctuation are "
+         "removed before the model reads it; words and line ends are counted before that")
       ->group(group);
   app.add_option("--cloze", o->cloze, "FILE.jsonl of objects with \"text\", whose last words are predicted")
       ->group(group);

@@ -28,8 +28,8 @@ std::string date_text(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", utc);
 }
 
-// The time of a rank in collectives: waiting for other ranks, and moving bytes. For an overlapped collective only the
-// time that the rank's steps wait for it counts.
+// The time of a rank in collectives: waiting for other ranks, and moving bytes. For an overlapped collective
+// only the time that the rank's steps wait for it counts.
 struct Share {
   double seconds = 0, waiting = 0, moving = 0;
 };

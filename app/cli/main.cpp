@@ -38,15 +38,14 @@ Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run faile
 (Ctrl+C), 143 (SIGTERM) or 129 (SIGHUP); train first ends its step and saves.
 )";
 
-// Returns the exit code after flushing stdout. If output could not be written, for example to a full disk, the run
-// has failed. A reader that closes the pipe early ends the program before this, by SIGPIPE.
+// Returns the exit code after flushing stdout. If output could not be written, for example to a full disk,
+// the run has failed. A reader that closes the pipe early ends the program before this, by SIGPIPE.
 int printed(int code) {
   namespace cli = shardlens::cli;
   std::cout.flush();
   const bool all = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
   if (all || code == cli::kFailedRun || code == cli::kWrongRequest) return code;
-  cli::say(
-      shardlens::run_error(fmt::format("cannot write to standard output: {}", std::strerror(errno))));
+  cli::say(shardlens::run_error(fmt::format("cannot write to standard output: {}", std::strerror(errno))));
   return cli::kFailedRun;
 }
 
@@ -57,7 +56,8 @@ int end(int code) {
   std::_Exit(code);
 }
 
-// Throws a request Error if the first word is not a verb. The message names the nearest verb, and all of them.
+// Throws a request Error if the first word is not a verb. The message names the nearest verb, and all of
+// them.
 void check_verb(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   const std::string word = argv[1];
@@ -70,7 +70,8 @@ void check_verb(const CLI::App& app, int argc, char** argv) {
 int run(int argc, char** argv) {
   using namespace shardlens;
   CLI::App app{
-      "Shardlens: tensor parallelism that really runs. Plans, runs, checks and times a transformer layer that "
+      "Shardlens: tensor parallelism that really runs. Plans, runs, checks and times a transformer layer "
+      "that "
       "is cut over T ranks.",
       "shardlens-cli"};
   app.footer(kExamples);

@@ -18,7 +18,8 @@ void add_model_options(CLI::App& verb, CommonOptions& options);
 /// The same, and the options for one layer.
 void add_common(CLI::App& verb, CommonOptions& options);
 
-/// Throws a request Error if one of `options` was given, because the verb does not use them. `why` follows the words
+/// Throws a request Error if one of `options` was given, because the verb does not use them. `why` follows
+/// the words
 /// "--batch has no effect: ".
 void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>& options,
                            const std::string& why);
@@ -29,8 +30,8 @@ Settings to_settings(const CommonOptions& options);
 /// Prints on stderr which heads of the model start from the seed because the weights file does not have them.
 void say_seeded_heads(const Settings& settings);
 
-/// Prints on stderr that the model is untrained, if no weights were given. For verbs that use what a model has
-/// learned.
+/// Prints on stderr that the model is untrained, if no weights were given. For verbs that use what a model
+/// has learned.
 void say_untrained(const Settings& settings);
 
 /// True when the verb is about the whole model: no --layer and no --block were given.

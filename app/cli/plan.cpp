@@ -38,8 +38,8 @@ bool is_of_tp(const Step& step) {
   return is_collective(step.op) && step.axis == Axis::Tp;
 }
 
-// Counts collectives by name. Those among the replicas are called "all-reduce over replicas", those among ranks that
-// hold the same key heads "all-reduce of shared key heads". `layer`: one layer, or -1 for all.
+// Counts collectives by name. Those among the replicas are called "all-reduce over replicas", those among
+// ranks that hold the same key heads "all-reduce of shared key heads". `layer`: one layer, or -1 for all.
 std::map<std::string, CollectiveCount> count_collectives(const Program& program, int layer = -1) {
   std::map<std::string, CollectiveCount> counts;
   for (const Step& step : program.steps) {
@@ -209,9 +209,9 @@ Verb add_plan(CLI::App& app) {
       "--pp", *stages,
       "P: estimates the time of a training step in P pipeline stages (1: none) instead of printing its "
       "steps. The engine does not run stages. Takes milliseconds at any size");
-  CLI::Option* const held = app.add_flag(
-      "--tournament", *tournament,
-      "Ranks every split on every T x D of the ranks by predicted time, within a memory limit");
+  CLI::Option* const held =
+      app.add_flag("--tournament", *tournament,
+                   "Ranks every split on every T x D of the ranks by predicted time, within a memory limit");
   app.add_option("--ranks", wish->ranks, "tournament: T x D; --tp times --dp if left out")
       ->check(between(int64_t{1}, int64_t{1 << 20}))
       ->needs(held);

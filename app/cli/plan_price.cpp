@@ -75,9 +75,8 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
              bytes_text(static_cast<double>(sum.tp_sent_bytes)), grouped_text(sum.tp_collectives));
   fmt::print("  among D             {:>18} sent in {} all-reduces\n",
              bytes_text(static_cast<double>(sum.dp_sent_bytes)), grouped_text(sum.dp_collectives));
-  fmt::print("\nMemory of rank 0{}\n", pipeline.stages > 1
-                                           ? ", an upper bound: each stage is counted with both ends"
-                                           : ", planned");
+  fmt::print("\nMemory of rank 0{}\n",
+             pipeline.stages > 1 ? ", an upper bound: each stage is counted with both ends" : ", planned");
   for (int kind = 0; kind < kMemoryKinds; ++kind)
     fmt::print("  {:<20}{:>18}\n", to_string(static_cast<MemoryKind>(kind)),
                bytes_text(static_cast<double>(price.memory_bytes[static_cast<size_t>(kind)])));

@@ -128,10 +128,10 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
   const int64_t limit =
       wish.memory_bytes > 0 ? static_cast<int64_t>(wish.memory_bytes) : memory_of_a_rank(hardware, ranks);
   if (wish.run > 0 && !hardware.is_calibrated())
-    throw request_error(
-        fmt::format("--run compares predictions with this machine: measure it first with bench calibrate, and "
-                    "give --hardware {}",
-                    kThisMachine));
+    throw request_error(fmt::format(
+        "--run compares predictions with this machine: measure it first with bench calibrate, and "
+        "give --hardware {}",
+        kThisMachine));
   if (hardware.flops(settings.dtype) <= 0)
     throw request_error("a tournament ranks by predicted time, but no time can be predicted: " +
                         no_time_text(hardware, settings.dtype));

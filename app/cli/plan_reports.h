@@ -1,5 +1,5 @@
-// Reports of `plan` and `bench` other than a Program: the tournament of all splits, the worked figures of the texts,
-// scaling, and overlap. Each function returns the exit code.
+// Reports of `plan` and `bench` other than a Program: the tournament of all splits, the worked figures of the
+// texts, scaling, and overlap. Each function returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,12 @@ int print_figures(bool json);
 /// this machine's own runs of one layer of it.
 int print_scaling(Settings settings, int repetitions, bool json);
 
-/// `bench overlap`: one layer or model. Compares row-parallel products reduced in 2, 4 and 8 parts (or as many as the
-/// settings say) with products reduced whole.
+/// `bench overlap`: one layer or model. Compares row-parallel products reduced in 2, 4 and 8 parts (or as
+/// many as the settings say) with products reduced whole.
 int print_overlap(const Settings& settings, int repetitions, bool json);
 
-/// `bench fusion`: the same model. Compares passes over the same elements as one step with the same passes one by one.
+/// `bench fusion`: the same model. Compares passes over the same elements as one step with the same passes
+/// one by one.
 int print_fusion(Settings settings, int repetitions, bool json);
 
 /// `bench speedup`: compares T ranks of one thread with T = 1 on one thread. Throws a request Error if T = 1.

@@ -47,8 +47,8 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
 /// Ends the recording and prints what is in it, and what is missing. Does nothing if `recorder` is null.
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
 
-/// Records every step of a training run together with the validation that follows it, and passes everything on to
-/// the watcher.
+/// Records every step of a training run together with the validation that follows it, and passes everything
+/// on to the watcher.
 class RecordedTraining : public TrainObserver {
  public:
   RecordedTraining(TrainObserver& watcher, const Trainer& trainer, Recorder* recorder, int64_t validate_every)

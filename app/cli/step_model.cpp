@@ -1,5 +1,5 @@
-// `step` on a whole model: reads tokens, computes loss and gradients, with or without updates. Its dump is used to
-// compare other implementations with this one.
+// `step` on a whole model: reads tokens, computes loss and gradients, with or without updates. Its dump is
+// used to compare other implementations with this one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,15 +118,16 @@ void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   if (!o.sop.empty()) batch.sentence_labels = read_ids(o.sop, {"sentence labels", 1, true}, {shape[0]});
 }
 
-// The run takes its sizes from the file of tokens. Throws a request Error if --batch or --seq differ from them.
+// The run takes its sizes from the file of tokens. Throws a request Error if --batch or --seq differ from
+// them.
 void require_same_sizes(const CLI::App& app, const CommonOptions& asked, const Settings& has,
                         const std::string& tokens) {
   for (const auto& [option, wanted, found] :
        {std::tuple{"--batch", asked.batch, has.batch}, {"--seq", asked.seq, has.seq}}) {
     if (app.get_option(option)->count() > 0 && wanted != found)
-      throw request_error(fmt::format(
-          "{} {} does not match --tokens {}: the file has batch {} × sequence {}; leave out {}",
-          option, wanted, tokens, has.batch, has.seq, option));
+      throw request_error(
+          fmt::format("{} {} does not match --tokens {}: the file has batch {} × sequence {}; leave out {}",
+                      option, wanted, tokens, has.batch, has.seq, option));
   }
 }
 
@@ -175,7 +176,8 @@ void refuse_model_step(const CLI::App& app) {
 int run_model_step(const CLI::App& app, const CommonOptions& common, const ModelStepOptions& o,
                    const RecordOptions& record, const std::string& dump_path) {
   Settings settings = to_settings(common);
-  // This verb is used to compare other implementations with this one at any T, so it accepts any number of heads.
+  // This verb is used to compare other implementations with this one at any T, so it accepts any number of
+  // heads.
   if (common.heads_policy.empty() && settings.tp > 0 && settings.model.heads % settings.tp != 0)
     settings.heads_policy = HeadsPolicy::Uneven;
   if (!std::isfinite(o.learning_rate) || o.learning_rate < 0)

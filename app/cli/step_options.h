@@ -17,7 +17,8 @@ struct ModelStepOptions {
 
 void add_model_step(CLI::App& app, ModelStepOptions& options);
 
-/// For one layer: throws a request Error if an option of add_model_step() was given, because it has no effect.
+/// For one layer: throws a request Error if an option of add_model_step() was given, because it has no
+/// effect.
 void refuse_model_step(const CLI::App& app);
 
 /// Runs, prints and dumps; returns the exit code.

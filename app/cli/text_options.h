@@ -8,8 +8,8 @@
 
 namespace shardlens::cli {
 
-/// Returns `tokenizer` if it is given, else the one in the model's folder, else bytes. Throws what load_tokenizer()
-/// throws.
+/// Returns `tokenizer` if it is given, else the one in the model's folder, else bytes. Throws what
+/// load_tokenizer() throws.
 std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const std::string& tokenizer);
 
 }  // namespace shardlens::cli

@@ -71,8 +71,8 @@ void say_and_stop_after_step(int signal) {
   stop_after_step(signal);
 }
 
-// SIGHUP (a closed terminal) also ends the run after its step, but prints nothing. If SIGHUP was ignored at the start,
-// as with nohup, it stays ignored.
+// SIGHUP (a closed terminal) also ends the run after its step, but prints nothing. If SIGHUP was ignored at
+// the start, as with nohup, it stays ignored.
 void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = say_and_stop_after_step;
@@ -125,17 +125,18 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   option("--checkpoint", o.checkpoint, "Folder the run is saved to");
   option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: only at the end");
   option("--resume", o.resume, "Folder of a checkpoint to continue from, on the same or another T and D");
-  verb.add_flag(
-          "--restart", o.restart,
-          "Continues from the checkpoint in --checkpoint, or begins if there is none yet. So the same command "
-          "serves for the first start and after every crash. --record then writes FILE-2.shardlens, "
-          "FILE-3.shardlens, …, and keeps the recordings of earlier starts")
+  verb.add_flag("--restart", o.restart,
+                "Continues from the checkpoint in --checkpoint, or begins if there is none yet. So the same "
+                "command "
+                "serves for the first start and after every crash. --record then writes FILE-2.shardlens, "
+                "FILE-3.shardlens, …, and keeps the recordings of earlier starts")
       ->group(group);
   option("--log", o.log, "FILE.csv with every step; a resumed run appends to its own file");
   add_record_options(verb, o.record, {});
 }
 
-// Settings that decide the run's numbers come from its checkpoint. Settings of how it runs can be chosen again.
+// Settings that decide the run's numbers come from its checkpoint. Settings of how it runs can be chosen
+// again.
 TrainOptions to_resume_options(const TrainVerbOptions& o) {
   for (const char* fixed :
        {"--model",        "--norm",    "--kv-heads", "--weights", "--dtype",  "--batch",     "--seq",
@@ -173,8 +174,8 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   return options;
 }
 
-// Checks that --restart repeats the command of the first start: all settings that decide the numbers must be those of
-// the checkpoint, or the result would not be that of one run.
+// Checks that --restart repeats the command of the first start: all settings that decide the numbers must be
+// those of the checkpoint, or the result would not be that of one run.
 void require_same_run(const TrainOptions& wanted, const TrainingState& saved) {
   const Settings& now = wanted.settings;
   const Settings& then = saved.settings;
@@ -222,8 +223,8 @@ void restart(const TrainVerbOptions& o, TrainOptions& options) {
   options.resume = o.checkpoint;
 }
 
-// With --restart, a start after a crash records into a new file and keeps the earlier one. Otherwise a run never
-// overwrites a file.
+// With --restart, a start after a crash records into a new file and keeps the earlier one. Otherwise a run
+// never overwrites a file.
 RecordOptions place_of_recording(const TrainVerbOptions& o) {
   RecordOptions record = o.record;
   if (record.path.empty()) return record;
@@ -265,9 +266,8 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
   }
   if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
   if (o.checkpoint_every > 0 && options.checkpoint.empty())
-    throw request_error(
-        fmt::format("--checkpoint-every {} needs a folder to save to: add --checkpoint FOLDER",
-                    o.checkpoint_every));
+    throw request_error(fmt::format(
+        "--checkpoint-every {} needs a folder to save to: add --checkpoint FOLDER", o.checkpoint_every));
   options.validate_every = o.validate_every;
   options.checkpoint_every = o.checkpoint_every;
   return options;
@@ -292,8 +292,7 @@ int run_train(const TrainVerbOptions& o) {
   std::string text = o.data;
   if (text.empty() && !options.resume.empty()) text = read_training_state(options.resume).text_path;
   if (text.empty())
-    throw request_error(
-        "--data is missing: give a text file, a folder made by `data`, or the word sample");
+    throw request_error("--data is missing: give a text file, a folder made by `data`, or the word sample");
   // A checkpoint holds its tokenizer.
   const std::string tokenizer =
       options.resume.empty() || o.given("--tokenizer") ? o.tokenizer : options.resume;

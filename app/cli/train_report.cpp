@@ -96,8 +96,8 @@ TrainReport::~TrainReport() {
   line_.keep();
 }
 
-// A run that was killed may have logged steps that its checkpoint does not have. They are run again, so their rows are
-// dropped.
+// A run that was killed may have logged steps that its checkpoint does not have. They are run again, so their
+// rows are dropped.
 void TrainReport::open_csv(const std::string& path, int64_t done) {
   csv_path_ = path;
   std::string kept = kHeader;

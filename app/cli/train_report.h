@@ -1,4 +1,5 @@
-// The report of a training run: a live line on a terminal, plain lines elsewhere, and a CSV file with every step.
+// The report of a training run: a live line on a terminal, plain lines elsewhere, and a CSV file with every
+// step.
 #pragma once
 
 #include <chrono>
@@ -13,9 +14,10 @@ namespace shardlens::cli {
 
 class TrainReport : public TrainObserver {
  public:
-  /// Lines go to `out`; on a terminal they are one live line. Rows are appended to `csv` if it is not empty; rows of an
-  /// earlier run after step `done` are dropped. Throws a request Error if the file is something else. A row is written
-  /// before the run saves its step, so a killed run never has a checkpoint that is ahead of its log.
+  /// Lines go to `out`; on a terminal they are one live line. Rows are appended to `csv` if it is not empty;
+  /// rows of an earlier run after step `done` are dropped. Throws a request Error if the file is something
+  /// else. A row is written before the run saves its step, so a killed run never has a checkpoint that is
+  /// ahead of its log.
   TrainReport(FILE* out, const TrainOptions& options, const std::string& csv, int64_t done);
   ~TrainReport() override;
   TrainReport(const TrainReport&) = delete;

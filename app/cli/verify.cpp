@@ -1,5 +1,5 @@
-// `verify`: compares the sharded run with the serial run, tensor by tensor. If a bound is broken it names the first
-// tensor and returns exit code 1.
+// `verify`: compares the sharded run with the serial run, tensor by tensor. If a bound is broken it names the
+// first tensor and returns exit code 1.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,8 +38,8 @@ void run_once(const std::shared_ptr<const Plan>& plan, std::shared_ptr<StepObser
   executor.wait();
 }
 
-// Runs and checks the plan, and sets `late`. If the run is recorded it runs a second time without observers, for its
-// times.
+// Runs and checks the plan, and sets `late`. If the run is recorded it runs a second time without observers,
+// for its times.
 ParityTable run_checked(const std::shared_ptr<const Plan>& plan,
                         const std::shared_ptr<const SerialReference>& serial, const RecordOptions& record,
                         FILE* out, std::vector<Lateness>& late) {

@@ -152,7 +152,8 @@ std::string title(const Settings& settings) {
 void require_whole_model(const Settings& settings) {
   if (settings.block == Block::Model) return;
   throw request_error(
-      "one layer cannot be trained: leave out --layer and --block, and choose a small model such as gpt2-tiny");
+      "one layer cannot be trained: leave out --layer and --block, and choose a small model such as "
+      "gpt2-tiny");
 }
 
 // Removes `end` from the end of the text, if it is there.
@@ -237,7 +238,8 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
                      : std::string("no check in this run"));
     if (!possible->options.empty()) fmt::print("  with {}\n", possible->options);
   }
-  if (!json) fmt::print("\nActivations, gradients and their norm are compared with those of a correct run.\n");
+  if (!json)
+    fmt::print("\nActivations, gradients and their norm are compared with those of a correct run.\n");
   if (json) fmt::print("{}\n", ordered_json{{"faults", rows}}.dump());
   return any ? 1 : 0;
 }

@@ -30,8 +30,8 @@ namespace {
 ProcessWorld* joined_world = nullptr;
 std::atomic<bool> told_to_end{false};
 
-// Ends the program after flushing its output, without destructors. Code that waits for a lost process, above all MPI's
-// own end, might wait for ever, and must not be destroyed while it waits.
+// Ends the program after flushing its output, without destructors. Code that waits for a lost process, above
+// all MPI's own end, might wait for ever, and must not be destroyed while it waits.
 [[noreturn]] void leave(int code) {
   std::fflush(nullptr);
   std::_Exit(code);
@@ -72,7 +72,8 @@ Settings devices_of(const CLI::App& parsed) {
   return settings;
 }
 
-// Returns a number that mpirun gave this process, from Open MPI or through PMI from another MPI; else `usual`.
+// Returns a number that mpirun gave this process, from Open MPI or through PMI from another MPI; else
+// `usual`.
 int given_by_mpirun(const char* open_mpi, const char* pmi, int usual) {
   for (const char* name : {open_mpi, pmi})
     if (const char* const value = std::getenv(name)) return std::atoi(value);
@@ -129,8 +130,8 @@ void check_what(const CLI::App& parsed) {
                   what));
 }
 
-// The first process's part. It prints its error before the other processes end, because mpirun ends all processes as
-// soon as one has failed.
+// The first process's part. It prints its error before the other processes end, because mpirun ends all
+// processes as soon as one has failed.
 int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
   int code = 0;
   try {
@@ -231,9 +232,10 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
     code = exit_code_of(error);
   }
   if (processes->end(request.timeout_seconds)) return code;
-  say(run_error(fmt::format(
-      "process {} of {}: not all other processes reached the end of the run in {:.0f} s{}", processes->index(),
-      processes->count(), request.timeout_seconds, stopped_siblings_text(processes->count()))));
+  say(run_error(
+      fmt::format("process {} of {}: not all other processes reached the end of the run in {:.0f} s{}",
+                  processes->index(), processes->count(), request.timeout_seconds,
+                  stopped_siblings_text(processes->count()))));
   leave(kFailedRun);
 }
 

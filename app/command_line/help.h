@@ -12,12 +12,12 @@ void lay_out_help(CLI::App& app);
 /// Adds --version, which prints the program's name and the project's version.
 void add_version(CLI::App& app);
 
-/// Breaks `text` at spaces into lines of at most `columns` characters. A longer word gets its own line. Line ends in
-/// the text stay.
+/// Breaks `text` at spaces into lines of at most `columns` characters. A longer word gets its own line. Line
+/// ends in the text stay.
 std::string broken_into_lines(const std::string& text, size_t columns);
 
-/// Returns `lead` and then `text` in lines of at most `columns` characters. Further lines are indented to where the
-/// text begins.
+/// Returns `lead` and then `text` in lines of at most `columns` characters. Further lines are indented to
+/// where the text begins.
 std::string hanging(const std::string& lead, const std::string& text, size_t columns);
 
 }  // namespace shardlens::cli

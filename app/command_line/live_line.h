@@ -10,8 +10,8 @@ namespace shardlens::cli {
 
 class LiveLine {
  public:
-  /// Draws on `out`. Shows nothing if `out` is not a terminal, or under mpirun, because mpirun gives its processes a
-  /// terminal even when it prints to a file.
+  /// Draws on `out`. Shows nothing if `out` is not a terminal, or under mpirun, because mpirun gives its
+  /// processes a terminal even when it prints to a file.
   explicit LiveLine(FILE* out);
   ~LiveLine() { clear(); }
   LiveLine(const LiveLine&) = delete;
@@ -21,7 +21,8 @@ class LiveLine {
   size_t columns() const;  ///< columns of the terminal; without a terminal the largest size_t
   /// True if the last line is old enough to be replaced, so a caller need not make lines more often.
   bool is_due() const;
-  /// Replaces the line. Cuts off text that is wider than the terminal, because it could not be replaced later.
+  /// Replaces the line. Cuts off text that is wider than the terminal, because it could not be replaced
+  /// later.
   void show(const std::string& text);
   void clear();  ///< removes the line, so that other text can be printed
   void keep();   ///< keeps the line and ends it with a line end

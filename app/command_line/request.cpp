@@ -71,12 +71,14 @@ CLI::Validator finite_number() {
       "");
 }
 
-// Refuses an empty value and an option as a value: the parser takes any word after "--checkpoint" as its value.
+// Refuses an empty value and an option as a value: the parser takes any word after "--checkpoint" as its
+// value.
 CLI::Validator a_value() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
         if (text.empty())
-          return "the value is empty (perhaps from a variable that is not set); give a value, or leave out the "
+          return "the value is empty (perhaps from a variable that is not set); give a value, or leave out "
+                 "the "
                  "option";
         if (text.starts_with("--"))
           return fmt::format("\"{}\" is an option, but a value is needed here; give one", text);
@@ -213,8 +215,7 @@ CLI::Validator at_least_zero() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
         const std::optional<double> value = read<double>(text);
-        return value && *value >= 0 ? std::string()
-                                    : fmt::format("{} is not possible; give 0 or more", text);
+        return value && *value >= 0 ? std::string() : fmt::format("{} is not possible; give 0 or more", text);
       },
       "");
 }

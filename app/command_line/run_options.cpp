@@ -45,7 +45,8 @@ std::vector<RunOption> run_options() {
        "or padded (add heads of zero)",
        "POLICY"},
       {Part::Run, "--kv-heads", &O::kv_heads,
-       "Grouped queries: number of key and value heads, each shared by equally many heads; the model's own if "
+       "Grouped queries: number of key and value heads, each shared by equally many heads; the model's own "
+       "if "
        "left out",
        "HEADS"},
       {Part::Run, "--split", &O::split,
@@ -75,14 +76,16 @@ std::vector<RunOption> run_options() {
        "faster"},
       {Part::Run, "--comm", &O::comm,
        "Communicator of the ranks: local (threads), nccl (one GPU for each rank), local_cuda (ranks that "
-       "share a GPU), auto (whichever of these fits), or mpi: one process for each of the T x D ranks, on one "
+       "share a GPU), auto (whichever of these fits), or mpi: one process for each of the T x D ranks, on "
+       "one "
        "machine or several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi"},
       {Part::Run, "--hardware", &O::hardware,
        fmt::format("Machine that times are predicted for: {}, or a FILE.json from bench calibrate",
                    fmt::join(hardware_names(), ", "))},
       {Part::Run, "--threads", &O::threads_per_rank, "Threads of each rank; 0: its share of the cores"},
       {Part::Run, "--timeout", &O::timeout_seconds,
-       "Seconds that ranks wait for a rank before it counts as lost and the run ends; 0: for ever", "SECONDS"},
+       "Seconds that ranks wait for a rank before it counts as lost and the run ends; 0: for ever",
+       "SECONDS"},
       {Part::Layer, "--layer", &O::layer,
        "One transformer layer, number INDEX (0 if left out), instead of the whole model", "[INDEX]", true},
       {Part::Layer, "--block", &O::block,

@@ -12,8 +12,8 @@
 
 namespace shardlens::cli {
 
-/// The options as typed. The values at the time the options are added are the defaults; a program or a verb may set
-/// its own.
+/// The options as typed. The values at the time the options are added are the defaults; a program or a verb
+/// may set its own.
 struct RunOptions {
   std::string model = "gpt2";
   std::string norm;  ///< empty: the model's own

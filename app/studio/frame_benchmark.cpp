@@ -1,7 +1,8 @@
-// The frame benchmark. A frame is timed by the clock (what a person sees) and by the CPU time of the window's own
-// thread (our share if other programs use the cores). Frames are drawn in two ways: as the studio draws them, only
-// where they changed, and whole, which is the worst case. While ranks compute, frames come at a screen's rate, because
-// otherwise nearly all would repeat the last one. What was tried for speed: ui/platform/TRIED.md.
+// The frame benchmark. A frame is timed by the clock (what a person sees) and by the CPU time of the window's
+// own thread (our share if other programs use the cores). Frames are drawn in two ways: as the studio draws
+// them, only where they changed, and whole, which is the worst case. While ranks compute, frames come at a
+// screen's rate, because otherwise nearly all would repeat the last one. What was tried for speed:
+// ui/platform/TRIED.md.
 #include "app/studio/frame_benchmark.h"
 
 #include <fmt/format.h>
@@ -132,7 +133,8 @@ std::string as_text(const FrameTimes& times) {
 
 constexpr double kDeepestSeconds = 2e-3;  ///< the shortest visible stretch when zooming in
 
-/// Times frames while the timeline of a recording is moved: calls `move(i)` before each frame, at a screen's rate.
+/// Times frames while the timeline of a recording is moved: calls `move(i)` before each frame, at a screen's
+/// rate.
 FrameTimes time_moves(Platform& platform, ui::Studio& studio, int frames,
                       const std::function<void(int)>& move) {
   Frames drawn;

@@ -1,4 +1,5 @@
-// Writes screenshots, figures and pictures of all views, and first brings the studio into the state that each shows.
+// Writes screenshots, figures and pictures of all views, and first brings the studio into the state that each
+// shows.
 #include "app/studio/offscreen.h"
 
 #include <fmt/format.h>
@@ -71,7 +72,8 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
   if (view == kLostView) {
     const Program& program = studio.snapshot().plan->program;
     const int last = program.ranks() * program.replicas() - 1;
-    if (last == 0) throw request_error("with one rank no other rank can notice the loss: give --tp 2 or more");
+    if (last == 0)
+      throw request_error("with one rank no other rank can notice the loss: give --tp 2 or more");
     Settings settings = studio.snapshot().settings;
     settings.timeout_seconds = ui::kLostAfterSeconds;
     settings.delays = {
@@ -190,8 +192,8 @@ void wait_for_replay(Platform& platform, ui::Studio& studio, const auto& is_so) 
   } while (!is_so(studio.replayed()));
 }
 
-/// Opens the named recording, or a short one. Shows the pass given by --pass, else the middle one, or the newest one if
-/// a run still writes the recording.
+/// Opens the named recording, or a short one. Shows the pass given by --pass, else the middle one, or the
+/// newest one if a run still writes the recording.
 void show_recording(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
                     ui::Studio& studio) {
   const std::string path = options.recording.empty() ? made.path() : options.recording.string();
@@ -302,8 +304,8 @@ void OffscreenStudio::show_moment(double seconds) {
   select_step(studio_.view(), shown.plan->program, std::max(0, position - 1));
 }
 
-// Waits for everything that the frames requested; a picture taken earlier would lack a recording's values or the
-// machine's GPUs.
+// Waits for everything that the frames requested; a picture taken earlier would lack a recording's values or
+// the machine's GPUs.
 void OffscreenStudio::settle() {
   for (int i = 0; i < kSettlingFrames; ++i) {
     studio_.replay().wait_until_idle(kTimeoutSeconds);

@@ -1,5 +1,5 @@
-// Shared by pictures, figures and videos: a studio without a display, brought into the state that a view shows. Only
-// for the files of this folder.
+// Shared by pictures, figures and videos: a studio without a display, brought into the state that a view
+// shows. Only for the files of this folder.
 #pragma once
 
 #include <chrono>
@@ -26,11 +26,12 @@ inline double seconds_since(Clock::time_point then) {
 /// True if nothing runs, is planned or is compared.
 bool is_at_rest(const Snapshot& snapshot);
 void draw_frame(Platform& platform, ui::Studio& studio);
-/// Draws until the engine has nothing left to do. Throws a run Error if that takes too long or the run failed.
+/// Draws until the engine has nothing left to do. Throws a run Error if that takes too long or the run
+/// failed.
 void wait_for_rest(Platform& platform, ui::Studio& studio);
 
-/// A studio that draws into a picture of `size` and shows what the options ask for: a finished run and whatever else
-/// the view needs, or a moment of a recording. Throws a request Error if that is not possible.
+/// A studio that draws into a picture of `size` and shows what the options ask for: a finished run and
+/// whatever else the view needs, or a moment of a recording. Throws a request Error if that is not possible.
 class OffscreenStudio {
  public:
   OffscreenStudio(const Options& options, PixelSize size);

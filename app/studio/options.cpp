@@ -55,8 +55,8 @@ void refuse_model(const std::filesystem::path& path) {
   const bool is_weights = path.extension() == ".safetensors";
   if (!is_weights && !std::filesystem::exists(path / "config.json", ignored)) return;
   const std::filesystem::path folder = is_weights ? std::filesystem::absolute(path).parent_path() : path;
-  throw request_error(fmt::format("{} is a model, not a recording: open it with --model {}",
-                                  path.string(), folder.string()));
+  throw request_error(
+      fmt::format("{} is a model, not a recording: open it with --model {}", path.string(), folder.string()));
 }
 
 const char* const kExamples =
@@ -101,13 +101,15 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   cli::add_version(app);
   cli::add_run_options(app, run, {cli::Part::Run, cli::Part::Layer, cli::Part::Delay});
   app.add_option("--train-dtype", train_dtype, "Number type of the Train tab: fp32, bf16, fp16 or fp64");
-  app.add_option("--break", fault,
-                 "For a picture of the break-it view: the mistake to plant, such as skip-f; no mistake if left "
-                 "out");
+  app.add_option(
+      "--break", fault,
+      "For a picture of the break-it view: the mistake to plant, such as skip-f; no mistake if left "
+      "out");
   app.add_option("--view", options.view, fmt::format("{}", fmt::join(view_names(), ", ")))
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
-  app.add_option("--open", options.open, "The part of a whole model that is open at first, such as \"layer 3\"");
+  app.add_option("--open", options.open,
+                 "The part of a whole model that is open at first, such as \"layer 3\"");
   app.add_option(
          "--recording", options.recording,
          "FILE.shardlens, or gallery:NAME: replays it instead of running, or shows live the run that still "
@@ -153,9 +155,10 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Write a PNG of every view into this folder, without a display");
   app.add_flag("--frame-benchmark", options.frame_benchmark,
                "Print frame times without a display, idle and while ranks compute");
-  app.add_flag("--start-benchmark", options.start_benchmark,
-               "Start the studio many times and print the times to its first frame and to its executed layer; "
-               "in a window if there is a display");
+  app.add_flag(
+      "--start-benchmark", options.start_benchmark,
+      "Start the studio many times and print the times to its first frame and to its executed layer; "
+      "in a window if there is a display");
   app.add_option("--starts", options.benchmark_starts, "Number of starts in the benchmark")
       ->capture_default_str()
       ->check(cli::between(int64_t{1}, int64_t{1000}));
@@ -205,7 +208,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     throw request_error("--compare needs a recording: add --recording FILE.shardlens");
   if (options.view == kRecordingsView && !options.recording.empty() && options.compared.empty())
     throw request_error(
-        "--view compare-recordings needs a second recording: add --compare FILE.shardlens, or --compare here");
+        "--view compare-recordings needs a second recording: add --compare FILE.shardlens, or --compare "
+        "here");
   if (!options.screenshot.empty() && options.screenshot.extension() != ".png")
     throw request_error(fmt::format(
         "--screenshot {}: a screenshot is a PNG: give a name that ends in .png; for vectors use --export",

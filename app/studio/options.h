@@ -43,8 +43,8 @@ struct Options {
   bool json = false;
 };
 
-/// Reads the command line. Throws a request Error that names the remedy if it is wrong. Returns nothing if the answer
-/// is already printed (--help, --version).
+/// Reads the command line. Throws a request Error that names the remedy if it is wrong. Returns nothing if
+/// the answer is already printed (--help, --version).
 std::optional<Options> read_options(int count, const char* const* arguments);
 
 /// The names that --view takes.
@@ -81,13 +81,16 @@ inline constexpr const char* kRecordingsView = "compare-recordings";
 /// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 
-/// Returns the step with the number or the name `wanted`. Throws a request Error that lists the names if there is none.
+/// Returns the step with the number or the name `wanted`. Throws a request Error that lists the names if
+/// there is none.
 StepId find_step(const Program& program, const std::string& wanted);
 
-/// Returns the index of the section called `wanted`. Throws a request Error that lists the names if there is none.
+/// Returns the index of the section called `wanted`. Throws a request Error that lists the names if there is
+/// none.
 int find_part(const Program& program, const std::string& wanted);
 
-/// Opens and selects what --open and --step name. Throws a request Error that lists the names if there is none.
+/// Opens and selects what --open and --step name. Throws a request Error that lists the names if there is
+/// none.
 void select_wanted(const Options& options, const Program& program, ui::ViewState& state);
 
 }  // namespace shardlens

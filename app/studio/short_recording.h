@@ -1,5 +1,5 @@
-// A short training of a small model, really run and recorded into a file. Used for pictures of a replay if no recording
-// is given.
+// A short training of a small model, really run and recorded into a file. Used for pictures of a replay if no
+// recording is given.
 #pragma once
 
 #include <optional>

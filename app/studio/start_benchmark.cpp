@@ -1,5 +1,5 @@
-// The benchmark of the studio's start: this process starts others and reads the time of each event from them. All use
-// the system's monotonic clock, so the time to load libraries counts too.
+// The benchmark of the studio's start: this process starts others and reads the time of each event from them.
+// All use the system's monotonic clock, so the time to load libraries counts too.
 #include "app/studio/start_benchmark.h"
 
 #include <fmt/format.h>

@@ -66,7 +66,8 @@ std::vector<StepId> walked_steps(const Options& options, const Program& program)
   const auto place = [&](const std::string& wanted, const char* option) {
     const auto found = std::find(steps.begin(), steps.end(), find_step(program, wanted));
     if (found == steps.end())
-      throw request_error(fmt::format("{} {}: this step is not in the part that --open names", option, wanted));
+      throw request_error(
+          fmt::format("{} {}: this step is not in the part that --open names", option, wanted));
     return found;
   };
   const auto first = options.from.empty() ? steps.begin() : place(options.from, "--from");
@@ -114,10 +115,10 @@ Film replay(const Options& options, OffscreenStudio& shown) {
 int64_t frames_of(const Film& film, const Options& options) {
   const double frames = std::ceil(film.seconds / options.speed * options.fps - 1e-6);
   if (frames > static_cast<double>(kMostFrames))
-    throw request_error(
-        fmt::format("the video would have {:.3g} frames, too many: use a larger --speed, a smaller --fps, or a "
-                    "shorter stretch with --from and --to",
-                    frames));
+    throw request_error(fmt::format(
+        "the video would have {:.3g} frames, too many: use a larger --speed, a smaller --fps, or a "
+        "shorter stretch with --from and --to",
+        frames));
   return std::max<int64_t>(1, static_cast<int64_t>(frames));
 }
 

@@ -27,7 +27,8 @@ std::vector<std::string> format_arguments(const std::string& ending) {
   if (ending == ".mp4")
     return {"-c:v",     "libx264", "-preset",   "medium",     "-crf", "14",
             "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f",   "mp4"};
-  // Each frame has its own palette: ffmpeg keeps no frames until the end, and a frame with few colours stays exact.
+  // Each frame has its own palette: ffmpeg keeps no frames until the end, and a frame with few colours stays
+  // exact.
   if (ending == ".gif")
     return {"-filter_complex",
             "split[a][b];[a]palettegen=stats_mode=single:reserve_transparent=0[p];[b][p]paletteuse=new=1:"
@@ -153,8 +154,7 @@ void VideoFile::commit() {
   if (wait_for_end() != 0) fail();
   std::error_code failed;
   std::filesystem::rename(temporary_, path_, failed);
-  if (failed)
-    throw run_error(fmt::format("cannot give {} its name: {}", path_.string(), failed.message()));
+  if (failed) throw run_error(fmt::format("cannot give {} its name: {}", path_.string(), failed.message()));
 }
 
 }  // namespace shardlens

@@ -1,5 +1,5 @@
-// Writes frames into a video with ffmpeg, which runs as another process and reads raw pixels. So only the current frame
-// is in memory. The file appears under its name when it is complete.
+// Writes frames into a video with ffmpeg, which runs as another process and reads raw pixels. So only the
+// current frame is in memory. The file appears under its name when it is complete.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,8 @@
 
 namespace shardlens {
 
-/// Throws a request Error unless the name ends in .mp4 (H.264, plays everywhere), .gif, or .mkv (FFV1: exact pixels),
-/// and the format can have the size.
+/// Throws a request Error unless the name ends in .mp4 (H.264, plays everywhere), .gif, or .mkv (FFV1: exact
+/// pixels), and the format can have the size.
 void require_video(const std::filesystem::path& path, PixelSize size);
 
 class VideoFile {
@@ -23,7 +23,8 @@ class VideoFile {
   VideoFile(const VideoFile&) = delete;
   VideoFile& operator=(const VideoFile&) = delete;
 
-  /// Adds the next frame, which has the given size. Throws a run Error with ffmpeg's message if ffmpeg has ended.
+  /// Adds the next frame, which has the given size. Throws a run Error with ffmpeg's message if ffmpeg has
+  /// ended.
   void add(const Image& frame);
   /// Waits for ffmpeg to end and gives the file its name.
   void commit();

@@ -305,7 +305,8 @@ TEST_F(GpuLibraries, OnlyWhatWasAskedFor) {
   EXPECT_TRUE(fs::exists(folder_ / "lib/libnvrtc.so.13"));
   const Ended wrong = fetch("cudnn");
   EXPECT_EQ(wrong.code, 1);
-  EXPECT_NE(wrong.err.find("\"cudnn\" cannot be fetched: choose cublas or nccl"), std::string::npos) << wrong.err;
+  EXPECT_NE(wrong.err.find("\"cudnn\" cannot be fetched: choose cublas or nccl"), std::string::npos)
+      << wrong.err;
 }
 
 TEST_F(GpuLibraries, WhatFailsSaysWhatWouldWorkAndLeavesNothing) {

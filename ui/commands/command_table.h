@@ -10,7 +10,8 @@
 
 namespace shardlens::ui {
 
-/// Returns a function that adds commands of one group to the table: `add(id, title, help, keys, run, enabled)`.
+/// Returns a function that adds commands of one group to the table: `add(id, title, help, keys, run,
+/// enabled)`.
 inline auto adder(std::vector<UiCommand>& table, CommandGroup group) {
   return [&table, group](std::string id, std::string title, std::string help, std::vector<ImGuiKeyChord> keys,
                          std::function<void(const Context&)> run,

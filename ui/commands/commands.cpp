@@ -235,8 +235,8 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
   add("view.setup", "Show or hide Setup", "Makes room for the Stage; the Bar keeps the settings used most",
       {ImGuiKey_U}, [](const Context& c) { c.view.setup_hidden = !c.view.setup_hidden; });
-  add("view.timeline", "Show or hide the Timeline", "Makes room above it if the window is low",
-      {ImGuiKey_T}, [](const Context& c) { show_or_hide_timeline(c.view); });
+  add("view.timeline", "Show or hide the Timeline", "Makes room above it if the window is low", {ImGuiKey_T},
+      [](const Context& c) { show_or_hide_timeline(c.view); });
   add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
       {ImGuiMod_Ctrl | ImGuiKey_T}, [](const Context& c) {
         c.view.theme = c.view.theme == ThemeName::Dark ? ThemeName::Light : ThemeName::Dark;
@@ -364,7 +364,8 @@ std::vector<UiCommand> make_table() {
   return table;
 }
 
-/// True if the key was pressed in this frame with exactly these modifiers. `repeat`: also while it is held down.
+/// True if the key was pressed in this frame with exactly these modifiers. `repeat`: also while it is held
+/// down.
 bool pressed(ImGuiKeyChord chord, bool repeat) {
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
   return ImGui::GetIO().KeyMods == (chord & ImGuiMod_Mask_) && ImGui::IsKeyPressed(key, repeat);

@@ -1,5 +1,5 @@
-// All commands that a person can run by key or by name, in one table. The keyboard, the palette, the tooltips and the
-// shortcut sheet all read it, so they always agree.
+// All commands that a person can run by key or by name, in one table. The keyboard, the palette, the tooltips
+// and the shortcut sheet all read it, so they always agree.
 #pragma once
 
 #include <imgui.h>
@@ -50,8 +50,8 @@ std::string key_text(ImGuiKeyChord key);
 /// Returns "Next collective (Shift+→)", for a tooltip.
 std::string title_with_key(const UiCommand& command);
 
-/// Runs the commands of the keys pressed in this frame. Keys without Ctrl are ignored while text is edited. While the
-/// palette or the sheet is open, only the commands that close them react.
+/// Runs the commands of the keys pressed in this frame. Keys without Ctrl are ignored while text is edited.
+/// While the palette or the sheet is open, only the commands that close them react.
 void handle_keys(const Context& context);
 
 /// Draws the list of all commands with a search box (Ctrl+P). Draws nothing while view.palette_open is false.

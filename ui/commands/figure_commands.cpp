@@ -1,5 +1,5 @@
-// The commands that export the window as a picture, and the Stage and the Timelines as figures. They write into the
-// folder where the program was started, under a name that is free.
+// The commands that export the window as a picture, and the Stage and the Timelines as figures. They write
+// into the folder where the program was started, under a name that is free.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -49,8 +49,9 @@ void export_window(const Context& context) {
 }  // namespace
 
 Said failed_export(const std::exception& error) {
-  return {fmt::format("{}. Exports go to the folder where the studio was started: start it in another folder.",
-                      error.what())};
+  return {
+      fmt::format("{}. Exports go to the folder where the studio was started: start it in another folder.",
+                  error.what())};
 }
 
 void add_figure_commands(std::vector<UiCommand>& table) {
@@ -69,7 +70,8 @@ void add_figure_commands(std::vector<UiCommand>& table) {
       const std::string format = ending == ".svg" ? "SVG" : "PDF";
       add(
           fmt::format("export.{}{}", what, ending), fmt::format("Export the {} as {}", shown, format),
-          "Vectors with text for slides and papers, in the light theme; written to the folder where the studio "
+          "Vectors with text for slides and papers, in the light theme; written to the folder where the "
+          "studio "
           "was started",
           {}, [kind, what, ending](const Context& c) { export_figure(c, kind, what, ending); },
           [kind](const Context& c) {

@@ -42,8 +42,8 @@ struct Match {
   }
 };
 
-/// Returns the matching commands. If nothing is typed: all, in the table's order. Otherwise title matches come first,
-/// then explanation matches; in each group the possible ones come first, then the best scores.
+/// Returns the matching commands. If nothing is typed: all, in the table's order. Otherwise title matches
+/// come first, then explanation matches; in each group the possible ones come first, then the best scores.
 std::vector<Match> matches_of(const Context& context, const std::string& typed) {
   std::vector<Match> found;
   for (const UiCommand& command : commands()) {
@@ -68,7 +68,8 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
   return found;
 }
 
-/// Draws the title with the found letters in the accent colour, then as much of the explanation as fits, then the key.
+/// Draws the title with the found letters in the accent colour, then as much of the explanation as fits, then
+/// the key.
 void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match) {
   const bool enabled = match.possible;
   ImDrawList* list = ImGui::GetWindowDrawList();

@@ -1,5 +1,5 @@
-// The commands of an open recording: its passes, its clock and its notes. Also disables the commands that must wait
-// until it is closed.
+// The commands of an open recording: its passes, its clock and its notes. Also disables the commands that
+// must wait until it is closed.
 #include <imgui.h>
 
 #include <algorithm>
@@ -61,15 +61,15 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       },
       {});
   add("replay.attach", "Attach to a running job …",
-      "Watch a run that is being recorded: its passes appear as they are written. The run is not disturbed", {},
-      [](const Context& c) { choose_recording(c, ChosenFor::Attach); }, {});
+      "Watch a run that is being recorded: its passes appear as they are written. The run is not disturbed",
+      {}, [](const Context& c) { choose_recording(c, ChosenFor::Attach); }, {});
   add(
       "replay.follow", "Follow the running job",
       "Always show its newest pass. Going to another pass ends this; the command starts it again",
       {ImGuiKey_L}, [](const Context& c) { c.send(replay_command::Follow{!c.replay.follows}); }, is_live);
   add(
-      "replay.close", "Close the recording", "Show the run on this machine again", {ImGuiMod_Ctrl | ImGuiKey_W},
-      [](const Context& c) { c.send(replay_command::Close{}); }, replays);
+      "replay.close", "Close the recording", "Show the run on this machine again",
+      {ImGuiMod_Ctrl | ImGuiKey_W}, [](const Context& c) { c.send(replay_command::Close{}); }, replays);
   add(
       "replay.previous_pass", "Previous pass", "The recorded pass before this one", {ImGuiKey_PageUp},
       [](const Context& c) { c.send(replay_command::ShowPass{c.replay.pass - 1}); }, has_passes);
@@ -97,8 +97,8 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { c.view.of<NotesView>().open = c.view.of<NotesView>().focus_new = true; },
       has_passes);
   add(
-      "replay.notes", "Show or hide the notes", "All bookmarks and notes of the recording; a click goes there",
-      {ImGuiMod_Shift | ImGuiKey_N},
+      "replay.notes", "Show or hide the notes",
+      "All bookmarks and notes of the recording; a click goes there", {ImGuiMod_Shift | ImGuiKey_N},
       [](const Context& c) { c.view.of<NotesView>().open = !c.view.of<NotesView>().open; }, replays);
   add(
       "replay.find_step", "Find a step in the recording",
@@ -117,8 +117,9 @@ void add_replay_commands(std::vector<UiCommand>& table) {
              HistoryFind::LongWait);
   add(
       "replay.run_here", "Run the recording's settings here",
-      "Shows this machine's times next to the recorded ones, in Traffic and in the Timeline. A recording does "
-      "not hold the text of a training: here it runs on other tokens, so the loss differs",
+      "Shows this machine's times next to the recorded ones, in Traffic and the Timeline. A recording does "
+      "not "
+      "hold a training's text: it runs on other tokens here, so the loss differs",
       {}, [](const Context& c) { c.view.of<ReplayView>().run_here = true; }, replays);
   for (const GalleryPiece& piece : gallery())
     add("replay.gallery." + piece.name, "Gallery: " + piece.title, piece.shows, {},

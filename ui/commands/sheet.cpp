@@ -20,7 +20,8 @@ constexpr float kTitleHeight = 36;
 constexpr float kGroupGap = 16;
 constexpr float kHeadingHeight = 40;
 constexpr float kPadding = 24;
-constexpr float kLeastShare = 0.9f;  ///< the smallest share of its full size; if that is too large, the sheet scrolls
+constexpr float kLeastShare =
+    0.9f;  ///< the smallest share of its full size; if that is too large, the sheet scrolls
 
 /// "1 2 3 4 6 8" stands for the six commands that set T, so the sheet shows them as one.
 struct Line {
@@ -77,8 +78,8 @@ float column_height(const std::vector<CommandGroup>& groups) {
   return height;
 }
 
-/// Returns the groups of each column. There are three columns if they fit into `width` units; otherwise the last column
-/// moves below the shortest of the others.
+/// Returns the groups of each column. There are three columns if they fit into `width` units; otherwise the
+/// last column moves below the shortest of the others.
 std::vector<std::vector<CommandGroup>> columns_in(float width) {
   std::vector<std::vector<CommandGroup>> columns{
       {CommandGroup::Walk, CommandGroup::Run, CommandGroup::Train, CommandGroup::Settings},

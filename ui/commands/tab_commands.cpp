@@ -76,7 +76,8 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
       may_measure);
   add(
       "scaling.calibrate", "Calibrate this machine",
-      "Measure its products, memory and collectives, so that times can be predicted for it; the result is saved",
+      "Measure its products, memory and collectives, so that times can be predicted for it; the result is "
+      "saved",
       {}, [](const Context& c) { c.send(scaling_command::Calibrate{c.wanted().dtype}); }, may_measure);
   add(
       "scaling.stop", "Stop measuring", "Stop the measurement of this machine; its points stay", {},
@@ -84,7 +85,8 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { return c.scaling.measures(); });
 }
 
-// These commands use the letters of the Run commands with Shift: the same actions for many steps instead of one.
+// These commands use the letters of the Run commands with Shift: the same actions for many steps instead of
+// one.
 void add_train_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Train);
   add(
@@ -133,7 +135,8 @@ void add_train_commands(std::vector<UiCommand>& table) {
         const int rank = settings.tp * settings.dp - 1;
         c.send(train_command::LoseRank{rank});
         c.view.said = fmt::format(
-            "Rank {} hangs in the next step. The other ranks wait for it and report it as lost after {:g} s. Set "
+            "Rank {} hangs in the next step. The other ranks wait for it and report it as lost after {:g} s. "
+            "Set "
             "this time with \"Lost after\" in Train before a training begins.",
             rank, settings.timeout_seconds);
       },
@@ -152,8 +155,7 @@ void add_train_commands(std::vector<UiCommand>& table) {
       can_restart_training);
   add(
       "train.write", "Have the model write",
-      "The trained model continues the prompt of the Train tab's page \"text\" with its present weights",
-      {},
+      "The trained model continues the prompt of the Train tab's page \"text\" with its present weights", {},
       [](const Context& c) {
         show_tab(c, Tab::Train);
         c.view.of<TrainView>().page = TrainPage::Text;
@@ -205,8 +207,7 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
   const auto replays = [](const Context& c) { return c.replay.is_open(); };
   const auto add = adder(table, CommandGroup::Replay);
   add("compare.recordings", "Compare two recordings",
-      "Where do two runs first differ, and what takes longer? Two files, or a file and a run here",
-      {}, show);
+      "Where do two runs first differ, and what takes longer? Two files, or a file and a run here", {}, show);
   add(
       "compare.open_with", "Compare the open recording with another …",
       "Choose a second file to compare with the open one", {},

@@ -16,8 +16,8 @@ void walk_to_previous_collective(const Context& context);  ///< or to the first
 void walk_to_first(const Context& context);
 void walk_to_last(const Context& context);
 
-/// Call after a click has changed the selection. If the run has not reached the step yet, the engine goes there, so
-/// that the Stage has the tensors that the Inspector shows. Steps that are done stay done.
+/// Call after a click has changed the selection. If the run has not reached the step yet, the engine goes
+/// there, so that the Stage has the tensors that the Inspector shows. Steps that are done stay done.
 void reach_selection(const Context& context);
 
 /// True if the selection is at the last step of the open part.
@@ -35,8 +35,8 @@ bool can_walk(const Context& context);
 /// How long Play stops at a step; longer at a collective.
 double still_seconds(const Step& step);
 
-/// While view.playing is true, goes one step forward when the current step was shown for still_seconds(). Stops at the
-/// last step. Call advance() once per frame; `delta_seconds` is the time since the last frame.
+/// While view.playing is true, goes one step forward when the current step was shown for still_seconds().
+/// Stops at the last step. Call advance() once per frame; `delta_seconds` is the time since the last frame.
 class Player {
  public:
   void advance(const Context& context, double delta_seconds);

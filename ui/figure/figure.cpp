@@ -1,4 +1,5 @@
-// Draws the page of a figure: a caption with the settings and the source of the numbers, and below it the panel.
+// Draws the page of a figure: a caption with the settings and the source of the numbers, and below it the
+// panel.
 #include "ui/figure/figure.h"
 
 #include <fmt/format.h>
@@ -27,7 +28,8 @@ constexpr float kPadding = 12, kCaption = 44;
 constexpr float kTrackPitch = 36, kAxis = 24, kPassAxis = 42;  // lengths of the Timeline with enough room
 constexpr int kMostFrames = 8;
 
-/// A second Dear ImGui context with the same fonts as the window's. It is the current one while the object exists.
+/// A second Dear ImGui context with the same fonts as the window's. It is the current one while the object
+/// exists.
 class Paper {
  public:
   explicit Paper(const Fonts& fonts)
@@ -187,9 +189,8 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
 void write_figure(const Context& context, const FigureWish& wish, const std::filesystem::path& path) {
   const std::string ending = path.extension();
   if (ending != ".svg" && ending != ".pdf")
-    throw request_error(
-        fmt::format("{}: a figure's name must end in .svg or .pdf; for pixels use --screenshot",
-                    path.string()));
+    throw request_error(fmt::format(
+        "{}: a figure's name must end in .svg or .pdf; for pixels use --screenshot", path.string()));
   const Figure figure = draw_figure(context, wish);
   write_file_atomically(path.string(), ending == ".svg" ? to_svg(figure.tape, figure.page, context.fonts)
                                                         : to_pdf(figure.tape, figure.page, context.fonts));

@@ -1,5 +1,6 @@
-// A figure for slides and papers: the Stage, the Timeline or the timeline of a whole recording on a page. The panels
-// draw it with their own code, in a second Dear ImGui context that has a tape, so the window is not affected.
+// A figure for slides and papers: the Stage, the Timeline or the timeline of a whole recording on a page. The
+// panels draw it with their own code, in a second Dear ImGui context that has a tape, so the window is not
+// affected.
 #pragma once
 
 #include <filesystem>
@@ -28,15 +29,15 @@ struct FigureWish {
 struct Figure {
   Tape tape;
   Page page;
-  int lost_vertices =
-      0;  ///< drawn without the functions of paint.h, so missing in the tape; should be 0
+  int lost_vertices = 0;  ///< drawn without the functions of paint.h, so missing in the tape; should be 0
 };
 
-/// Draws the snapshot of `context`, with its selection and its stretch of the Timeline. Throws a request Error if there
-/// is nothing to draw yet.
+/// Draws the snapshot of `context`, with its selection and its stretch of the Timeline. Throws a request
+/// Error if there is nothing to draw yet.
 Figure draw_figure(const Context& context, const FigureWish& wish);
 
-/// Draws a figure and writes it as .svg or .pdf, whole or not at all. Also throws a request Error for another ending.
+/// Draws a figure and writes it as .svg or .pdf, whole or not at all. Also throws a request Error for another
+/// ending.
 void write_figure(const Context& context, const FigureWish& wish, const std::filesystem::path& path);
 
 }  // namespace shardlens::ui

@@ -1,5 +1,6 @@
-// Writes a tape as SVG 1.1 by hand, because cairo's SVG would turn text into outlines. HarfBuzz reduces the fonts to the
-// used characters. Every run of text has its width, so it keeps its place if another font must replace it.
+// Writes a tape as SVG 1.1 by hand, because cairo's SVG would turn text into outlines. HarfBuzz reduces the
+// fonts to the used characters. Every run of text has its width, so it keeps its place if another font must
+// replace it.
 #include <fmt/format.h>
 #include <hb-subset.h>
 

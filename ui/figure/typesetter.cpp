@@ -1,5 +1,5 @@
-// Sets lines of text with FreeType, which reads the embedded fonts. In Dear ImGui a text size is the height from
-// ascender to descender, and the baseline is that of a font's first face.
+// Sets lines of text with FreeType, which reads the embedded fonts. In Dear ImGui a text size is the height
+// from ascender to descender, and the baseline is that of a font's first face.
 #include "ui/figure/typesetter.h"
 
 #include <fmt/format.h>

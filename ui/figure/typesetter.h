@@ -1,5 +1,6 @@
-// Splits lines of text into runs of one face each, placed with the faces' own metrics. A vector file needs this to keep
-// text as text. Faces, fallbacks and stand-ins are those of the screen, but positions are not whole pixels.
+// Splits lines of text into runs of one face each, placed with the faces' own metrics. A vector file needs
+// this to keep text as text. Faces, fallbacks and stand-ins are those of the screen, but positions are not
+// whole pixels.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Writes a tape as a vector file: rectangles stay rectangles, and text stays text that can be selected and searched.
-// Pictures of tensors are embedded and not smoothed. The used fonts are embedded with only the used characters.
+// Writes a tape as a vector file: rectangles stay rectangles, and text stays text that can be selected and
+// searched. Pictures of tensors are embedded and not smoothed. The used fonts are embedded with only the used
+// characters.
 #pragma once
 
 #include <string>

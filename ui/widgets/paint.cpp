@@ -10,8 +10,8 @@
 namespace shardlens::ui {
 namespace {
 
-/// Moves the rectangle's edges onto the grid of pixels. A rectangle that is not empty stays at least one pixel
-/// wide and high.
+/// Moves the rectangle's edges onto the grid of pixels. A rectangle that is not empty stays at least one
+/// pixel wide and high.
 void snap(ImVec2& min, ImVec2& max) {
   const bool wide = max.x > min.x, high = max.y > min.y;
   min = {std::round(min.x), std::round(min.y)};
@@ -19,7 +19,8 @@ void snap(ImVec2& min, ImVec2& max) {
          std::max(std::round(max.y), min.y + (high ? 1.0f : 0.0f))};
 }
 
-/// Glyphs are stored for whole sizes only. At a size between two of them a letter would lose columns of pixels.
+/// Glyphs are stored for whole sizes only. At a size between two of them a letter would lose columns of
+/// pixels.
 float letter_size(const TextStyle& style) {
   return std::max(1.0f, std::round(style.size));
 }
@@ -29,8 +30,9 @@ float line_height(const TextStyle& style) {
   return Tape::current() ? style.size : letter_size(style);
 }
 
-/// Returns the end of the line that begins at `from` and is at most `width` wide. Dear ImGui also breaks after a
-/// dot or a comma, but "attn.proj" and "1,024" are one word. A word is broken only if no line can hold it.
+/// Returns the end of the line that begins at `from` and is at most `width` wide. Dear ImGui also breaks
+/// after a dot or a comma, but "attn.proj" and "1,024" are one word. A word is broken only if no line can
+/// hold it.
 const char* end_of_line(const TextStyle& style, const char* from, const char* end, float width) {
   if (width <= 0) return std::find(from, end, '\n');
   const char* to = style.font->CalcWordWrapPosition(letter_size(style), from, end, width);

@@ -1,6 +1,6 @@
-// Drawing functions that every panel shares: aligned text, colours between two tokens, dashed outlines. Lengths
-// are pixels already scaled; colours come from the Theme. A panel that draws with these functions only can also
-// be exported as a figure (tape.h).
+// Drawing functions that every panel shares: aligned text, colours between two tokens, dashed outlines.
+// Lengths are pixels already scaled; colours come from the Theme. A panel that draws with these functions
+// only can also be exported as a figure (tape.h).
 #pragma once
 
 #include <imgui.h>
@@ -45,10 +45,11 @@ ImU32 mixed(ImU32 from, ImU32 to, float amount);
 /// Returns the theme's darkest or lightest token, whichever is easier to read on `ground`.
 ImU32 legible_on(const Theme& theme, ImU32 ground);
 
-/// Fills a rectangle, moved onto whole pixels: edges are sharp at every scale, and filling takes two triangles
-/// instead of the ten of a blended edge. A rectangle that is not empty covers at least one pixel.
+/// Fills a rectangle, moved onto whole pixels: edges are sharp at every scale, and filling takes two
+/// triangles instead of the ten of a blended edge. A rectangle that is not empty covers at least one pixel.
 void fill_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding = 0);
-/// One of the rectangles that fill_rects() fills together. They are not moved onto whole pixels and not rounded.
+/// One of the rectangles that fill_rects() fills together. They are not moved onto whole pixels and not
+/// rounded.
 struct PlainRect {
   ImVec2 min, max;
   ImU32 colour = 0;
@@ -61,8 +62,8 @@ void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float 
 void draw_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness);
 void fill_triangle(ImDrawList* list, ImVec2 a, ImVec2 b, ImVec2 c, ImU32 colour);
 
-/// Until join_layers(), layers decide what covers what, not the order of the calls. Layer 0 is the lowest, and it
-/// is chosen at first.
+/// Until join_layers(), layers decide what covers what, not the order of the calls. Layer 0 is the lowest,
+/// and it is chosen at first.
 void split_layers(ImDrawList* list, int count);
 void choose_layer(ImDrawList* list, int layer);
 void join_layers(ImDrawList* list);

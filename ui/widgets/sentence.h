@@ -6,8 +6,8 @@
 
 namespace shardlens::ui {
 
-/// Returns the text with a capital first letter if its first word is prose: "cannot open run.shardlens" becomes
-/// "Cannot ...". A name stays as it is: "gpt2-tiny has no layer 9", "attn.qkv", "--gpu", "f's".
+/// Returns the text with a capital first letter if its first word is prose: "cannot open run.shardlens"
+/// becomes "Cannot ...". A name stays as it is: "gpt2-tiny has no layer 9", "attn.qkv", "--gpu", "f's".
 std::string as_sentence(std::string words);
 
 }  // namespace shardlens::ui

@@ -11,7 +11,8 @@ namespace shardlens::ui {
 
 /// The value at `share` in [0, 1] of a slider whose stops are evenly spaced.
 int64_t value_at(const std::vector<int64_t>& values, double share);
-/// Returns the place of `value` on that slider, in [0, 1]. A value between two stops gets a place between them.
+/// Returns the place of `value` on that slider, in [0, 1]. A value between two stops gets a place between
+/// them.
 double share_of(const std::vector<int64_t>& values, int64_t value);
 
 /// Multiples of the number of heads, with 4 to 256 features for each head: the heads divide every stop.

@@ -15,8 +15,8 @@ struct SortColumn {
   const char* help = nullptr;   ///< a tooltip
 };
 
-/// Draws the name with its left or right top corner at `at`, at most `room` wide. An arrow shows that the table is
-/// sorted by this column. The item's id is "sort <words>". Returns true if `order` changed.
+/// Draws the name with its left or right top corner at `at`, at most `room` wide. An arrow shows that the
+/// table is sorted by this column. The item's id is "sort <words>". Returns true if `order` changed.
 bool sort_head(const Context& context, const SortColumn& column, ImVec2 at, float room, SortOrder& order);
 float sort_head_height(const Context& context);
 

@@ -9,7 +9,8 @@ struct SortOrder {
 
   bool operator==(const SortOrder&) const = default;
 
-  /// Returns the order after a click on column `wanted`: first its natural direction, then the other, then none.
+  /// Returns the order after a click on column `wanted`: first its natural direction, then the other, then
+  /// none.
   SortOrder clicked(int wanted, bool descends_first) const {
     if (column != wanted) return {wanted, descends_first};
     if (descending == descends_first) return {wanted, !descends_first};

@@ -1,5 +1,5 @@
-// The part of an axis that is visible: zoom about a point, pan, and round numbers for the ticks. This is plain
-// arithmetic, so the timeline and its keys behave the same.
+// The part of an axis that is visible: zoom about a point, pan, and round numbers for the ticks. This is
+// plain arithmetic, so the timeline and its keys behave the same.
 #pragma once
 
 #include <vector>
@@ -24,8 +24,8 @@ Stretch zoomed(Stretch shown, double factor, double at, Stretch all, double smal
 /// Moves `shown` by `share` of its own length, inside `all`.
 Stretch panned(Stretch shown, double share, Stretch all);
 
-/// Returns the multiples of a round step (1, 2 or 5 times a power of ten) inside `shown`. The step is the smallest
-/// with which there are at most `most` multiples.
+/// Returns the multiples of a round step (1, 2 or 5 times a power of ten) inside `shown`. The step is the
+/// smallest with which there are at most `most` multiples.
 std::vector<double> round_ticks(Stretch shown, int most);
 
 /// The same, and the next multiple at each end that is not a tick: an axis from the first to the last of them

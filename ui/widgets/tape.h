@@ -1,6 +1,6 @@
-// A list of drawn marks: rectangles, lines, words and pictures instead of triangles. If a Dear ImGui context has a
-// tape, the functions of paint.h and the heatmaps note their marks on the tape instead of drawing. So the code that
-// draws the window also makes figures for paper, and text stays text.
+// A list of drawn marks: rectangles, lines, words and pictures instead of triangles. If a Dear ImGui context
+// has a tape, the functions of paint.h and the heatmaps note their marks on the tape instead of drawing. So
+// the code that draws the window also makes figures for paper, and text stays text.
 #pragma once
 
 #include <imgui.h>
