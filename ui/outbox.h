@@ -45,7 +45,7 @@ class OutboxParts : OutboxPart<Commands>... {
   void clear() { (of<Commands>().clear(), ...); }
 };
 
-/// A class of its own, so that context.h can declare it without these headers.
+/// A separate class, so that context.h can declare it without these headers.
 class Outbox : public OutboxParts<Command, TrainCommand, BreakCommand, ScalingCommand, ComparisonCommand,
                                   DiffCommand, ReplayCommand, HistoryCommand> {};
 

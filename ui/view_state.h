@@ -69,7 +69,7 @@ struct ViewState : TypedStore {
   bool lecture = false;
   bool playing = false;  ///< Space: the selection walks through the steps
 
-  // Covers: at most one lies over the panels.
+  // Covers: at most one is open over the panels.
   bool palette_open = false;
   bool sheet_open = false;
   bool chooser_open = false;  ///< the list of recordings
@@ -93,7 +93,7 @@ struct ViewState : TypedStore {
   Wanted wanted;                    ///< changes of the settings that no snapshot shows yet
   SettingsHistory changes;          ///< of the settings, for undo and redo
 
-  /// A cover lies over the panels, which then ignore the mouse.
+  /// True if a cover is open. The panels then ignore the mouse.
   bool covered() const { return palette_open || sheet_open || chooser_open; }
   void close_covers() { palette_open = sheet_open = chooser_open = false; }
   /// Opens one cover and closes the others, or closes it if it is open: toggle_cover(view.sheet_open).

@@ -241,7 +241,7 @@ Verb add_bench(CLI::App& app) {
   app.add_option(
          "what", *what,
          "gemm, allreduce, step, generate, calibrate, scaling, overlap, fusion, speedup, record, trace, plan "
-         "or timeline (the end of --help says what each measures)")
+         "or timeline (the end of --help explains each)")
       ->required()
       ->check(one_of("benchmark", {"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap",
                                    "fusion", "speedup", "record", "trace", "plan", "timeline"}));

@@ -81,11 +81,12 @@ void print(const Growth& growth) {
       const std::string spread = measured ? fmt::format("{:.2f} … {:.2f} ms", row.lowest_seconds() * 1e3,
                                                         row.highest_seconds() * 1e3)
                                           : "";
-      fmt::print("{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}{}\n", "",
-                 grouped_text(static_cast<int64_t>(row.point.size)), milliseconds(row.median_seconds()),
-                 spread, milliseconds(row.predicted_seconds), ratio(row.of_prediction()),
-                 before == nullptr ? "" : ratio(growth_beyond_model(*before, row)), run_text(row),
-                 before != nullptr && grows_worse(*before, row) ? "; grows worse than the model says" : "");
+      fmt::print(
+          "{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}{}\n", "",
+          grouped_text(static_cast<int64_t>(row.point.size)), milliseconds(row.median_seconds()), spread,
+          milliseconds(row.predicted_seconds), ratio(row.of_prediction()),
+          before == nullptr ? "" : ratio(growth_beyond_model(*before, row)), run_text(row),
+          before != nullptr && grows_worse(*before, row) ? "; grows more than the model predicts" : "");
       if (measured) before = &row;
     }
   }

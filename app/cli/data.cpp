@@ -106,9 +106,8 @@ Verb add_data(CLI::App& app) {
   app.add_option(
          "--text", corpus.sources,
          "Plain text, JSON-lines (one \"text\" on each line) or folders of them; the word sample for the "
-         "King "
-         "James Version. If the tokenizer is not learned, also a pipe such as /dev/stdin: the verb waits for "
-         "its writer")
+         "King James Version. If the tokenizer is not learned, also a pipe such as /dev/stdin: the verb "
+         "waits for its writer")
       ->type_name("FILE...");
   app.add_option(
          "--tokenizer", corpus.tokenizer,
@@ -125,7 +124,7 @@ Verb add_data(CLI::App& app) {
   app.add_option("--validation", corpus.validation, "Share of the documents kept for validation")
       ->capture_default_str();
   app.add_option("--test", corpus.test, "Share of the documents kept for the test")->capture_default_str();
-  app.add_option("--seed", corpus.seed, "Decides which documents go where")->capture_default_str();
+  app.add_option("--seed", corpus.seed, "Seed of the random split of documents")->capture_default_str();
   app.add_option("--show", options->show, "Only show how the tokenizer cuts this text")->type_name(kWords);
   app.add_flag("--json", options->json, "One JSON object on stdout, nothing else");
   app.footer(R"(

@@ -71,8 +71,7 @@ int run(int argc, char** argv) {
   using namespace shardlens;
   CLI::App app{
       "Shardlens: tensor parallelism that really runs. Plans, runs, checks and times a transformer layer "
-      "that "
-      "is cut over T ranks.",
+      "that is cut over T ranks.",
       "shardlens-cli"};
   app.footer(kExamples);
   cli::add_version(app);

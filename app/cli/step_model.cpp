@@ -55,7 +55,7 @@ int32_t as_id(const Integers& array, size_t at, const std::string& path, const I
   const size_t columns = array.shape.size() < 2 ? 1 : static_cast<size_t>(array.shape[1]);
   throw request_error(fmt::format(
       "{}: {} in row {}, column {}: {} must be 0 to {}{}", path, value, at / columns, at % columns, ids.what,
-      ids.last, ids.may_be_ignored ? fmt::format(", or {} where ignored", kIgnoredLabel) : ""));
+      ids.last, ids.may_be_ignored ? fmt::format(", or {} to ignore one", kIgnoredLabel) : ""));
 }
 
 std::vector<int32_t> as_ids(const Integers& array, const std::string& path, const Ids& wanted) {

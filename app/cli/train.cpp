@@ -127,9 +127,8 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   option("--resume", o.resume, "Folder of a checkpoint to continue from, on the same or another T and D");
   verb.add_flag("--restart", o.restart,
                 "Continues from the checkpoint in --checkpoint, or begins if there is none yet. So the same "
-                "command "
-                "serves for the first start and after every crash. --record then writes FILE-2.shardlens, "
-                "FILE-3.shardlens, …, and keeps the recordings of earlier starts")
+                "command serves for the first start and after every crash. --record then writes "
+                "FILE-2.shardlens, FILE-3.shardlens, …, and keeps the recordings of earlier starts")
       ->group(group);
   option("--log", o.log, "FILE.csv with every step; a resumed run appends to its own file");
   add_record_options(verb, o.record, {});

@@ -46,8 +46,7 @@ std::vector<RunOption> run_options() {
        "POLICY"},
       {Part::Run, "--kv-heads", &O::kv_heads,
        "Grouped queries: number of key and value heads, each shared by equally many heads; the model's own "
-       "if "
-       "left out",
+       "if left out",
        "HEADS"},
       {Part::Run, "--split", &O::split,
        fmt::format("How the weight matrices are cut: {}, or a FILE.json", fmt::join(split_names(), ", "))},
@@ -77,8 +76,7 @@ std::vector<RunOption> run_options() {
       {Part::Run, "--comm", &O::comm,
        "Communicator of the ranks: local (threads), nccl (one GPU for each rank), local_cuda (ranks that "
        "share a GPU), auto (whichever of these fits), or mpi: one process for each of the T x D ranks, on "
-       "one "
-       "machine or several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi"},
+       "one machine or several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi"},
       {Part::Run, "--hardware", &O::hardware,
        fmt::format("Machine that times are predicted for: {}, or a FILE.json from bench calibrate",
                    fmt::join(hardware_names(), ", "))},

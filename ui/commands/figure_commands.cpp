@@ -71,8 +71,7 @@ void add_figure_commands(std::vector<UiCommand>& table) {
       add(
           fmt::format("export.{}{}", what, ending), fmt::format("Export the {} as {}", shown, format),
           "Vectors with text for slides and papers, in the light theme; written to the folder where the "
-          "studio "
-          "was started",
+          "studio was started",
           {}, [kind, what, ending](const Context& c) { export_figure(c, kind, what, ending); },
           [kind](const Context& c) {
             return kind == FigureKind::Recording ? shows_history(c) : shown_plan(c.snapshot) != nullptr;

@@ -118,8 +118,7 @@ void add_replay_commands(std::vector<UiCommand>& table) {
   add(
       "replay.run_here", "Run the recording's settings here",
       "Shows this machine's times next to the recorded ones, in Traffic and the Timeline. A recording does "
-      "not "
-      "hold a training's text: it runs on other tokens here, so the loss differs",
+      "not hold a training's text: it runs on other tokens here, so the loss differs",
       {}, [](const Context& c) { c.view.of<ReplayView>().run_here = true; }, replays);
   for (const GalleryPiece& piece : gallery())
     add("replay.gallery." + piece.name, "Gallery: " + piece.title, piece.shows, {},

@@ -136,8 +136,7 @@ void add_train_commands(std::vector<UiCommand>& table) {
         c.send(train_command::LoseRank{rank});
         c.view.said = fmt::format(
             "Rank {} hangs in the next step. The other ranks wait for it and report it as lost after {:g} s. "
-            "Set "
-            "this time with \"Lost after\" in Train before a training begins.",
+            "Set this time with \"Lost after\" in Train before a training begins.",
             rank, settings.timeout_seconds);
       },
       [](const Context& c) {

@@ -19,7 +19,7 @@ struct TextRun {
     uint32_t index = 0;  ///< in the face
     float x = 0;         ///< its origin, from the beginning of the run
     char32_t drawn = 0;  ///< the character whose shape is drawn
-    std::string text;    ///< the text it stands for, UTF-8; may differ from `drawn`
+    std::string text;    ///< its text, UTF-8; may differ from `drawn`
   };
   const FontFace* face = nullptr;
   FT_FaceRec_* shapes = nullptr;  ///< valid until the program ends

@@ -12,7 +12,7 @@
 namespace shardlens {
 
 std::vector<std::uint8_t> encode_png(const Image& image) {
-  // Dropping alpha here keeps a screenshot opaque whatever the blending left in the alpha channel.
+  // Without alpha a screenshot is opaque, no matter what blending has left in the alpha channel.
   const auto pixels =
       static_cast<std::size_t>(image.size.width) * static_cast<std::size_t>(image.size.height);
   std::vector<std::uint8_t> rgb(3 * pixels);

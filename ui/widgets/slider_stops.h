@@ -9,7 +9,7 @@
 
 namespace shardlens::ui {
 
-/// The value at `share` in [0, 1] of a slider whose stops are evenly spaced.
+/// Returns the value at `share` in [0, 1] of a slider with evenly spaced stops.
 int64_t value_at(const std::vector<int64_t>& values, double share);
 /// Returns the place of `value` on that slider, in [0, 1]. A value between two stops gets a place between
 /// them.
