@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configures once and builds what changed, of one preset, with progress: what app/run.sh and tests/run.sh share.
+# Configures a preset once, then builds what changed and shows progress. app/run.sh and tests/run.sh share it.
 #
 #   app/build.sh [preset] [target...]
 set -eu

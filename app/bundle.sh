@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes build/shardlens-bundle and the same as a .zip: shardlens-cli, the GPU module if CUDA's toolkit is here, and
-# the libraries they need, to be put on a machine where nothing can be installed. Says how large it is, and which
-# system it runs on. cuBLASLt and NCCL, nine tenths of a gigabyte, are the other machine's: gpu-libraries.sh in the
-# bundle fetches them where it has none.
+# Makes build/shardlens-bundle and a .zip of it, for a machine where nothing can be installed: shardlens-cli, the GPU
+# plug-in if the CUDA toolkit is here, and the libraries they need. Prints the bundle's size and the system that it
+# needs. cuBLASLt and NCCL (0.9 GB) are not in it: if the other machine has none, gpu-libraries.sh in the bundle
+# fetches them.
 #
-# --tests puts the tests of GPUs in too, for tests/gpu.sh on a machine that cannot build them, and packs all of it as
-# .tar.xz, which keeps what may be started. Where this is a git checkout, bundle and checkout together must then stay
-# under 60 MiB: that is what is carried to such a machine.
+# --tests adds the GPU tests, for tests/gpu.sh on a machine that cannot build them, and packs everything as .tar.xz,
+# which keeps the executable bits. In a git checkout, bundle and checkout together must then be smaller than 60 MiB,
+# because both are carried to such a machine.
 #
 #   app/bundle.sh [--tests] [FOLDER]
 set -eu
@@ -23,7 +23,7 @@ fail() {
   exit 1
 }
 
-[ -n "$with_tests" ] || command -v zip >/dev/null || fail "zip is not here; install it (Debian: zip)"
+[ -n "$with_tests" ] || command -v zip >/dev/null || fail "zip is not installed; install it (Debian: zip)"
 cmake --preset bundle >/dev/null
 targets=shardlens-cli
 for module in shardlens_cuda shardlens_mpi; do
@@ -43,7 +43,7 @@ else
   (cd "$(dirname "$folder")" && zip -q -r -9 "$packed" "$(basename "$folder")")
 fi
 
-# In MiB, one decimal.
+# Prints bytes as MiB with one decimal.
 mib() {
   awk -v bytes="$1" 'BEGIN { printf "%.1f MiB", bytes / 1048576 }'
 }
@@ -51,7 +51,7 @@ newest() {
   find "$folder" -type f \( -name '*.so*' -o -path '*/bin/*' -o -path '*/tests/*' \) -exec objdump -T {} + 2>/dev/null |
     grep -o "$1" | sort -uV | tail -n 1
 }
-echo "bundle: what is in it, before it is packed:"
+echo "bundle: the files in it, before packing:"
 (cd "$folder" && find . -type f -size +200k -printf '%s %P\n') | sort -rn | while read -r bytes name; do
   echo "bundle:   $(mib "$bytes")  $name"
 done
@@ -64,4 +64,4 @@ if [ -n "$with_tests" ] && git rev-parse --git-dir >/dev/null 2>&1; then
   echo "bundle: the checkout: $(mib "$tree"); together: $(mib $((tree + bytes)))"
   bytes=$((tree + bytes))
 fi
-[ "$bytes" -lt "$most" ] || fail "it is larger than $(mib "$most")"
+[ "$bytes" -lt "$most" ] || fail "it is too large: it must be smaller than $(mib "$most")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the build needs and is missing: Debian packages, and the GUI libraries' source package, pinned by
-# its hash. Run again it changes nothing, needs no network and takes well under a second.
+# Installs what the build needs and does not have yet: Debian packages, and the GUI libraries' source package, pinned by
+# its hash. A second run changes nothing, needs no network and takes well under a second.
 #
 #   SHARDLENS_THIRD_PARTY   where the GUI sources are unpacked (default: build/third_party)
 set -eu
@@ -29,7 +29,7 @@ for package in $packages; do
   [ "$state" = installed ] || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
-  command -v apt-get >/dev/null || fail "apt-get is not here; install the equivalents of:$missing"
+  command -v apt-get >/dev/null || fail "there is no apt-get; install the equivalents of:$missing"
   [ "$(id -u)" = 0 ] || fail "these packages are missing and need root: apt-get install$missing"
   say "installing$missing"
   export DEBIAN_FRONTEND=noninteractive
@@ -60,7 +60,7 @@ wanted="
   external/imgui_test_engine/imgui_test_engine/imgui_test_engine
   external/implot/implot"
 
-# What lies unpacked is right when it came from this archive with this choice of files.
+# The unpacked files are up to date if they came from this archive with this choice of files.
 stamp=$(printf '%s\n' "$sha256" "$wanted" | sha256sum)
 
 unpack_gui_sources() {
@@ -71,7 +71,7 @@ unpack_gui_sources() {
   printf '%s==%s --hash=sha256:%s\n' "$name" "$version" "$sha256" >"$temporary/requirements.txt"
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary "$name" --require-hashes \
     -r "$temporary/requirements.txt" -d "$temporary/download" ||
-    fail "could not fetch $name $version; is there a network? If its contents changed, do not use them:
+    fail "could not fetch $name $version; is there a network? If the archive has changed, do not use it:
 setup: only the archive with SHA-256 $sha256 is accepted"
   archive=$(find "$temporary/download" -name '*.tar.gz')
   echo "$sha256  $archive" | sha256sum --check --quiet - || fail "$archive is not the pinned archive; delete it"

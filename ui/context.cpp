@@ -1,4 +1,4 @@
-// Changes of the settings that panels ask for.
+// Handles changes of the settings that panels ask for.
 #include "ui/context.h"
 
 #include "engine/runtime/recordings/replay_snapshot.h"
@@ -10,8 +10,7 @@ namespace shardlens::ui {
 
 void Context::want(const Settings& settings) const {
   if (replay.is_open()) return say_recording_stays(*this);
-  if (settings == wanted() && !has_stopped(snapshot))
-    return;  // a click on what is chosen already runs nothing
+  if (settings == wanted() && !has_stopped(snapshot)) return;  // a click on the present choice runs nothing
   ask_for(settings);
 }
 

@@ -1,5 +1,5 @@
-// What every panel gets to draw one frame: the newest Snapshots to read, the state of the view, which all
-// panels share, and an outbox for Commands. A panel has no other way to the engine.
+// The data that every panel gets to draw one frame: the newest Snapshots, the view state that all panels
+// share, and an outbox for Commands. A panel has no other access to the engine.
 #pragma once
 
 #include <utility>
@@ -17,9 +17,9 @@ class Heatmaps;  // ui/widgets/heatmap.h
 class Outbox;    // ui/outbox.h
 
 struct Context : Snapshots {
-  /// What is looked at: the open recording, else the frozen training step, else the Session's run.
+  /// The shown snapshot: the open recording, else the frozen training step, else the Session's run.
   const Snapshot& snapshot;
-  const Snapshot* beside;  ///< this machine's run of the recorded Program, timed; null: there is none
+  const Snapshot* beside;  ///< this machine's timed run of the recorded Program; null: there is none
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
@@ -27,26 +27,26 @@ struct Context : Snapshots {
   Outbox& outbox;
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
-  /// The same, looking at something else in another way: for a panel that shows more than one plan.
+  /// Returns a Context for another snapshot and view, for a panel that shows more than one plan.
   Context of(const Snapshot& other, ViewState& other_view) const {
     return looking_at(other, nullptr, other_view, theme);
   }
-  /// The same, looked at in another way and in other colours: for a figure on paper.
+  /// Returns a Context with another view and other colours, for a figure on paper.
   Context with(ViewState& other_view, const Theme& other_theme) const {
     return looking_at(snapshot, beside, other_view, other_theme);
   }
 
-  /// Sends a Command to its part of the engine after the frame. Who calls it includes ui/outbox.h.
+  /// Sends a Command to its part of the engine after the frame. Callers must include ui/outbox.h.
   template <class Command>
   void send(Command command) const {
     put_into(outbox, std::move(command));
   }
 
-  /// The settings as they are wanted now. To change them, change a copy and want() it. The settings of an
-  /// open recording cannot be changed; want() then says so.
+  /// The settings wanted now. To change them, change a copy and pass it to want(). The settings of an open
+  /// recording cannot be changed; want() then shows a message.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
   void want(const Settings& settings) const;
-  void undo() const;  ///< wants the settings of before the last change
+  void undo() const;  ///< goes back to the settings before the last change
   void redo() const;
 
  private:

@@ -45,11 +45,11 @@ class OutboxParts : OutboxPart<Commands>... {
   void clear() { (of<Commands>().clear(), ...); }
 };
 
-/// A class of its own, so that context.h can declare it without these headers.
+/// A separate class, so that context.h can declare it without these headers.
 class Outbox : public OutboxParts<Command, TrainCommand, BreakCommand, ScalingCommand, ComparisonCommand,
                                   DiffCommand, ReplayCommand, HistoryCommand> {};
 
-/// Whether one of the commands is of this kind: contains<command::Seek>(outbox.of<Command>()).
+/// True if one of the commands is of this kind: contains<command::Seek>(outbox.of<Command>()).
 template <class Kind>
 bool contains(const auto& commands) {
   for (const auto& command : commands)
@@ -57,7 +57,7 @@ bool contains(const auto& commands) {
   return false;
 }
 
-/// What Context::send() calls.
+/// Called by Context::send().
 template <class Command>
 void put_into(Outbox& outbox, Command command) {
   outbox.send(std::move(command));

@@ -1,5 +1,5 @@
-// The parts of the engine that the studio drives, each with threads of its own, and the newest snapshots of
-// all of them.
+// The parts of the engine that the studio drives, each with its own threads, and the newest snapshots of all
+// of them.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@
 
 namespace shardlens::ui {
 
-/// The snapshots that a frame draws, kept alive as long as it does.
+/// The snapshots that a frame draws, kept alive until the next frame.
 struct HeldSnapshots {
-  std::shared_ptr<const Snapshot> shown;       ///< what is looked at
-  std::shared_ptr<const Snapshot> beside;      ///< this machine's run beside a recording; null: none
-  std::shared_ptr<const FrozenStep> frozen;    ///< the training step shown unless a recording is; null: none
+  std::shared_ptr<const Snapshot> shown;       ///< the shown one
+  std::shared_ptr<const Snapshot> beside;      ///< this machine's run, compared with a recording; null: none
+  std::shared_ptr<const FrozenStep> frozen;    ///< the training step shown if no recording is; null: none
   std::shared_ptr<const TrainSnapshot> train;  ///< while a recording is open: the training it holds
   std::shared_ptr<const BreakSnapshot> breaks;
   std::shared_ptr<const ScalingSnapshot> scaling;
@@ -34,7 +34,7 @@ struct HeldSnapshots {
   Snapshots references(const BeingRecorded& recorded) const {
     return {recorded, *train, *breaks, *scaling, *comparison, *diff, *replay, *history, *machine};
   }
-  /// Nothing has changed but what the machine's memory and GPUs tell.
+  /// True if nothing has changed except the facts about the machine's memory and GPUs.
   bool same_as(const HeldSnapshots& other) const {
     return shown == other.shown && train == other.train && breaks == other.breaks &&
            scaling == other.scaling && comparison == other.comparison && diff == other.diff &&
@@ -55,7 +55,7 @@ struct Sessions {
   HistoryReader history;
   MachineWatch machine;
 
-  /// With the Session's run as the one shown.
+  /// Returns the newest snapshots, with the Session's run as the shown one.
   HeldSnapshots newest() {
     HeldSnapshots held;
     held.shown = run.snapshot();

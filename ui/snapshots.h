@@ -1,5 +1,5 @@
-// The newest Snapshot of every part of the engine except the run that is looked at. Only names them: who
-// reads one includes its header.
+// The newest Snapshot of every part of the engine except the shown run. The types are only declared here:
+// include the header of a type to read it.
 #pragma once
 
 #include "engine/record/recording_state.h"
@@ -17,7 +17,7 @@ struct TrainSnapshot;       // engine/train/train_snapshot.h
 
 namespace shardlens::ui {
 
-/// What is being recorded now, whatever snapshot is shown.
+/// The state of recording, independent of the shown snapshot.
 struct BeingRecorded {
   RecordingState runs;   ///< of the Session
   RecordingState steps;  ///< of the TrainingSession

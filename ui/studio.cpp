@@ -1,4 +1,4 @@
-// One frame of the studio, and what happens between frames.
+// Draws one frame of the studio, and does the work between frames.
 #include "ui/studio.h"
 
 #include <fmt/format.h>
@@ -37,10 +37,10 @@ using Clock = std::chrono::steady_clock;
 constexpr float kBarHeight = 48;
 constexpr float kReplayBarHeight = 44;
 constexpr double kBusyFrameSeconds = 1.0 / 30;
-constexpr double kComputingFrameSeconds = 1.0 / 20;  ///< frames take from the cores that compute
+constexpr double kComputingFrameSeconds = 1.0 / 20;  ///< frames take time from cores that compute
 constexpr double kIdleSeconds = 1;
-constexpr double kLiveFrameSeconds = 0.2;        ///< a run that is followed: what came, and how long ago
-constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
+constexpr double kLiveFrameSeconds = 0.2;        ///< for a followed run: new passes, and their age
+constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take time from cores that are measured
 constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need frames after the last event
 
 double seconds_since(Clock::time_point then) {
@@ -52,7 +52,7 @@ bool is_busy(const Snapshot& snapshot) {
          !snapshot.activity.empty();
 }
 
-/// Something a person did arrived with this frame.
+/// True if this frame has input from a person.
 bool has_input() {
   const ImGuiIO& io = ImGui::GetIO();
   const bool moved =
@@ -68,15 +68,15 @@ void send_all(auto& commands, auto& engine) {
   for (auto& command : commands) engine.send(std::move(command));
 }
 
-/// What computes on every core, and so would be measured together with this machine.
+/// True if the command computes on every core, which would disturb a measurement of this machine.
 bool computes(const Command& command) {
   return std::holds_alternative<command::SetSettings>(command) ||
          std::holds_alternative<command::Run>(command) ||
          std::holds_alternative<command::CompareLosses>(command);
 }
 
-/// What the centre's tab strip says at its right: how the panels come back beside a page that has their room,
-/// else where in the run the selected step stands.
+/// Returns the hint at the right of the centre's tab strip: the key that shows hidden panels again, else the
+/// place of the selected step in the model.
 std::string centre_hint(const Context& context) {
   const SidePanels beside = side_panels(context.view, ImGui::GetMainViewport()->Size);
   if (!beside.inspector) return "T shows the Timeline";
@@ -140,8 +140,8 @@ void Studio::prepare_style() {
   styled_scale_ = view_.ui_scale();
 }
 
-/// The newest of all. A recording takes the place of everything that ran here, else a frozen training step
-/// that of the Session's run.
+/// Takes the newest snapshots. An open recording replaces everything that ran here; otherwise a frozen
+/// training step replaces the Session's run.
 void Studio::take_snapshots() {
   HeldSnapshots next = sessions_.newest();
   const bool replays = next.replay->is_open();
@@ -159,14 +159,14 @@ void Studio::take_snapshots() {
   } else if (next.frozen) {
     next.shown = next.frozen->shown;
   }
-  // Asking for GPUs loads their libraries: not before the first run, which a person waits for.
+  // Looking for GPUs loads their libraries, so it waits until the first run has ended.
   watches_machine_ = watches_machine_ || !is_busy(*next.shown);
   if (watches_machine_ && (view_.tab == Tab::Memory || !view_.setup_hidden)) sessions_.machine.look();
-  // What a run elsewhere adds is drawn a few times a second, to leave its cores to it.
+  // A run in another process is drawn only a few times a second, to leave the cores to it.
   const bool grew = next.replay->is_live() && held_.replay->is_live() && !next.replay->playing;
   if (has_input()) last_touch_ = Clock::now();
   if (!next.same_as(held_) && !grew) last_change_ = Clock::now();
-  // A training has just failed: the strip says so, and an older message is out of date.
+  // If a training has just failed, the strip shows it, and an older message is out of date.
   if (failed_curve(*next.train) != nullptr && failed_curve(*held_.train) == nullptr && !message_.has_files())
     message_.close();
   if (next.diff->compared && next.diff->compared != held_.diff->compared)
@@ -178,21 +178,22 @@ void Studio::take_snapshots() {
   follow_calibration();
 }
 
-/// A machine measured just now prices the plan that is shown: it is planned anew, and run, at once.
+/// After a new calibration of this machine, plans and runs the shown settings again with its times.
 void Studio::follow_calibration() {
   if (held_.scaling->calibrated == calibrated_ || held_.scaling->measures()) return;
   calibrated_ = held_.scaling->calibrated;
   auto& compare = view_.of<CompareView>();
-  compare.asked.reset();  // its plans and its tournament are priced anew too
+  compare.asked.reset();  // the times of its plans and its tournament are predicted again too
   compare.asked_tournament.reset();
-  const Settings& settings = view_.wanted.settings(*sessions_.run.snapshot());  // with a change on its way
+  const Settings& settings =
+      view_.wanted.settings(*sessions_.run.snapshot());  // includes changes on their way
   if (settings.hardware == kThisMachine && own_run_.begun())
     sessions_.run.send(command::SetSettings{settings});
 }
 
-/// What the panels asked for in this frame. Who changes the plan or runs it leaves the frozen step; walking
-/// through it moves nothing but the selection. What else computes gives up a measurement beside it, whose
-/// times would be of both.
+/// Sends the commands of this frame's panels. A command that changes or runs the plan leaves the frozen step;
+/// walking through a frozen step moves only the selection. A command that computes stops a running
+/// measurement, because its times would be wrong.
 void Studio::send_commands() {
   const bool runs_here = std::exchange(view_.of<ReplayView>().run_here, false) && held_.replay->is_open();
   if (runs_here) {
@@ -209,10 +210,11 @@ void Studio::send_commands() {
   const bool compares = std::any_of(comparisons.begin(), comparisons.end(), measures);
   const bool computing = runs_here || trains || breaks || std::any_of(runs.begin(), runs.end(), computes);
   if (held_.scaling->measures() && (computing || compares)) {
-    view_.said = {fmt::format(
-        "A run began, and two at once would share the cores: {} was given up. It begins anew where it was "
-        "started.",
-        held_.scaling->activity.substr(0, held_.scaling->activity.find(':')))};
+    view_.said = {
+        fmt::format("{} was stopped because a run began, and both would share the cores. Start it again "
+                    "where you started "
+                    "it before.",
+                    held_.scaling->activity.substr(0, held_.scaling->activity.find(':')))};
     sessions_.scaling.send(scaling_command::Stop{view_.said.words});
   }
   if (held_.comparison->measuring && computing) sessions_.comparison.send(comparison_command::Stop{});
@@ -225,7 +227,7 @@ void Studio::send_commands() {
       sessions_.run.send(std::move(command));
       continue;
     }
-    if (replays) {  // what is recorded can be walked through, and not changed
+    if (replays) {  // a recorded run can be walked through, but not changed
       if (const auto* seek = std::get_if<command::Seek>(&command))
         sessions_.replay.send(replay_command::ShowStep{seek->position});
       continue;
@@ -247,13 +249,13 @@ void Studio::send_commands() {
   outbox_.clear();
 }
 
-/// A change of the plan leaves the training step that every panel shows; it says so, and where that one went.
+/// Leaves the frozen training step after a change of the plan, and shows a message about it.
 void Studio::leave_frozen() {
   sessions_.training.send(train_command::LetGo{});
   const bool held = sessions_.training.snapshot()->state == TrainState::Paused;
   view_.said = fmt::format("The panels show the plan again. Training step {} is no longer shown{}.",
                            grouped_text(held_.frozen->step),
-                           held ? ": training is held, and Freeze, in Train, shows its step again" : "");
+                           held ? ". Training is paused; Freeze in Train shows its step again" : "");
 }
 
 void Studio::open_recording(const std::string& path) {
@@ -269,10 +271,10 @@ void Studio::open_dropped(const std::string& path) {
   const bool is_weights = !is_folder && dropped.extension() == ".safetensors";
   const bool has_model = std::filesystem::exists(folder / "config.json", unknown);
   if (is_weights && !has_model) {
-    message_.say(
-        {fmt::format("{} holds weights, and the folder it lies in has no config.json, which says of what "
-                     "model. If it is the one that Setup shows, choose the file under Weights there.",
-                     dropped.filename().string())});
+    message_.say({fmt::format(
+        "{} holds weights, but its folder has no config.json that names the model. If the weights "
+        "belong to the model in Setup, choose the file under Weights in Setup.",
+        dropped.filename().string())});
     last_change_ = Clock::now();
     return;
   }
@@ -287,11 +289,11 @@ void Studio::open_dropped(const std::string& path) {
   open_recording(path);
 }
 
-/// The sizes of a model's folder, such as a checkpoint's, and weights of it, in place of those of Setup.
+/// Replaces the model and the weights in Setup by those of a model's folder, such as a checkpoint.
 void Studio::take_model(const std::filesystem::path& folder, const std::string& weights) {
   if (held_.replay->is_open()) {
     message_.say(
-        {"A model goes to Setup, which shows what was recorded: close the recording (Ctrl+W) first."});
+        {"A model cannot be opened while Setup shows a recording: close the recording (Ctrl+W) first."});
     return;
   }
   try {
@@ -301,7 +303,7 @@ void Studio::take_model(const std::filesystem::path& folder, const std::string& 
     changed.layer = 0;
     changed.seq = std::min(changed.seq, changed.model.positions);
     context().want(changed);
-    view_.chooser_open = false;  // the list would hide what was asked for
+    view_.chooser_open = false;  // the list would cover the new model
     message_.close();
   } catch (const std::exception& error) {
     message_.say({error.what()});
@@ -334,7 +336,7 @@ void Studio::frame() {
 
   const Context now = context();
   const StepId selected = view_.selected_step;
-  // Escape closes what lies on top, then the message, and the notes last.
+  // Escape closes the top cover first, then the message, then the notes.
   const bool on_top = view_.covered() || ImGui::GetIO().WantTextInput ||
                       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   if (!on_top && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) {
@@ -342,8 +344,7 @@ void Studio::frame() {
     message_.close();
   }
   const ImVec2 mouse = ImGui::GetIO().MousePos;
-  if (!view_.picture.empty())
-    ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // what it lies over explains itself
+  if (!view_.picture.empty()) ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // no tooltip in the picture
   handle_keys(now);
   draw_palette(now);
   draw_sheet(now);
@@ -375,14 +376,15 @@ void Studio::frame() {
   }
   if (ImGui::GetFrameCount() <= docked_from_)
     view_.focus_tab = true;  // docked windows exist only after a frame
-  // A wish that stands by now is granted to every panel in this frame; one that a panel makes below stands
-  // until the next, so that the panels drawn before it see it too.
+  // A wish made before this point holds for every panel in this frame. A wish that a panel makes below holds
+  // until the end of the next frame, so that panels drawn earlier see it too.
   bool* const wishes[] = {&view_.focus_tab, &view_.scroll_to_selection, &view_.fit_stage, &view_.fit_timeline,
                           &view_.reset_layout};
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
   const SidePanels beside = side_panels(view_, ImGui::GetMainViewport()->Size);
-  // What is hidden leaves an edge to be shown again by; a lecture is without Setup, and without its edge.
+  // A hidden panel leaves an edge; a click on it shows the panel again. Lecture mode has no Setup and no edge
+  // for it.
   const float fold = std::floor(now.px(24));
   const float bottom = !beside.timeline && beside.inspector ? fold : 0;
   const float left = !beside.setup && !view_.lecture ? fold : 0;

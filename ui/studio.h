@@ -1,9 +1,8 @@
-// The studio: the window, and the parts of the engine it shows. A frame takes the newest snapshots, lets the
-// keys and the panels look at them, and sends what they ask for back to the engine. It never waits for the
-// engine.
+// The studio: the window, and the parts of the engine that it shows. A frame takes the newest snapshots,
+// draws the panels and handles keys, and sends their commands to the engine. It never waits for the engine.
 //
-// Its parts: sessions.h holds the engine, frame/ the windows and where they stand, follow/ what the view does
-// when snapshots change, remember/ what is kept between starts, panels/ the contents.
+// Its parts: sessions.h has the engine, frame/ the windows and their places, follow/ the reactions to new
+// snapshots, remember/ the state kept between starts, panels/ the contents.
 #pragma once
 
 #include <chrono>
@@ -35,31 +34,32 @@ namespace shardlens::ui {
 
 class Studio {
  public:
-  /// Plans and runs `settings` at once. `state_path`: the file that remembers layout and looks; empty:
-  /// nothing is remembered. Needs a Dear ImGui context and OpenGL, which must outlive it.
-  /// `begin`: WhenAsked where a recording is opened at once; then `settings` run when it is closed.
+  /// Plans and runs `settings` at once. `state_path`: the file that stores layout and look; empty: nothing is
+  /// stored. Needs a Dear ImGui context and OpenGL, which must outlive it. `begin`: use WhenAsked if a
+  /// recording is opened at once; then `settings` run when it is closed.
   Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path = {},
          Session::Begin begin = Session::Begin::AtOnce);
-  ~Studio();  ///< remembers
+  ~Studio();  ///< saves layout and look
   Studio(const Studio&) = delete;
   Studio& operator=(const Studio&) = delete;
 
-  /// Draws everything, between the beginning of a Dear ImGui frame and its end.
+  /// Draws everything. Call it between the beginning and the end of a Dear ImGui frame.
   void frame();
 
-  /// Shows a recording in place of what runs. One that is refused is said, and changes nothing.
+  /// Shows a recording in place of the run. If it cannot be opened, shows a message and changes nothing.
   void open_recording(const std::string& path);
-  /// What was dropped on the window: a model's folder, or weights that lie in one, become Setup's; what is in
-  /// another folder is listed; anything else is a recording, for what one is being chosen. Between frames.
+  /// Handles a file or folder dropped on the window, between frames. A model's folder, or weights in one, go
+  /// to Setup. Another folder opens the list of recordings. Anything else is opened as a recording, or chosen
+  /// in the open list.
   void open_dropped(const std::string& path);
-  /// Writes what is looked at as a figure; see ui/figure/figure.h. Between frames.
+  /// Writes the shown snapshot as a figure, between frames; see ui/figure/figure.h.
   void write_figure(const FigureWish& wish, const std::filesystem::path& path);
-  /// Writes the picture that was asked for, as soon as nothing of the asking is in it. Between render() and
-  /// present().
+  /// Writes the requested picture of the window, after the palette or list that requested it has closed. Call
+  /// it between render() and present().
   void write_picture(Platform& platform);
   Figure draw_figure(const FigureWish& wish);
 
-  /// How long nothing will change by itself: what a window may sleep for unless a person does something.
+  /// How long a window may sleep if there is no input.
   double idle_seconds() const;
 
   /// The snapshot that the last frame drew; before the first frame the newest.
@@ -72,12 +72,12 @@ class Studio {
   Comparison& comparison() { return sessions_.comparison; }
   DiffSession& diff() { return sessions_.diff; }
   Replay& replay() { return sessions_.replay; }
-  const ReplaySnapshot& replayed() const { return *held_.replay; }  ///< that the last frame drew
+  const ReplaySnapshot& replayed() const { return *held_.replay; }  ///< as drawn in the last frame
   HistoryReader& history() { return sessions_.history; }
   MachineWatch& machine() { return sessions_.machine; }
   bool has_beside() const {
     return held_.beside != nullptr;
-  }  ///< this machine's run stands beside a recording
+  }  ///< this machine's run is compared with a recording
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
  private:
@@ -99,8 +99,8 @@ class Studio {
   Player player_;
   SelectionFollower selection_;
   RecordingWatch recording_;
-  Outbox outbox_;                   ///< of the frame that is drawn
-  int docked_from_ = kFirstFrames;  ///< the frame in which every window has found its place
+  Outbox outbox_;                   ///< commands of this frame
+  int docked_from_ = kFirstFrames;  ///< the frame from which every window is docked
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;  ///< of what is shown
@@ -109,10 +109,10 @@ class Studio {
   Sessions sessions_;
   OwnRun own_run_;
   ReplayFollower replay_follower_;
-  bool watches_machine_ = false;                ///< from when the first run has ended
-  std::shared_ptr<const Hardware> calibrated_;  ///< the calibration that the plan was last priced with
+  bool watches_machine_ = false;                ///< true after the first run has ended
+  std::shared_ptr<const Hardware> calibrated_;  ///< the calibration used for the plan's predicted times
   BackgroundRelease released_;
-  HeldSnapshots held_;  ///< of the frame that is drawn; before the first frame the newest
+  HeldSnapshots held_;  ///< the snapshots of this frame; before the first frame the newest
 };
 
 }  // namespace shardlens::ui

@@ -1,4 +1,4 @@
-// Selecting a step.
+// Selects a step.
 #include "ui/view_state.h"
 
 namespace shardlens::ui {

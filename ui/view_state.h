@@ -1,5 +1,5 @@
-// What a person looks at, as far as several panels share it. What one panel alone needs stands beside that
-// panel, as a type of its own that ViewState::of() keeps.
+// The state of the view that several panels share. The state of a single panel is a type next to that panel;
+// ViewState::of() keeps it.
 #pragma once
 
 #include <any>
@@ -19,25 +19,25 @@ namespace shardlens::ui {
 
 enum class Tab { Start, Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
 
-/// Tabs that show something else than the run: their notices and results are their own.
+/// True for tabs that do not show the run; they have their own notices and results.
 inline bool stands_beside_the_run(Tab tab) {
   return tab == Tab::Start || tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
 }
 
 inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: all parts, none of them open
 
-/// Values of different types, at most one of each type. Copying it copies the values.
+/// Stores values of different types, at most one of each type. A copy copies the values.
 class TypedStore {
  public:
-  /// The value of type T; a default one is made the first time. The reference stays valid until the store is
-  /// assigned to or destroyed.
+  /// Returns the value of type T; the first call makes a default one. The reference is valid until the store
+  /// is assigned to or destroyed.
   template <class T>
   T& of() {
     std::any& value = values_[typeid(T)];
     if (!value.has_value()) value.emplace<T>();
     return *std::any_cast<T>(&value);
   }
-  /// A default value if there is none yet.
+  /// Returns a default value if there is none yet.
   template <class T>
   const T& of() const {
     static const T kDefault{};
@@ -69,7 +69,7 @@ struct ViewState : TypedStore {
   bool lecture = false;
   bool playing = false;  ///< Space: the selection walks through the steps
 
-  // Covers: at most one lies over the panels.
+  // Covers: at most one is open over the panels.
   bool palette_open = false;
   bool sheet_open = false;
   bool chooser_open = false;  ///< the list of recordings
@@ -81,19 +81,19 @@ struct ViewState : TypedStore {
   bool setup_hidden = false;     ///< U: no Setup, more Stage; lecture mode begins without it
   bool timeline_hidden = false;  ///< T: no Timeline, for a window that is low
   bool wide_inspector = false;   ///< I: the Inspector takes half the window
-  bool page_alone = true;        ///< see side_panels(): T and I switch it off, and T on again
+  bool page_alone = true;        ///< see side_panels(); T and I switch it off, T switches it on again
   bool reset_layout = false;     ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
 
-  std::vector<std::string> recent;  ///< paths of the recordings made or opened last, the newest first
+  std::vector<std::string> recent;  ///< paths of the recordings made or opened last, newest first
   std::string recordings;           ///< the folder for new recordings
   Said said;                        ///< the frame shows it until it is clicked away
-  std::filesystem::path picture;    ///< the window is to be written there as a picture; empty: nowhere
-  Wanted wanted;                    ///< changes of the settings that no snapshot carries yet
+  std::filesystem::path picture;    ///< where to write the window as a picture; empty: nowhere
+  Wanted wanted;                    ///< changes of the settings that no snapshot shows yet
   SettingsHistory changes;          ///< of the settings, for undo and redo
 
-  /// A cover lies over the panels, which then ignore the mouse.
+  /// True if a cover is open. The panels then ignore the mouse.
   bool covered() const { return palette_open || sheet_open || chooser_open; }
   void close_covers() { palette_open = sheet_open = chooser_open = false; }
   /// Opens one cover and closes the others, or closes it if it is open: toggle_cover(view.sheet_open).

@@ -1,5 +1,6 @@
-// `bench gemm|allreduce|generate`: speeds, each as a ratio to a ceiling measured in the same run. `bench
-// calibrate`: this machine, for predictions. The other measurements have files of their own (bench.h).
+// `bench gemm` and `bench allreduce` measure speeds, each as a ratio to a ceiling measured in the same run.
+// `bench calibrate` measures this machine for predictions. The other measurements have files of their own
+// (bench.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,7 +82,7 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
   return 0;
 }
 
-// Memory of GPUs is measured with larger tensors too: their links need them.
+// On GPUs, larger tensors are measured too, because only they use the full speed of the links.
 constexpr int64_t kGpuTensorBytes = int64_t{256} << 20;
 
 std::vector<AllReducePoint> measure_all_reduce(AllReduceBench bench, const Settings& settings) {
@@ -133,7 +134,7 @@ int bench_allreduce(const CommonOptions& options) {
     return 0;
   }
   fmt::print(
-      "All-reduce over {}, {}, against a pass by the same ranks that reads and writes the same memory "
+      "All-reduce over {}, {}, compared with a pass in which the same ranks read and write the same memory "
       "once\n\n",
       ranks_text(points.front()), machine_description());
   fmt::print("{:>5} {:>10} {:>6} {:>12} {:>22} {:>12} {:>18} {:>10} {:>10}\n", "ranks", "tensor", "core",
@@ -151,7 +152,7 @@ int bench_allreduce(const CommonOptions& options) {
   return 0;
 }
 
-// What was measured before and stored at `path`; nothing where no calibration lies there.
+// Returns the calibration stored at `path`, or an empty one if there is none.
 Hardware calibration_at(const std::string& path) {
   try {
     return read_hardware_file(path);
@@ -164,7 +165,7 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
   const std::string path = out.empty() ? calibration_path() : out;
   if (path.empty())
     throw request_error(
-        "there is no folder for a calibration: set XDG_DATA_HOME or HOME, or give --out FILE");
+        "no folder for the calibration is known: set XDG_DATA_HOME or HOME, or give --out FILE");
   const DType dtype = parse_dtype(options.dtype);
   make_place_for(path);
   const Hardware hardware =
@@ -218,7 +219,7 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
                fmt::format("{:.2f} G", high->per_second / 1e9)});
   }
   fmt::print("\n{}", table.text());
-  fmt::print("of FLOP/s where a kind counts FLOPs, else of bytes a second; measured\n\n");
+  fmt::print("in FLOP/s if the kind counts FLOPs, else in bytes a second; measured\n\n");
   for (const CalibrationCheck& check : checks) {
     fmt::print(
         "one layer of {}, batch {} × sequence {}, T = {}: predicted {:.2f} ms, measured {:.2f} ms (median "
@@ -240,7 +241,7 @@ Verb add_bench(CLI::App& app) {
   app.add_option(
          "what", *what,
          "gemm, allreduce, step, generate, calibrate, scaling, overlap, fusion, speedup, record, trace, plan "
-         "or timeline (the end of --help says what each measures)")
+         "or timeline (the end of --help explains each)")
       ->required()
       ->check(one_of("benchmark", {"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap",
                                    "fusion", "speedup", "record", "trace", "plan", "timeline"}));
@@ -250,25 +251,24 @@ Verb add_bench(CLI::App& app) {
   auto out = std::make_shared<std::string>();
   app.add_option(
       "--out", *out,
-      "record, timeline: the recordings, which then stay. scaling: a folder for tables (CSV) and charts "
-      "(PNG) of "
-      "how a training step's time grows with the model, T, sequence and batch, beside the cost model's. "
-      "calibrate: the file it is stored in, beside what it says of other dtypes, for "
-      "--hardware FILE.json; if left out, the one that this-machine is read from "
+      "record, timeline: where the recordings are kept; without it they are deleted. scaling: a folder for "
+      "tables (CSV) and charts (PNG) of how a training step's time grows with the model, T, sequence and "
+      "batch, next to the cost model's times. calibrate: the file to store it in, for --hardware FILE.json; "
+      "figures of other dtypes in the file stay. If left out, the file that this-machine is read from "
       "(shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
   auto budget = std::make_shared<double>(GrowthWish{}.budget_seconds);
   app.add_option(
          "--budget", *budget,
-         "scaling --out: seconds it may take, calibration included; sizes that do not fit into it are "
-         "left out, and said")
+         "scaling --out: seconds it may take, calibration included. It leaves out sizes that would take "
+         "longer, and lists them")
       ->check(between(1.0, 1e5))
       ->type_name("SECONDS")
       ->capture_default_str();
   auto timeline = std::make_shared<TimelineWish>();
-  app.add_option("--events", timeline->events, "timeline: events in it, at least")
+  app.add_option("--events", timeline->events, "timeline: the recording has at least this many events")
       ->check(between(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
-  app.add_option("--file-mib", timeline->file_mib, "timeline: pictures make the file about so large")
+  app.add_option("--file-mib", timeline->file_mib, "timeline: MiB of the file, filled up with pictures")
       ->check(between(int64_t{0}, int64_t{1 << 20}))
       ->capture_default_str();
   add_common(app, *options);
@@ -283,13 +283,13 @@ Verb add_bench(CLI::App& app) {
       "  generate    token after token\n"
       "  calibrate   this machine, so that plans are priced on it\n"
       "  scaling     the paper's points, the model's curve, and this machine's own\n"
-      "  overlap     row-parallel products reduced in parts beside the next part's product, or whole\n"
+      "  overlap     row-parallel products reduced whole, or in parts while the next part is computed\n"
       "  fusion      passes over the same elements as one step, or one by one\n"
       "  speedup     T ranks of one thread against T = 1 on one core\n"
-      "  record      what being recorded costs\n"
-      "  trace       what being traced costs\n"
+      "  record      how much slower a run is when it is recorded\n"
+      "  trace       how much slower a run is when it is traced\n"
       "  plan        how long it takes to price a trillion parameters, and a tournament\n"
-      "  timeline    a long recording, drawn by lot, and what its timeline costs\n"
+      "  timeline    a long recording with random times, and how long its timeline takes to draw\n"
       "\nExamples\n  shardlens-cli bench step --model gpt2 --tp 2 --batch 4 --seq 256\n"
       "  shardlens-cli bench step --model gpt2 --layer --tp 2\n"
       "  shardlens-cli bench generate --tp 2\n"
@@ -302,9 +302,9 @@ Verb add_bench(CLI::App& app) {
   return [options, what, repetitions, out, budget, timeline, record, &app] {
     if (!options->delays.empty() && *what != "step" && *what != "record")
       throw request_error(
-          fmt::format("bench {} has no late ranks; leave out --delay, or choose bench step", *what));
+          fmt::format("bench {} cannot delay ranks; leave out --delay, or choose bench step", *what));
     if (*what == "record") {
-      refuse_without_effect(app, {"--record-limit"}, "bench record keeps all that it records");
+      refuse_without_effect(app, {"--record-limit"}, "bench record keeps everything that it records");
     } else if (record->path.empty()) {
       refuse_without_effect(
           app, {"--record-limit", "--record-pictures", "--record-budget", "--record-picture-size"},
@@ -318,8 +318,8 @@ Verb add_bench(CLI::App& app) {
     if (*what == "scaling" && !out->empty()) {
       if (app.get_option("--model")->count() > 0)
         throw request_error(
-            "bench scaling --out runs models of its own, from a million to a billion parameters: leave out "
-            "--model, or --out to have one layer of it measured");
+            "bench scaling --out runs its own models, from a million to a billion parameters: leave out "
+            "--model, or leave out --out to measure one layer of that model");
       GrowthWish wish{*out, *budget};
       if (app.get_option("--repetitions")->count() > 0) wish.repetitions = *repetitions;
       return bench_growth(*options, wish);

@@ -1,4 +1,4 @@
-// The measurements of `bench` that have a file of their own. Each returns the exit code.
+// The measurements of `bench` that have a file of their own. Each returns the exit code of the program.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace shardlens::cli {
 
-/// What `bench scaling --out` was asked for.
+/// The request to `bench scaling --out`.
 struct GrowthWish {
   std::string folder;
   double budget_seconds = 300;
@@ -17,8 +17,8 @@ struct GrowthWish {
 /// `bench scaling --out FOLDER`: how a training step's time grows, as tables and charts in the folder.
 int bench_growth(const CommonOptions& options, const GrowthWish& wish);
 
-/// What was measured and where, as a head line: the model, or the layer of it, its ranks, `split` where it is
-/// not empty, and sizes.
+/// Prints a head line: the model (or one layer of it), its ranks, `split` if it is not empty, sizes, and the
+/// machine.
 void print_head(const Settings& settings, const char* whole_model, const std::string& split);
 
 /// `bench step`.
@@ -27,14 +27,14 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
 /// `bench generate`.
 int bench_generate(const CommonOptions& options, int repetitions);
 
-/// `bench record`; the recordings stay where `out` names them.
+/// `bench record`. If `out` is not empty, the recordings are kept there.
 int bench_record(const CommonOptions& options, int repetitions, const std::string& out,
                  const RecordOptions& record);
 
 /// `bench trace`.
 int bench_trace(const CommonOptions& options, int repetitions);
 
-/// `bench plan`: a model of a trillion parameters priced, and a tournament.
+/// `bench plan`: times the price of a model with a trillion parameters, and a tournament.
 int bench_plan(int repetitions, bool json);
 
 }  // namespace shardlens::cli

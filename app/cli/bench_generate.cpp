@@ -1,4 +1,5 @@
-// `bench generate`: token after token, against how fast this machine reads the weights.
+// `bench generate`: the time of one generated token, compared with the speed at which this machine reads the
+// weights.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

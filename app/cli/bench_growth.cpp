@@ -1,4 +1,5 @@
-// `bench scaling --out FOLDER`: growth measured, printed, and written as a table and a chart an axis.
+// `bench scaling --out FOLDER`: measures how a training step's time grows, prints it, and writes one table
+// and one chart for each axis.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -28,8 +29,8 @@ std::string path_of(const std::string& folder, GrowthAxis axis, const char* endi
   return (fs::path(folder) / fmt::format("growth-{}{}", to_string(axis), ending)).string();
 }
 
-// Minutes before anything is written, so that nobody waits for a folder that cannot be written to. It is made
-// with the first file in it, so that a run that is given up leaves nothing.
+// Checks that the folder can be written to, minutes before the first file is written. The folder itself is
+// made only with its first file, so a run that is stopped leaves nothing behind.
 void check_folder(const std::string& folder) {
   std::error_code ignored;
   fs::path standing = fs::absolute(folder).lexically_normal();
@@ -38,16 +39,16 @@ void check_folder(const std::string& folder) {
     const AtomicFile probe(path_of(standing, GrowthAxis::Model, ".csv"));
   } catch (const Error& error) {
     throw request_error(
-        fmt::format("no tables can be put into {} ({}): choose another --out", folder, error.what()));
+        fmt::format("cannot write tables into {} ({}): choose another --out", folder, error.what()));
   }
 }
 
-// Nothing that draws is nothing to give the measurement up for.
+// If the plug-in that draws charts is missing, the measurement still runs, without charts.
 std::optional<DrawChart> find_drawer() {
   try {
     return open_chart_module();
   } catch (const Error& error) {
-    fmt::print(stderr, "no charts will be drawn: {}\n", error.what());
+    fmt::print(stderr, "cannot draw charts: {}\n", error.what());
     return {};
   }
 }
@@ -68,7 +69,7 @@ std::string ratio(double value) {
 }
 
 void print(const Growth& growth) {
-  fmt::print("A training step's time as it grows, {}, beside the cost model's ({})\n", growth.machine,
+  fmt::print("How a training step's time grows, {}, next to the cost model's ({})\n", growth.machine,
              growth.hardware.basis);
   for (const GrowthAxis axis : kAxes) {
     fmt::print("\n{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}\n", to_string(axis), "size", "median",
@@ -80,18 +81,19 @@ void print(const Growth& growth) {
       const std::string spread = measured ? fmt::format("{:.2f} … {:.2f} ms", row.lowest_seconds() * 1e3,
                                                         row.highest_seconds() * 1e3)
                                           : "";
-      fmt::print("{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}{}\n", "",
-                 grouped_text(static_cast<int64_t>(row.point.size)), milliseconds(row.median_seconds()),
-                 spread, milliseconds(row.predicted_seconds), ratio(row.of_prediction()),
-                 before == nullptr ? "" : ratio(growth_beyond_model(*before, row)), run_text(row),
-                 before != nullptr && grows_worse(*before, row) ? "; grows worse than the model says" : "");
+      fmt::print(
+          "{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}{}\n", "",
+          grouped_text(static_cast<int64_t>(row.point.size)), milliseconds(row.median_seconds()), spread,
+          milliseconds(row.predicted_seconds), ratio(row.of_prediction()),
+          before == nullptr ? "" : ratio(growth_beyond_model(*before, row)), run_text(row),
+          before != nullptr && grows_worse(*before, row) ? "; grows more than the model predicts" : "");
       if (measured) before = &row;
     }
   }
   fmt::print(
-      "\nOf it: measured over the model's. Growth: that over the same of the row before; 1 is as the model "
-      "says. "
-      "{:.0f} s in all.\n",
+      "\nOf it: measured time / model's time. Growth: this ratio / the ratio of the row before; 1 is what "
+      "the "
+      "model predicts. {:.0f} s in all.\n",
       growth.seconds);
 }
 
@@ -155,7 +157,7 @@ int bench_growth(const CommonOptions& options, const GrowthWish& wish) {
     fmt::print(stderr, "{:3.0f} %  {}\n", 100 * share, doing);
   };
   const Growth growth = measure_growth(base, limits, measuring);
-  // Printed before it is written: a full disk takes the files, not the minutes.
+  // Printed before the files are written: on a full disk the files fail, but the results are not lost.
   if (options.json) {
     fmt::print("{}\n", to_json(growth, wish.folder).dump());
   } else {

@@ -1,4 +1,4 @@
-// `bench plan`: how long plans take that nothing runs of.
+// `bench plan`: how long it takes to make plans. Nothing of these plans is run.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// `bench record` and `bench trace`: what a run pays for being looked at.
+// `bench record` and `bench trace`: how much slower a run is when it is recorded or traced.
 #include <fmt/format.h>
 
 #include <memory>
@@ -67,9 +67,8 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
         way.take_seconds * 1e3, way.sampling_seconds * 1e3, way.writing_seconds * 1e3, way.samples,
         bytes_text(way.file_bytes));
   fmt::print(
-      "\nOf a step, with {} events. Sampling is of the rank it took longest; writing is the time of a core "
-      "that "
-      "the writer's thread had.\n",
+      "\nAll figures are for one step, with {} events. Sampling: the slowest rank. Writing: core time of the "
+      "writer's thread.\n",
       grouped_text(bench.ways.front().events));
   return 0;
 }
@@ -96,7 +95,7 @@ int bench_trace(const CommonOptions& options, int repetitions) {
              repetitions);
   fmt::print("traced                {:.2f} ms, {} events a rank\n", bench.traced_seconds * 1e3,
              grouped_text(bench.events));
-  // Fewer pairs have their median outside all of them more often than 5 times in 100.
+  // With fewer pairs, the true median is outside the range of all pairs more often than 5 times in 100.
   constexpr int kSurePairs = 6;
   fmt::print("slower by             {:+.2f} % median of the pairs, {} {:+.2f} … {:+.2f} %\n",
              100 * (bench.ratio.median - 1), repetitions < kSurePairs ? "of" : "95 in 100 sure of",
@@ -104,7 +103,7 @@ int bench_trace(const CommonOptions& options, int repetitions) {
   fmt::print(
       "by its events alone   {:.4f} %, {:.0f} ns each{}\n", 100 * bench.share_by_events(),
       bench.event_seconds * 1e9,
-      settings.backend == BackendChoice::Cpu ? "" : "; on a GPU its marks are in the line above alone");
+      settings.backend == BackendChoice::Cpu ? "" : "; on a GPU only the line above includes its marks");
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// `bench step`: a layer, or a whole model's training step, against the GEMM ceiling and its plan.
+// `bench step`: times a layer, or a whole model's training step, and compares it with the GEMM ceiling and
+// its plan.
 #include <fmt/format.h>
 
 #include <map>
@@ -19,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Predicted beside measured, by kind of step: the mean of the ranks, waiting left out.
+// Prints predicted and measured times for each kind of step: the mean of the ranks, without waiting.
 void print_times(const TimeComparison& times, const Program& program) {
   std::map<std::pair<Op, bool>, StepTimes> by_op;
   for (const Step& step : program.steps) {
@@ -48,8 +49,9 @@ void print_memory(const StepBench& bench, const Settings& settings) {
       "memory of the process {} bytes resident at the step's peak, {:.3f} × the {} planned for its ranks\n",
       grouped_text(bench.step_resident_bytes), bench.resident_of_plan(),
       grouped_text(bench.planned_here_bytes));
-  fmt::print("                      over what it held before they began; {} until the first step was done\n",
-             grouped_text(bench.start_resident_bytes));
+  fmt::print(
+      "                      without what it held before they began; {} until the first step was done\n",
+      grouped_text(bench.start_resident_bytes));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Draws the recording, measures and prints.
+// `bench timeline`: makes the recording, measures its timeline and prints the times.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -36,14 +36,14 @@ int print_timeline(const Settings& settings, const TimelineWish& wish, bool json
                            .dump());
     return 0;
   }
-  fmt::print("{} passes, {} events, {}, of which the overview takes {:.2f} %\n\n", grouped_text(bench.passes),
+  fmt::print("{} passes, {} events, {}; the overview is {:.2f} % of it\n\n", grouped_text(bench.passes),
              grouped_text(bench.events), bytes_text(static_cast<double>(bench.file_bytes)),
              100 * bench.overview_share);
   fmt::print("opened and drawable   {:.1f} ms\n", bench.open_seconds * 1e3);
   fmt::print("a view of it          {:.2f} ms median of {}, {:.1f} ms the slowest\n",
              bench.slice_seconds * 1e3, wish.views, bench.slowest_slice_seconds * 1e3);
   fmt::print("a search              {:.2f} ms the slowest kind\n", bench.find_seconds * 1e3);
-  fmt::print("its overview built    {:.2f} s, once, where its writer was killed\n", bench.build_seconds);
+  fmt::print("its overview built    {:.2f} s, once, if its writer was killed\n", bench.build_seconds);
   return 0;
 }
 

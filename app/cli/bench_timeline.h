@@ -1,4 +1,4 @@
-// bench timeline: a recording as long as is wanted, and what its timeline costs.
+// `bench timeline`: a recording with random times, as long as wanted, and the time that its timeline takes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct TimelineWish {
   int64_t events = 1'000'000;
   int file_mib = 0;  ///< 0: no pictures
   int views = 200;
-  std::string out;  ///< empty: the recording does not stay
+  std::string out;  ///< empty: the recording is deleted
 };
 int print_timeline(const Settings& settings, const TimelineWish& wish, bool json);
 

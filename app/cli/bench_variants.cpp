@@ -1,6 +1,6 @@
-// `bench overlap`, `bench fusion` and `bench speedup`: the same run in variants, in turn. Row-parallel
-// products reduced whole and in parts; passes over the same elements one by one and as one step; one core and
-// T of them.
+// `bench overlap`, `bench fusion` and `bench speedup`: variants of the same run, measured in turn. They
+// compare row-parallel products reduced whole and in parts, passes over the same elements one by one and as
+// one step, and one core with T cores.
 #include <fmt/format.h>
 
 #include <functional>
@@ -19,11 +19,11 @@ namespace {
 
 struct Variant {
   std::string title;
-  nlohmann::ordered_json json;  // what it is, as a file says it
+  nlohmann::ordered_json json;  // describes the variant in --json
   Settings settings;
 };
 
-/// What there is to say of the measured times, behind the table.
+/// Makes a remark about the measured times, printed after the table.
 using Remark = std::function<std::string(const std::vector<VariantTime>&)>;
 Remark always(std::string text) {
   return [text = std::move(text)](const std::vector<VariantTime>&) { return text; };
@@ -59,7 +59,8 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
                fmt::format("{:.1f} % ({:.1f} … {:.1f})", 100 * times[i].of_first,
                            100 * times[i].lowest_of_first, 100 * times[i].highest_of_first),
                times[i].compute_seconds * 1e3, times[i].collective_seconds * 1e3);
-  fmt::print("\n{}, in each every variant in turn. {}\n", counted(repetitions, "round"), remark(times));
+  fmt::print("\n{}; each round runs every variant in turn. {}\n", counted(repetitions, "round"),
+             remark(times));
   return 0;
 }
 
@@ -77,8 +78,8 @@ int print_overlap(const Settings& settings, int repetitions, bool as_json) {
     variants.push_back(std::move(variant));
   }
   return print_variants(variants, repetitions, as_json, "row-parallel products",
-                        always("A part is reduced beside the next one's product; here the summing takes a "
-                               "core from the products, on a GPU it would not."));
+                        always("A part is reduced while the next part is computed. Here the summing takes a "
+                               "core from the products; on a GPU it would not."));
 }
 
 int print_fusion(Settings settings, int repetitions, bool as_json) {
@@ -95,7 +96,7 @@ int print_fusion(Settings settings, int repetitions, bool as_json) {
 
 int print_speedup(Settings settings, int repetitions, bool as_json) {
   if (settings.tp < 2)
-    throw request_error("T = 1 on one core is what the others are held against; give --tp 2 or more");
+    throw request_error("bench speedup compares T ranks with T = 1 on one core; give --tp 2 or more");
   settings.update = settings.block == Block::Model;
   settings.threads_per_rank = 1;
   Settings alone = settings;

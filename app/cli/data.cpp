@@ -1,4 +1,4 @@
-// `data`: makes a corpus ready for training, and shows how a tokenizer cuts a text.
+// `data`: prepares a corpus for training, and shows how a tokenizer cuts a text into tokens.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -57,7 +57,7 @@ void print(const CorpusReport& report, const DataOptions& options) {
       report.unigram_entropy_nats, std::exp(report.unigram_entropy_nats), options.out);
 }
 
-// Visible on one line, whatever the bytes.
+// Quotes the bytes so that they are visible on one line.
 std::string quoted(const std::string& bytes) {
   return ordered_json(bytes).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
@@ -81,7 +81,7 @@ int show(const DataOptions& options) {
 
 int prepare(const DataOptions& options) {
   if (options.out.empty())
-    throw request_error("where should the corpus go? Give --out FOLDER, or --show TEXT");
+    throw request_error("no folder for the corpus is given: add --out FOLDER, or --show TEXT");
   const CorpusReport report = [&] {
     LiveLine line(stderr);
     return prepare_corpus(options.corpus, options.out, [&line](const CorpusProgress& progress) {
@@ -105,9 +105,9 @@ Verb add_data(CLI::App& app) {
   CorpusOptions& corpus = options->corpus;
   app.add_option(
          "--text", corpus.sources,
-         "Plain text, JSON-lines (a \"text\" a line) or folders of them; the word sample for the King James "
-         "Version; with a tokenizer that is not learned also a pipe, such as /dev/stdin, whose writer is "
-         "waited for")
+         "Plain text, JSON-lines (one \"text\" on each line) or folders of them; the word sample for the "
+         "King James Version. If the tokenizer is not learned, also a pipe such as /dev/stdin: the verb "
+         "waits for its writer")
       ->type_name("FILE...");
   app.add_option(
          "--tokenizer", corpus.tokenizer,
@@ -124,12 +124,12 @@ Verb add_data(CLI::App& app) {
   app.add_option("--validation", corpus.validation, "Share of the documents kept for validation")
       ->capture_default_str();
   app.add_option("--test", corpus.test, "Share of the documents kept for the test")->capture_default_str();
-  app.add_option("--seed", corpus.seed, "Decides which documents go where")->capture_default_str();
+  app.add_option("--seed", corpus.seed, "Seed of the random split of documents")->capture_default_str();
   app.add_option("--show", options->show, "Only show how the tokenizer cuts this text")->type_name(kWords);
   app.add_flag("--json", options->json, "One JSON object on stdout, nothing else");
   app.footer(R"(
-A plain text is cut into documents at lines <|endoftext|>, at the first blank line after 4 KiB and the first line end after 8 KiB.
-Bad Unicode is repaired: invalid bytes become U+FFFD, UTF-8 once read as Latin-1 is turned back, line ends become LF, control characters go, and what is left is composed (NFC).
+A plain text is cut into documents at lines <|endoftext|>, at the first blank line after 4 KiB and at the first line end after 8 KiB.
+Bad Unicode is repaired: invalid bytes become U+FFFD, UTF-8 that was read as Latin-1 is restored, line ends become LF, control characters are removed, and the rest is composed (NFC).
 
 Examples
   shardlens-cli data --text sample --out corpus                       the sample corpus, as bytes

@@ -1,4 +1,5 @@
-// `diff`: two recordings, or one and the same run made again here: where did they part, and what took longer?
+// `diff`: compares two recordings, or a recording with the same run made again here. It prints where the
+// values first differ and what took longer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMostListed = 12;  // of what a table of all would bury
+constexpr size_t kMostListed = 12;  // the most important rows; a full table would hide them
 
 std::string ratio(double a, double b) {
   return a > 0 ? fmt::format("{:.2f}", b / a) : "";
@@ -37,8 +38,8 @@ std::string run_words(const Recording& recording, int64_t passes) {
 }
 
 std::string step_words(const Program& program, StepId step) {
-  return step < 0 ? "which they were fed with"
-                  : fmt::format("which step {}, {}, makes: {}", step, program.step(step).name,
+  return step < 0 ? "which is their input"
+                  : fmt::format("which step {}, {}, computes: {}", step, program.step(step).name,
                                 program.step(step).equation);
 }
 
@@ -53,9 +54,8 @@ void print_names(const char* whose, const Program& program, const std::vector<St
 void print_parting(const RecordingDiff& diff, const Program& a) {
   if (!diff.compared_values()) {
     fmt::print(
-        "no values were compared: no pass of both has hashes or a loss. Record with --record-pictures all, "
-        "and they "
-        "have.\n");
+        "no values were compared: no pass has hashes or a loss in both. Record both with --record-pictures "
+        "all.\n");
     return;
   }
   const std::string of_passes =
@@ -70,13 +70,13 @@ void print_parting(const RecordingDiff& diff, const Program& a) {
     const auto metric = std::find_if(diff.metrics.begin(), diff.metrics.end(),
                                      [&](const MetricDiff& one) { return one.name == diff.parting->metric; });
     fmt::print(
-        "they part in pass {}{}: {} is {:.9g} and {:.9g}. Which tensor was the first is not known: no "
-        "hashes of that pass are in both.\n",
+        "they part in pass {}{}: {} is {:.9g} and {:.9g}. The first tensor that differs is not known: that "
+        "pass does not have hashes in both.\n",
         diff.parting->a_pass, of_passes, metric->name, metric->a, metric->b);
   } else {
     const Parting& parting = *diff.parting;
     fmt::print(
-        "they part in pass {}{}{} at {}, {} (rank {}: {:016x} and {:016x}); {} of {} tensors of that "
+        "they part in pass {}{}{} at {}, {} (rank {}: {:016x} and {:016x}); {} of {} tensors of this "
         "pass differ\n",
         parting.a_pass, of_passes, diff.in_other_dtype > 0 ? ", at the latest" : "",
         a.tensor(parting.a_tensor).name, step_words(a, parting.a_step), parting.rank, parting.a_hash,
@@ -250,11 +250,12 @@ Verb add_diff(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
   app.add_option("a", *a, "FILE.shardlens, or gallery:NAME")->required();
   app.add_option("b", *b, "FILE.shardlens, gallery:NAME, or --live");
-  app.add_flag("--live", *live, "Runs A's settings here, as often as A did, and compares with that");
+  app.add_flag("--live", *live,
+               "Runs A's settings here, with as many passes as A, and compares with that run");
   app.add_flag("--json", *as_json, "One JSON object on stdout, nothing else");
   app.footer(
-      "\nPasses are brought together by number (training steps by theirs), steps by name, layer and phase.\n"
-      "Values are the same where hashes and losses are: exit code 0; 1 where they part. Times never count.\n"
+      "\nPasses are matched by number (training steps by step number), steps by name, layer and phase.\n"
+      "Exit code 0: all hashes and losses are equal; 1: they are not. Times do not count.\n"
       "\nExamples\n  shardlens-cli diff monday.shardlens tuesday.shardlens\n"
       "  shardlens-cli diff server.shardlens --live          the same run, on this machine\n");
   return [a, b, live, as_json] {

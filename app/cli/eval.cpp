@@ -1,4 +1,5 @@
-// `eval`: perplexity of a text and cloze accuracy, or the words a BERT finds, sharded over T ranks.
+// `eval`: measures perplexity and cloze accuracy, or for a BERT the masked words that it finds, sharded over
+// T ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int64_t kOverlap = 32;  // or a whole window, where that is shorter
+constexpr int64_t kOverlap = 32;  // or a whole window if that is shorter
 
 struct EvalOptions {
   CommonOptions common;
@@ -39,7 +40,7 @@ EvaluationProgress progress(const char* what) {
   };
 }
 
-// A model that was trained here knows only the positions of its training.
+// A model that was trained here has learned only the positions of its training sequences.
 int64_t usual_sequence(const std::string& folder, const Model& model) {
   return is_checkpoint(folder) ? read_training_state(folder).settings.seq : model.positions;
 }
@@ -74,7 +75,7 @@ int run_eval(EvalOptions o) {
   if (settings.seq < 1) throw request_error(fmt::format("--seq {}: give 1 or more", settings.seq));
   if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
-  // Read before anything is computed: a file that is none is said now, not after minutes.
+  // Read before anything is computed, so that a bad file is reported now and not after minutes.
   const std::vector<std::string> cloze =
       o.cloze.empty() ? std::vector<std::string>() : read_cloze_file(o.cloze);
   say_untrained(settings);
@@ -124,9 +125,10 @@ Verb add_eval(CLI::App& app) {
   const std::string group = "Evaluation";
   app.add_option("--text", o->text, "FILE whose perplexity is measured; for a BERT its masked words")
       ->group(group);
-  app.add_flag("--wikitext", o->wikitext,
-               "--text is a file of WikiText (wiki.test.tokens): its marks and spaces around punctuation are "
-               "undone before the model reads it; words and line ends are counted before that")
+  app.add_flag(
+         "--wikitext", o->wikitext,
+         "--text is a WikiText file (wiki.test.tokens): its marks and its spaces around punctuation are "
+         "removed before the model reads it; words and line ends are counted before that")
       ->group(group);
   app.add_option("--cloze", o->cloze, "FILE.jsonl of objects with \"text\", whose last words are predicted")
       ->group(group);

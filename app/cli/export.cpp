@@ -1,4 +1,4 @@
-// `export`: a recording for other people's tools.
+// `export`: writes a recording as a trace or a table that other programs can open.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ struct Passes {
   int64_t first = 0, last = 0;  // [first, last)
 };
 
-// "3", "3-7" or nothing for all; from 0.
+// Parses "3" or "3-7"; an empty text means all passes. Passes count from 0.
 Passes parse_passes(const std::string& text, int64_t count) {
   if (text.empty()) return {0, count};
   const auto number = [&](const std::string& part) -> int64_t {
@@ -44,7 +44,7 @@ Passes parse_passes(const std::string& text, int64_t count) {
 
 int run_export(const CLI::App& app, const ExportOptions& o) {
   const std::string kind = std::filesystem::path(o.out).extension();
-  if (kind == ".json") refuse_without_effect(app, {"--table"}, "a trace is no table, which FILE.csv is");
+  if (kind == ".json") refuse_without_effect(app, {"--table"}, "a trace has no tables, only FILE.csv has");
   const Recording recording(recording_path(o.recording));
   const Passes passes = parse_passes(o.passes, recording.totals().passes);
   if (kind == ".json") {
@@ -53,7 +53,7 @@ int run_export(const CLI::App& app, const ExportOptions& o) {
     write_csv(recording, parse_recorded_table(o.table), passes.first, passes.last, o.out);
   } else {
     throw request_error(fmt::format(
-        "{}: the name says what is written: .json (a trace for Perfetto) or .csv (--table)", o.out));
+        "{}: the name must end with .json (a trace for Perfetto) or .csv (a table, see --table)", o.out));
   }
   fmt::print("{}: {} of {}\n", o.out,
              kind == ".csv" && o.table == "memory"

@@ -1,4 +1,4 @@
-// `generate`: writes on from a prompt, token by token, sharded over T ranks.
+// `generate`: continues a prompt, token by token, sharded over T ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ int run_generate(GenerateOptions o) {
   if (is_checkpoint(o.common.model)) {
     const int64_t trained = read_training_state(o.common.model).settings.seq;
     if (settings.seq > trained)
-      fmt::print(stderr, "{} was trained on texts of {} tokens: it has never seen the positions after them\n",
+      fmt::print(stderr, "{} was trained on sequences of {} tokens: it has not learned later positions\n",
                  o.common.model, trained);
   }
   say_untrained(settings);
@@ -84,10 +84,10 @@ Verb add_generate(CLI::App& app) {
   const auto option = [&](const char* name, auto& value, const char* help) {
     return app.add_option(name, value, help)->group(group)->capture_default_str();
   };
-  option("--prompt", o->prompt, "Text to go on from")->type_name(kWords);
-  option("--tokens", o->tokens, "Tokens to write at most");
+  option("--prompt", o->prompt, "Text to continue")->type_name(kWords);
+  option("--tokens", o->tokens, "Writes at most this many tokens");
   option("--temperature", o->sampling.temperature,
-         "Below 1 more likely tokens, above 1 more surprising ones; 0: greedy");
+         "Below 1: more likely tokens; above 1: more surprising tokens; 0: greedy");
   option("--top-k", o->sampling.top_k, "Only the k likeliest tokens; 0: all");
   option("--top-p", o->sampling.top_p, "Only the likeliest tokens that reach this probability together");
   option("--tokenizer", o->tokenizer,
@@ -95,8 +95,8 @@ Verb add_generate(CLI::App& app) {
   app.add_flag("--greedy", o->greedy, "Always the likeliest token")->group(group);
   app.footer(R"(
 The prompt is computed once, then one token at a time: each rank keeps the keys and values of its own heads
-in a cache (plan --cache shows the program and its memory). The same seed writes the same text, in fp64 at any
-T. A text ends at --tokens, at the tokenizer's end of text, or where the model has no more positions.
+in a cache (plan --cache shows the Program and its memory). The same seed writes the same text, in fp64 at any
+T. A text ends at --tokens, at the tokenizer's end-of-text token, or when the model has no more positions.
 
 Examples
   shardlens-cli generate --model run/ --prompt "In the beginning" --tp 2
@@ -104,7 +104,7 @@ Examples
 )");
   return [o, &app] {
     refuse_without_effect(app, {"--batch", "--seq", "--dp", "--micro-batches", "--recompute", "--dropout"},
-                          "one text is written, as long as --tokens says, and nothing is learned");
+                          "generate writes one text of --tokens tokens, and trains nothing");
     return run_generate(*o);
   };
 }

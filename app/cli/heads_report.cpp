@@ -1,4 +1,4 @@
-// Heads over ranks, in words and as JSON.
+// Reports how heads are spread over ranks, as text and as JSON.
 #include "app/cli/heads_report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// How a plan's heads lie over its ranks, as the verbs report it: counted, and, after a run, measured.
+// The verbs' report of how a plan's heads are spread over its ranks: counted, and after a run also measured.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,10 +9,10 @@
 
 namespace shardlens::cli {
 
-/// `attention_seconds`: of each rank, measured; empty where nothing ran.
+/// `attention_seconds`: one measured time for each rank; empty if nothing ran.
 nlohmann::ordered_json heads_json(const Plan& plan, const std::vector<double>& attention_seconds = {});
 
-/// One line, or "" where T divides the heads.
+/// Returns one line, or "" if T divides the heads.
 std::string heads_line(const Plan& plan, const std::vector<double>& attention_seconds = {});
 
 }  // namespace shardlens::cli

@@ -1,4 +1,4 @@
-// `info`: what a recording holds, or what this machine can compute on.
+// `info`: prints what a recording holds, or which cores and GPUs this machine can compute on.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -28,8 +28,8 @@ std::string date_text(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", utc);
 }
 
-// The share of a rank's time in collectives: waiting for others, and moving bytes. Of what goes on beside its
-// steps counts what they wait for it.
+// The time of a rank in collectives: waiting for other ranks, and moving bytes. For an overlapped collective
+// only the time that the rank's steps wait for it counts.
 struct Share {
   double seconds = 0, waiting = 0, moving = 0;
 };
@@ -107,7 +107,7 @@ int print_info(const std::string& path, bool as_json) {
   for (size_t rank = 0; rank < last.events.size(); ++rank) {
     const Share share = share_of(header.program, last.events[rank]);
     fmt::print(
-        "  rank {:<3} {:>10.2f} ms, of it {:.2f} ms waiting and {:.2f} ms moving bytes · high-water {}\n",
+        "  rank {:<3} {:>10.2f} ms, with {:.2f} ms waiting and {:.2f} ms moving bytes · high-water {}\n",
         rank, share.seconds * 1e3, share.waiting * 1e3, share.moving * 1e3,
         bytes_text(static_cast<double>(total_bytes(memory[rank]))));
   }
@@ -183,7 +183,7 @@ Verb add_info(CLI::App& app) {
       "  shardlens-cli info --backends\n");
   return [path, as_json, backends] {
     if (*backends) return print_backends(*as_json);
-    if (path->empty()) throw request_error("info: give a recording, FILE.shardlens, or --backends");
+    if (path->empty()) throw request_error("info needs a recording: give FILE.shardlens, or --backends");
     return print_info(*path, *as_json);
   };
 }

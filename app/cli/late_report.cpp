@@ -1,4 +1,4 @@
-// Sentences and keys of late ranks.
+// Writes the report about late ranks as sentences and as JSON.
 #include "app/cli/late_report.h"
 
 #include <fmt/format.h>

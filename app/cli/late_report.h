@@ -1,4 +1,4 @@
-// What the ranks that --delay made late cost, as printed and as JSON.
+// The cost of the ranks that --delay made late, as printed and as JSON.
 #pragma once
 
 #include <cstdio>
@@ -10,13 +10,13 @@
 
 namespace shardlens::cli {
 
-/// Of the pass that `executor` ran last, by all its ranks.
+/// Returns the lateness in the last pass of `executor`, from the events of all its ranks.
 std::vector<Lateness> last_lateness(const Program& program, const Executor& executor);
 
-/// A list, empty where nobody was late.
+/// Returns a list, empty if no rank was late.
 nlohmann::ordered_json late_json(const Program& program, const std::vector<Lateness>& late);
 
-/// A line each; nothing where nobody was late.
+/// Prints one line for each late rank.
 void print_late(FILE* out, const Program& program, const std::vector<Lateness>& late);
 
 }  // namespace shardlens::cli

@@ -1,5 +1,5 @@
-// shardlens-cli: the engine without a window. It parses the command line, runs one verb, and turns errors
-// into messages and exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
+// shardlens-cli: the engine without a window. Parses the command line, runs one verb, and turns errors into
+// messages and exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,32 +32,32 @@ Examples
   shardlens-cli verify --model gpt2 --layer --tp 4 --split reversed --dtype fp64
   shardlens-cli step --model gpt2 --layer --tp 2 --dump layer.safetensors
   shardlens-cli bench step --tp 2                     FLOP/s against this machine's GEMM ceiling
-  shardlens-cli data --text sample --out corpus       a corpus made ready for training
+  shardlens-cli data --text sample --out corpus       prepares a corpus for training
 
-Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed; ended by a signal, as a
-shell tells it, 130 (Ctrl+C), 143 (SIGTERM) or 129 (SIGHUP), before which train ends its step and saves.
+Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed. After a signal: 130
+(Ctrl+C), 143 (SIGTERM) or 129 (SIGHUP); train first ends its step and saves.
 )";
 
-// What was printed and did not arrive, on a full disk say, was not done. A reader that has seen enough ends
-// the program by its signal before that.
+// Returns the exit code after flushing stdout. If output could not be written, for example to a full disk,
+// the run has failed. A reader that closes the pipe early ends the program before this, by SIGPIPE.
 int printed(int code) {
   namespace cli = shardlens::cli;
   std::cout.flush();
   const bool all = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
   if (all || code == cli::kFailedRun || code == cli::kWrongRequest) return code;
-  cli::say(
-      shardlens::run_error(fmt::format("standard output could not be written: {}", std::strerror(errno))));
+  cli::say(shardlens::run_error(fmt::format("cannot write to standard output: {}", std::strerror(errno))));
   return cli::kFailedRun;
 }
 
-// What a hanging rank's thread may still use is not torn down.
+// Ends without destructors if a rank hangs, because its thread may still use the objects.
 int end(int code) {
   if (shardlens::abandoned_ranks() == 0) return code;
   std::fflush(nullptr);
   std::_Exit(code);
 }
 
-// A first word that is no verb gets an answer of our own: the nearest verb, and all of them.
+// Throws a request Error if the first word is not a verb. The message names the nearest verb, and all of
+// them.
 void check_verb(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   const std::string word = argv[1];
@@ -70,8 +70,8 @@ void check_verb(const CLI::App& app, int argc, char** argv) {
 int run(int argc, char** argv) {
   using namespace shardlens;
   CLI::App app{
-      "Shardlens: tensor parallelism, really run. Plans, runs, checks and times a transformer layer cut over "
-      "T ranks.",
+      "Shardlens: tensor parallelism that really runs. Plans, runs, checks and times a transformer layer "
+      "that is cut over T ranks.",
       "shardlens-cli"};
   app.footer(kExamples);
   cli::add_version(app);
@@ -81,30 +81,30 @@ int run(int argc, char** argv) {
     const std::vector<std::pair<CLI::App*, cli::Verb>> verbs = [&] {
       std::vector<std::pair<CLI::App*, cli::Verb>> all;
       CLI::App* plan =
-          app.add_subcommand("plan", "Prints the Program of a choice: steps, collectives, memory, time");
+          app.add_subcommand("plan", "Prints a Program: its steps, collectives, memory and time");
       all.emplace_back(plan, cli::add_plan(*plan));
-      CLI::App* step = app.add_subcommand("step", "Runs one forward and backward pass, and dumps tensors");
+      CLI::App* step = app.add_subcommand("step", "Runs a forward and backward pass, and can dump tensors");
       all.emplace_back(step, cli::add_step(*step));
       CLI::App* verify = app.add_subcommand("verify", "Compares every tensor of the sharded run with T = 1");
       all.emplace_back(verify, cli::add_verify(*verify));
       CLI::App* train = app.add_subcommand("train", "Trains a model on a text, over T x D ranks");
       all.emplace_back(train, cli::add_train(*train));
-      CLI::App* eval = app.add_subcommand("eval", "Perplexity of a text, and cloze accuracy on last words");
+      CLI::App* eval = app.add_subcommand("eval", "Measures perplexity, and cloze accuracy on last words");
       all.emplace_back(eval, cli::add_eval(*eval));
-      CLI::App* generate = app.add_subcommand("generate", "Writes on from a prompt, token by token");
+      CLI::App* generate = app.add_subcommand("generate", "Continues a prompt, token by token");
       all.emplace_back(generate, cli::add_generate(*generate));
       CLI::App* bench =
           app.add_subcommand("bench", "Measures this machine and what runs on it, as ratios to a ceiling");
       all.emplace_back(bench, cli::add_bench(*bench));
       CLI::App* data =
-          app.add_subcommand("data", "Makes a corpus ready: cleaned, split, as token files; shows tokens");
+          app.add_subcommand("data", "Cleans and splits a corpus into token files; shows tokens");
       all.emplace_back(data, cli::add_data(*data));
       CLI::App* info =
-          app.add_subcommand("info", "Says what a recording holds, or (--backends) what computes here");
+          app.add_subcommand("info", "Prints what a recording holds, or (--backends) what computes here");
       all.emplace_back(info, cli::add_info(*info));
       CLI::App* exported = app.add_subcommand("export", "Writes a recording as a trace or a table");
       all.emplace_back(exported, cli::add_export(*exported));
-      CLI::App* diff = app.add_subcommand("diff", "Lays two recordings side by side: where did they part?");
+      CLI::App* diff = app.add_subcommand("diff", "Compares two recordings: where do they first differ?");
       all.emplace_back(diff, cli::add_diff(*diff));
       for (CLI::App* ranks : {step, verify, train, eval, generate, bench}) cli::add_comm_options(*ranks);
       for (const auto& [parsed, verb] : all) cli::read_values_strictly(*parsed);
@@ -121,7 +121,7 @@ int run(int argc, char** argv) {
     cli::say(cli::sentence_of(error, app, argv[argc - 1]));
     return cli::kWrongRequest;
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0)  // what prints names no file
+    if (std::ferror(stdout) != 0)  // the error of a failed print does not name a file
       cli::say(run_error(fmt::format("standard output: {}", error.what())));
     else
       cli::say(error);
@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
   shardlens::cli::end_cleanly_at_signals();
   shardlens::cpu::keep_freed_memory();
   const int code = printed(run(argc, argv));
-  // By the signal itself: so a shell ends its loop around the program too.
+  // End by the signal itself, so that a shell also ends a loop around the program.
   if (code > shardlens::cli::kStoppedBySignal)
     shardlens::cli::end_by_signal(code - shardlens::cli::kStoppedBySignal);
   return end(code);

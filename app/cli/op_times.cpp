@@ -1,4 +1,4 @@
-// Both forms of the same list.
+// Writes the times by kind of step as JSON and as text.
 #include "app/cli/op_times.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a rank's time went into, by kind of step, as printed and as JSON.
+// A rank's time by kind of step, as printed and as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,10 +9,11 @@
 
 namespace shardlens::cli {
 
-/// Seconds by kind of step.
+/// Returns the seconds of each kind of step.
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times);
 
-/// A line each, with its share of `whole_seconds`; what takes less than a thousandth is left out.
+/// Prints one line for each kind of step, with its share of `whole_seconds`. Leaves out kinds with less than
+/// 0.1 %.
 void print_op_times(const std::vector<OpTime>& times, double whole_seconds);
 
 }  // namespace shardlens::cli

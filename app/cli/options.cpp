@@ -1,4 +1,4 @@
-// Shared options to Settings.
+// Turns the shared options into Settings.
 #include "app/cli/options.h"
 
 #include <fmt/format.h>
@@ -38,21 +38,23 @@ void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>&
 
 Settings to_settings(const CommonOptions& o) {
   Settings settings = settings_of(o);
-  // Nobody opens a module who did not ask for GPUs.
+  // The GPU plug-in is opened only if GPUs were asked for.
   return settings.backend == BackendChoice::Auto ? settled(std::move(settings), gpu_facts()) : settings;
 }
 
 void say_seeded_heads(const Settings& settings) {
   const std::vector<std::string> heads = seeded_heads(settings);
   if (heads.empty()) return;
-  fmt::print(stderr, "{} has no {}: seeded instead\n", settings.weights_path, fmt::join(heads, ", no "));
+  fmt::print(stderr, "{} has no {}: they start from --seed instead\n", settings.weights_path,
+             fmt::join(heads, ", no "));
 }
 
 void say_untrained(const Settings& settings) {
   if (!settings.weights_path.empty()) return;
   fmt::print(stderr,
-             "{} is untrained here: its weights are random, drawn from --seed; give a folder with weights "
-             "as --model, such as train --checkpoint makes, or --weights FILE.safetensors\n",
+             "{} is untrained here: its weights are random, drawn from --seed. To use trained weights, give "
+             "--model a folder with weights, such as train --checkpoint makes, or give --weights "
+             "FILE.safetensors\n",
              settings.model.title);
 }
 

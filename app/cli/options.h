@@ -12,25 +12,26 @@ struct CommonOptions : RunOptions {
   bool json = false;
 };
 
-/// Adds what the verbs about a whole model share.
+/// Adds the options that the verbs for a whole model share.
 void add_model_options(CLI::App& verb, CommonOptions& options);
 
-/// The same, and what is only about one layer.
+/// The same, and the options for one layer.
 void add_common(CLI::App& verb, CommonOptions& options);
 
-/// Throws a request Error that names the first of `options` that was given to the verb, which has no use for
-/// it. `why` goes on after "--batch has no effect: ".
+/// Throws a request Error if one of `options` was given, because the verb does not use them. `why` follows
+/// the words
+/// "--batch has no effect: ".
 void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>& options,
                            const std::string& why);
 
-/// What settings_of() returns, for this machine. Throws a request Error for anything that names nothing.
+/// Returns settings_of(), adapted to this machine. Throws a request Error for an unknown name.
 Settings to_settings(const CommonOptions& options);
 
-/// Says on stderr which heads of the model start seeded because its weights file has none.
+/// Prints on stderr which heads of the model start from the seed because the weights file does not have them.
 void say_seeded_heads(const Settings& settings);
 
-/// Says on stderr that the model knows nothing, where it was given no weights: for verbs that are about what
-/// a model has learned.
+/// Prints on stderr that the model is untrained, if no weights were given. For verbs that use what a model
+/// has learned.
 void say_untrained(const Settings& settings);
 
 /// True when the verb is about the whole model: no --layer and no --block were given.

@@ -1,5 +1,4 @@
-// `plan`: the Program of a choice, printed. Nothing is allocated and nothing runs, so any size may be asked
-// about.
+// `plan`: prints the Program for the chosen settings. It allocates and runs nothing, so any size is possible.
 #include <fmt/format.h>
 
 #include <map>
@@ -39,9 +38,8 @@ bool is_of_tp(const Step& step) {
   return is_collective(step.op) && step.axis == Axis::Tp;
 }
 
-// Those of the T ranks, by name; those among the replicas as "all-reduce over replicas", those among ranks
-// that hold the same key heads as "all-reduce of shared key heads". `layer`: of one layer alone, or -1 for
-// all.
+// Counts collectives by name. Those among the replicas are called "all-reduce over replicas", those among
+// ranks that hold the same key heads "all-reduce of shared key heads". `layer`: one layer, or -1 for all.
 std::map<std::string, CollectiveCount> count_collectives(const Program& program, int layer = -1) {
   std::map<std::string, CollectiveCount> counts;
   for (const Step& step : program.steps) {
@@ -65,7 +63,7 @@ ordered_json to_json(const Plan& plan) {
   ordered_json collectives = ordered_json::array();
   for (const Step& step : program.steps) {
     if (!is_collective(step.op)) continue;
-    int64_t bytes = 0;  // of a bucket, all its tensors
+    int64_t bytes = 0;  // of all tensors of a bucket
     for (const TensorId output : step.outputs) bytes += program.tensor(output).bytes();
     const double seconds = plan.cost[0][static_cast<size_t>(step.id)].predicted_seconds;
     collectives.push_back({{"step", step.id},
@@ -155,7 +153,7 @@ void print(const Plan& plan) {
   fmt::print("\nCollectives (bytes each rank sends, ring)\n");
   const auto counts = count_collectives(program);
   if (counts.empty())
-    fmt::print("  none: {}\n", s.tp == 1 ? "one rank has nobody to talk to" : "every tensor is Replicated");
+    fmt::print("  none: {}\n", s.tp == 1 ? "there is only one rank" : "every tensor is Replicated");
   for (const auto& [name, count] : counts) {
     fmt::print("  {:<15} {} forward, {} backward, {} bytes per rank\n", name, count.forward, count.backward,
                grouped_text(count.sent_bytes));
@@ -209,27 +207,28 @@ Verb add_plan(CLI::App& app) {
   add_run_options(app, *options, {Part::Cache});
   CLI::Option* const priced = app.add_option(
       "--pp", *stages,
-      "P: prices a training step in P pipeline stages, which the engine does not run (1: none), "
-      "instead of printing its steps; takes milliseconds at any size");
-  CLI::Option* const held = app.add_flag(
-      "--tournament", *tournament,
-      "Ranks every split on every T x D of the ranks by predicted time, within a limit of memory");
+      "P: estimates the time of a training step in P pipeline stages (1: none) instead of printing its "
+      "steps. The engine does not run stages. Takes milliseconds at any size");
+  CLI::Option* const held =
+      app.add_flag("--tournament", *tournament,
+                   "Ranks every split on every T x D of the ranks by predicted time, within a memory limit");
   app.add_option("--ranks", wish->ranks, "tournament: T x D; --tp times --dp if left out")
       ->check(between(int64_t{1}, int64_t{1 << 20}))
       ->needs(held);
-  app.add_option("--top", wish->listed, "tournament: how many are listed")
+  app.add_option("--top", wish->listed, "tournament: how many plans it lists")
       ->check(between(int64_t{1}, int64_t{1000}))
       ->capture_default_str()
       ->needs(held);
   app.add_option("--memory", wish->memory_bytes, "tournament: bytes a rank may hold, such as 40e9")
       ->check(between(1.0, kMostBytes))
       ->needs(held);
-  app.add_option("--run", wish->run, "tournament: runs so many of the listed here, after bench calibrate")
+  app.add_option("--run", wish->run,
+                 "tournament: how many of the listed plans it also runs here; needs bench calibrate first")
       ->check(between(int64_t{0}, int64_t{100}))
       ->needs(held);
   app.add_flag("--algebra", *algebra,
-               "The layout algebra as Markdown: layouts, collectives, the linear layer");
-  app.add_flag("--figures", *figures, "The worked figures of the texts, as printed and exact");
+               "Prints the layout algebra as Markdown: layouts, collectives, the linear layer");
+  app.add_flag("--figures", *figures, "Prints the worked figures of the texts, as printed there and exact");
   app.footer(R"(
 Examples
   shardlens-cli plan --model gpt2 --tp 4 --split reversed
@@ -245,22 +244,23 @@ Examples
 )");
   return [options, stages, priced, wish, tournament, figures, algebra, &app] {
     if (*algebra) {
-      if (options->json) throw request_error("--algebra is a page of Markdown: leave out --json");
-      refuse_without_effect(app, {"--figures", "--tournament", "--pp"}, "--algebra prints its page alone");
+      if (options->json) throw request_error("--algebra prints Markdown, not JSON: leave out --json");
+      refuse_without_effect(app, {"--figures", "--tournament", "--pp"}, "--algebra prints only its own page");
       fmt::print("{}", algebra_table());
       return 0;
     }
     if (*figures) {
-      refuse_without_effect(app, {"--tournament", "--pp"}, "--figures prints its own alone");
+      refuse_without_effect(app, {"--tournament", "--pp"}, "--figures prints only the worked figures");
       return print_figures(options->json);
     }
     const Settings settings = to_settings(*options);
-    // A run on the CPU refuses what is about GPUs alone. One on GPUs is planned where there are none, too.
+    // A run on the CPU refuses options that only GPUs have. A run on GPUs can be planned on any machine.
     if (settings.backend == BackendChoice::Cpu) choose(settings, {});
     if (*tournament) {
       refuse_without_effect(app, {"--pp", "--layer", "--block", "--split", "--loss"},
-                            "every split of the whole model is ranked, on T x D ranks");
-      if (wish->ranks > 0) refuse_without_effect(app, {"--tp", "--dp"}, "every T x D of --ranks is ranked");
+                            "the tournament ranks every split of the whole model, on T x D ranks");
+      if (wish->ranks > 0)
+        refuse_without_effect(app, {"--tp", "--dp"}, "the tournament ranks every T x D of --ranks");
       return print_tournament(settings, *wish, options->json);
     }
     if (priced->count() > 0) return print_price(settings, *stages, options->json);

@@ -1,4 +1,4 @@
-// `plan --pp P`: the cost model's answer, with what it rests on.
+// `plan --pp P`: prints the cost model's estimate and the figures that it uses.
 #include "app/cli/plan_price.h"
 
 #include <fmt/format.h>
@@ -63,7 +63,7 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
   if (pipeline.stages > 1) {
     fmt::print("Pipeline, in this estimate only: the engine runs no stages\n");
     fmt::print("  layers of a stage   {:>18}\n", pipeline.stage_layers);
-    fmt::print("  bubble              {:>18} of the time a stage waits: (P-1)/(m+P-1), m = {}\n",
+    fmt::print("  bubble              {:>18} of the time, a stage waits: (P-1)/(m+P-1), m = {}\n",
                fmt::format("{:.1f} %", 100 * pipeline.bubble_fraction), s.micro_batches);
     fmt::print("  sent to a neighbour {:>18} bytes a part, {} in a step, both directions\n",
                grouped_text(pipeline.hop_bytes), bytes_text(static_cast<double>(pipeline.sent_bytes)));
@@ -75,9 +75,8 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
              bytes_text(static_cast<double>(sum.tp_sent_bytes)), grouped_text(sum.tp_collectives));
   fmt::print("  among D             {:>18} sent in {} all-reduces\n",
              bytes_text(static_cast<double>(sum.dp_sent_bytes)), grouped_text(sum.dp_collectives));
-  fmt::print("\nMemory of rank 0{}\n", pipeline.stages > 1
-                                           ? ", estimated from above: each stage is counted with both ends"
-                                           : ", planned");
+  fmt::print("\nMemory of rank 0{}\n",
+             pipeline.stages > 1 ? ", an upper bound: each stage is counted with both ends" : ", planned");
   for (int kind = 0; kind < kMemoryKinds; ++kind)
     fmt::print("  {:<20}{:>18}\n", to_string(static_cast<MemoryKind>(kind)),
                bytes_text(static_cast<double>(price.memory_bytes[static_cast<size_t>(kind)])));
@@ -106,7 +105,7 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
     row("step", price.step_seconds);
     fmt::print("  {:<20}{:>18}\n", "tokens/s",
                fmt::format("{:.0f}", static_cast<double>(s.batch * s.seq) / price.step_seconds));
-    fmt::print("nothing is taken to overlap\n");
+    fmt::print("the estimate assumes that nothing overlaps\n");
   }
   fmt::print("\nFigures of the preset\n");
   for (const auto& [figure, source] : hardware.sources)

@@ -1,4 +1,4 @@
-// What `plan` prints of a price instead of a Program: whole models of any size, also in pipeline stages.
+// `plan` with an estimate instead of a Program: whole models of any size, also in pipeline stages.
 #pragma once
 
 #include "engine/config/settings.h"

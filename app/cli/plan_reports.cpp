@@ -1,4 +1,4 @@
-// Tables of the cost model.
+// Prints the cost model's tables: tournament, worked figures and scaling.
 #include "app/cli/plan_reports.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kIndent = "      ";  // of a cut that has no name of its own, below its figures
+constexpr const char* kIndent = "      ";  // before an unnamed split, which is printed below its figures
 constexpr size_t kCutColumns = 94;
 
 std::vector<double> measured_seconds(const std::vector<CalibrationCheck>& checks) {
@@ -72,11 +72,11 @@ void print(const Tournament& tournament, const Settings& s, const Hardware& hard
                bytes_text(static_cast<double>(e.memory_bytes)), split);
   }
   if (tournament.listed.empty())
-    fmt::print("  none fits into {} a rank\n", bytes_text(static_cast<double>(tournament.limit_bytes)));
+    fmt::print("  no plan fits into {} a rank\n", bytes_text(static_cast<double>(tournament.limit_bytes)));
   if (tournament.too_large > 0)
-    fmt::print("{} faster ones exceed the limit{}\n",
+    fmt::print("{} faster plans exceed the memory limit{}\n",
                grouped_text(static_cast<int64_t>(tournament.too_large)),
-               tournament.complete ? "" : ", and the search was given up there");
+               tournament.complete ? "" : "; the search stopped after them");
   for (size_t place = 0; place < tournament.entrants.size(); ++place) {
     const Entrant& e = tournament.entrants[place];
     if (e.split.name == "megatron" && e.tp > 1) {
@@ -99,7 +99,7 @@ void print_runs(const std::vector<CalibrationCheck>& checks, const std::vector<s
                check.median_seconds * 1e3, 100 * check.times.error());
   }
   const PairOrder order = order_of(measured_seconds(checks));
-  fmt::print("{} of {} pairs came in the predicted order; measured on {}, the fastest of the runs\n",
+  fmt::print("{} of {} pairs are in the predicted order; measured on {}, the fastest of the runs\n",
              order.agree, order.pairs, checks.front().times.measured_on);
 }
 
@@ -117,7 +117,7 @@ std::string value_text(double value, const std::string& unit) {
 
 std::string no_time_text(const Hardware& hardware, DType dtype) {
   return fmt::format(
-      "the preset {} does not state its speed in {} ({}); measure this machine by bench calibrate "
+      "the preset {} has no speed for {} ({}); measure this machine with bench calibrate "
       "--dtype {}, or give another --hardware",
       hardware.name, to_string(dtype), hardware.basis, to_string(dtype));
 }
@@ -128,12 +128,12 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
   const int64_t limit =
       wish.memory_bytes > 0 ? static_cast<int64_t>(wish.memory_bytes) : memory_of_a_rank(hardware, ranks);
   if (wish.run > 0 && !hardware.is_calibrated())
-    throw request_error(
-        fmt::format("--run holds a prediction against this machine: measure it first by bench calibrate, and "
-                    "give --hardware {}",
-                    kThisMachine));
+    throw request_error(fmt::format(
+        "--run compares predictions with this machine: measure it first with bench calibrate, and "
+        "give --hardware {}",
+        kThisMachine));
   if (hardware.flops(settings.dtype) <= 0)
-    throw request_error("a tournament ranks by predicted time, and there is none: " +
+    throw request_error("a tournament ranks by predicted time, but no time can be predicted: " +
                         no_time_text(hardware, settings.dtype));
   const auto begin = std::chrono::steady_clock::now();
   const Tournament tournament = hold_tournament(settings, ranks, hardware, limit, wish.listed);
@@ -195,7 +195,7 @@ int print_figures(bool json) {
     return 0;
   }
   fmt::print(
-      "Figures of the texts, and what the Programs say (planned and counted, on data-sheet figures)\n");
+      "Figures of the texts, and the Programs' exact values (planned and counted, on data-sheet figures)\n");
   for (const WorkedFigure& figure : figures) {
     fmt::print("\n{} ({})\n", figure.what, figure.source);
     fmt::print("  printed  {}\n", figure.printed);
@@ -210,7 +210,7 @@ int print_figures(bool json) {
 int print_scaling(Settings settings, int repetitions, bool json) {
   const std::vector<ScalingPoint> points = paper_scaling();
   const MeasuredScaling measured = measure_scaling(settings, repetitions);
-  // The paper's largest model where its node ends, and beside it the same on newer machines.
+  // The paper's largest model at the border of a node, on newer machines.
   std::vector<std::pair<const Hardware*, BreakEven>> crossings;
   for (const char* name : {"a100-80gb", "h100-80gb", "h200-141gb"}) {
     Settings crossing = paper_settings("megatron-8.3b", 8, 1);
@@ -281,10 +281,10 @@ int print_scaling(Settings settings, int repetitions, bool json) {
   fmt::print("\n15.1 PFLOP/s on 512 GPUs are {:.1f} % of 512 times 39 TFLOP/s (the paper prints 76 %)\n",
              100 * 15.1e15 / (512 * 39e12));
   fmt::print(
-      "With replicas: from nothing overlapping to all-reduces wholly behind the backward pass. The estimate "
-      "knows no\nproducts too small for the fitted rate, no launches and no framework: strong scaling is "
-      "bounded from above, the\nfurther the less a GPU has to do, and heads, which change no FLOPs, make no "
-      "difference to it.\n");
+      "With replicas: from no overlap to all-reduces fully hidden behind the backward pass. The estimate "
+      "leaves out\nslow small products, launches and the framework. So strong scaling is an upper bound, and "
+      "the bound is looser\nthe less a GPU has to do. Heads make no difference to it, because they change no "
+      "FLOPs.\n");
   fmt::print("\nCrossing the node, one layer of 8.3 B forward and backward, batch 8 (estimated)\n");
   fmt::print(
       "doubling T pays while C/K > 2 (K'/K - 1): C computes, K communicates on T, K' on 2T across nodes\n");
@@ -294,7 +294,7 @@ int print_scaling(Settings settings, int repetitions, bool json) {
         hardware->title, even.tp, 2 * even.tp, even.compute_seconds * 1e3, even.near_seconds * 1e3,
         even.far_seconds * 1e3, even.ratio(), even.break_even_ratio(), even.pays() ? "pays" : "does not pay");
   fmt::print(
-      "  where the far link has a tenth of the near one's bandwidth and hops cost nothing: break-even "
+      "  if the far link has a tenth of the near link's bandwidth and hops cost nothing: break-even "
       "{:.2f}\n",
       2 * (10 * (15.0 / 16) / (7.0 / 8) - 1));
   fmt::print("\nThis machine, one layer of {}, {}, batch {} × sequence {}, a core a rank (measured on {})\n",

@@ -1,5 +1,5 @@
-// What `plan` and `bench` print beside a Program: the tournament of all splits, the worked figures of the
-// texts, scaling, and overlap. Each returns the exit code.
+// Reports of `plan` and `bench` other than a Program: the tournament of all splits, the worked figures of the
+// texts, scaling, and overlap. Each function returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace shardlens::cli {
 struct TournamentWish {
   int ranks = 0;  ///< T x D; 0: the settings' own
   size_t listed = 10;
-  int run = 0;              ///< of the listed, so many are run here
+  int run = 0;              ///< how many of the listed are run here
   double memory_bytes = 0;  ///< limit a rank; 0: the preset's
 };
 
-/// Why no time is predicted, and what helps.
+/// Says why no time can be predicted, and what helps.
 std::string no_time_text(const Hardware& hardware, DType dtype);
 
 /// `plan --tournament`.
@@ -30,14 +30,15 @@ int print_figures(bool json);
 /// this machine's own runs of one layer of it.
 int print_scaling(Settings settings, int repetitions, bool json);
 
-/// `bench overlap`: one layer or model, its row-parallel products reduced in 2, 4 and 8 parts (or as many as
-/// the settings say) against reduced whole.
+/// `bench overlap`: one layer or model. Compares row-parallel products reduced in 2, 4 and 8 parts (or as
+/// many as the settings say) with products reduced whole.
 int print_overlap(const Settings& settings, int repetitions, bool json);
 
-/// `bench fusion`: the same, its passes over the same elements as one step against one by one.
+/// `bench fusion`: the same model. Compares passes over the same elements as one step with the same passes
+/// one by one.
 int print_fusion(Settings settings, int repetitions, bool json);
 
-/// `bench speedup`: the same with T ranks of one thread against T = 1 on one thread. Refuses T = 1.
+/// `bench speedup`: compares T ranks of one thread with T = 1 on one thread. Throws a request Error if T = 1.
 int print_speedup(Settings settings, int repetitions, bool json);
 
 }  // namespace shardlens::cli

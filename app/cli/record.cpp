@@ -1,4 +1,4 @@
-// --record FILE.shardlens.
+// --record FILE.shardlens: its options, and the recorder that writes the file.
 #include "app/cli/record.h"
 
 #include <fmt/format.h>
@@ -26,8 +26,8 @@ void add_record_options(CLI::App& verb, RecordOptions& options, const CLI::Valid
   const std::string group = "Recording";
   CLI::Option* const record =
       verb.add_option("--record", options.path,
-                      "FILE.shardlens: writes what every rank did, step by step, into one SQLite file; "
-                      "meanwhile shardlens --recording FILE.shardlens watches the run live")
+                      "FILE.shardlens: writes what every rank does, step by step, into one SQLite file. "
+                      "During the run, shardlens --recording FILE.shardlens shows it live")
           ->check(place)
           ->group(group);
   const auto option = [&](const char* name, auto& value, const char* help) {
@@ -36,23 +36,23 @@ void add_record_options(CLI::App& verb, RecordOptions& options, const CLI::Valid
     return added;
   };
   option("--record-limit", options.most_megabytes,
-         "Megabytes the recording may have; pictures take half of them at most")
+         "Largest size of the recording in megabytes; pictures take at most half of it")
       ->check(between(1e-6, 1e12));
   option(
       "--record-pictures", options.pictures,
-      "Of which tensors a picture, statistics and a hash are kept. all: of every one in every pass; off: of "
-      "none; budget: of every one in the first pass, and then of as many a pass, in turn, as "
-      "--record-budget pays for")
+      "Which tensors are kept as a picture, statistics and a hash. all: every tensor in every pass; off: no "
+      "tensor; budget: every tensor in the first pass, then in each pass as many, in turn, as "
+      "--record-budget allows")
       ->check(one_of("choice of pictures", {"off", "budget", "all"}));
   option("--record-budget", options.budget_percent, "Percent of the steps' time that pictures may take")
       ->check(between(0.0, 100.0));
   option("--record-picture-size", options.picture_size,
-         "Rows and columns of a picture at most; pieces with no more elements are kept exactly")
+         "Most rows and columns of a picture; smaller pieces of tensors are kept exactly")
       ->check(between(int64_t{1}, int64_t{kPictureExtent}));
 }
 
 void refuse_recording(const RecordOptions& options, const std::string& why) {
-  if (!options.path.empty()) throw request_error("--record is for one run: " + why);
+  if (!options.path.empty()) throw request_error("--record records one run: " + why);
 }
 
 std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std::string& verb,

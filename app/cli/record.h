@@ -1,4 +1,4 @@
-// --record, the same for every verb that runs something.
+// The options of --record, shared by every verb that runs something, and the recording of a training run.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,25 +15,25 @@ namespace shardlens::cli {
 
 struct RecordOptions {
   std::string path;              ///< empty: nothing is recorded
-  double most_megabytes = 1024;  ///< the file grows no further
+  double most_megabytes = 1024;  ///< largest size of the file
   std::string pictures = "budget";
   double budget_percent = PictureOptions{}.budget_share * 100;  ///< of step time
   int64_t picture_size = PictureOptions().extent;
 };
 
-/// `place` says which files --record may name.
+/// Adds the options. `place` checks the file name of --record.
 void add_record_options(CLI::App& verb, RecordOptions& options, const CLI::Validator& place = new_file());
 
 PictureOptions picture_options(const RecordOptions& options);
 
-/// For a verb one of whose forms records and another does not.
+/// Throws a request Error if --record was given. For forms of a verb that cannot record.
 void refuse_recording(const RecordOptions& options, const std::string& why);
 
-/// Null where nothing is to be recorded.
+/// Returns null if --record was not given.
 std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std::string& verb,
                                         const Plan& plan, const CommunicatorInfo& communicator);
 
-/// Calls `run`, which is what is recorded. Where it throws, the recording is ended with what it threw.
+/// Calls `run`, which is recorded. If it throws, the recording ends with the error's text.
 template <typename Run>
 void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
   try {
@@ -44,11 +44,11 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
   }
 }
 
-/// Ends the recording and says what is in it, and what is not; nothing where there is none.
+/// Ends the recording and prints what is in it, and what is missing. Does nothing if `recorder` is null.
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
 
-/// Records every step of a training run, with the look at the validation text that followed it, and hands
-/// everything on to who watches it.
+/// Records every step of a training run together with the validation that follows it, and passes everything
+/// on to the watcher.
 class RecordedTraining : public TrainObserver {
  public:
   RecordedTraining(TrainObserver& watcher, const Trainer& trainer, Recorder* recorder, int64_t validate_every)
@@ -64,7 +64,7 @@ class RecordedTraining : public TrainObserver {
   const Trainer& trainer_;
   Recorder* recorder_;
   int64_t validate_every_;
-  std::vector<Metric> step_;  ///< that is not recorded yet: its validation follows
+  std::vector<Metric> step_;  ///< the step that is not recorded yet, because its validation follows
 };
 
 }  // namespace shardlens::cli

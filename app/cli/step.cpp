@@ -1,4 +1,4 @@
-// `step`: one forward and backward pass, and a dump of full tensors gathered from the ranks.
+// `step`: runs one forward and backward pass, and can write full tensors, gathered from the ranks, to a file.
 #include <fmt/format.h>
 
 #include <memory>
@@ -72,9 +72,9 @@ Verb add_step(CLI::App& app) {
          "Writes full tensors as safetensors, into a new file. A whole model: loss, losses, logits, hidden, "
          "grad.<name> and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, "
          "grad.<name>")
-      ->check(new_file());  // it might be a checkpoint's weights
+      ->check(new_file());  // an existing file might be a checkpoint's weights
   app.footer(R"(
-A whole model takes any T here: heads that T does not divide are cut unevenly unless --heads-policy says otherwise.
+A whole model takes any T here. If T does not divide the heads, they are cut unevenly, unless --heads-policy is given.
 
 Examples
   shardlens-cli step --model gpt2-tiny --tp 2 --updates 10 --lr 1e-3
@@ -88,7 +88,7 @@ Examples
   return [options, model_options, record, dump, &app] {
     if (!is_whole_model(*options)) refuse_model_step(app);
     if (!dump->empty() && *dump == record->path)
-      throw request_error("--dump and --record name one file; give each its own");
+      throw request_error("--dump and --record name the same file; give each its own file");
     if (!dump->empty()) require_writable(*dump);
     if (is_whole_model(*options)) return run_model_step(app, *options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
@@ -106,7 +106,7 @@ Examples
       executor.start(executor.steps());
       executor.wait();
       if (!dump->empty()) write_dump(*dump, program, *gather);
-      // The first pass touched fresh memory and was observed; time a second one.
+      // The first pass used new memory and was observed, so time a second one.
       executor.observe({});
       executor.rewind();
       executor.start(executor.steps());

@@ -1,5 +1,5 @@
-// `step` on a whole model: tokens in, loss and gradients out, with updates or without. Other people's
-// implementations are compared with ours through what it dumps.
+// `step` on a whole model: reads tokens, computes loss and gradients, with or without updates. Its dump is
+// used to compare other implementations with this one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,18 +34,18 @@ struct Integers {
 Integers read_integers(const std::string& path, const char* what, size_t dims) {
   const NpyArray array = read_npy(path);
   if (array.shape.size() != dims || element_count(array.shape) == 0) {
-    throw request_error(fmt::format("{}: {} have shape {}; a non-empty array of {} is needed", path, what,
+    throw request_error(fmt::format("{}: {} have shape {}, but must be a non-empty array of {}", path, what,
                                     to_string(array.shape),
                                     counted(static_cast<int64_t>(dims), "dimension")));
   }
   return {array.shape, copy_integers(array, path)};
 }
 
-// What a file's numbers are, and what they may be.
+// The kind of a file's numbers, and the values that are allowed.
 struct Ids {
   const char* what;             ///< "tokens"
-  int64_t last;                 ///< 0 to that
-  bool may_be_ignored = false;  ///< -100, a label left out of the loss, is one of them
+  int64_t last;                 ///< allowed values are 0 to `last`
+  bool may_be_ignored = false;  ///< -100 is allowed too: a label that the loss ignores
 };
 
 int32_t as_id(const Integers& array, size_t at, const std::string& path, const Ids& ids) {
@@ -54,8 +54,8 @@ int32_t as_id(const Integers& array, size_t at, const std::string& path, const I
   if ((value >= 0 && value <= ids.last) || is_ignored) return static_cast<int32_t>(value);
   const size_t columns = array.shape.size() < 2 ? 1 : static_cast<size_t>(array.shape[1]);
   throw request_error(fmt::format(
-      "{}: {} in row {}, column {}: {} are 0 to {}{}", path, value, at / columns, at % columns, ids.what,
-      ids.last, ids.may_be_ignored ? fmt::format(", or {} where ignored", kIgnoredLabel) : ""));
+      "{}: {} in row {}, column {}: {} must be 0 to {}{}", path, value, at / columns, at % columns, ids.what,
+      ids.last, ids.may_be_ignored ? fmt::format(", or {} to ignore one", kIgnoredLabel) : ""));
 }
 
 std::vector<int32_t> as_ids(const Integers& array, const std::string& path, const Ids& wanted) {
@@ -67,13 +67,13 @@ std::vector<int32_t> as_ids(const Integers& array, const std::string& path, cons
 std::vector<int32_t> read_ids(const std::string& path, const Ids& ids, const Shape& shape) {
   const Integers array = read_integers(path, ids.what, shape.size());
   if (array.shape != shape) {
-    throw request_error(fmt::format("{}: {} have shape {}, and the tokens need {}", path, ids.what,
+    throw request_error(fmt::format("{}: {} have shape {}, but these tokens need {}", path, ids.what,
                                     to_string(array.shape), to_string(shape)));
   }
   return as_ids(array, path, ids);
 }
 
-// GPT: [B, S+1], inputs are all but the last column and labels all but the first.
+// GPT: [B, S+1]. The inputs are all columns but the last, the labels all columns but the first.
 void read_gpt(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   for (const std::string* file : {&o.labels, &o.token_types, &o.attention_mask, &o.sop}) {
     if (!file->empty())
@@ -84,7 +84,7 @@ void read_gpt(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   }
   const Integers array = read_integers(o.tokens, "tokens", 2);
   const int64_t columns = array.shape[1];
-  if (columns < 2) throw request_error(o.tokens + ": tokens are [B, S+1], so two columns at least");
+  if (columns < 2) throw request_error(o.tokens + ": tokens are [B, S+1] and need at least two columns");
   settings.batch = array.shape[0];
   settings.seq = columns - 1;
   const auto ids_from = [&](int64_t first_column, const Ids& wanted) {
@@ -99,7 +99,7 @@ void read_gpt(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   batch.labels = ids_from(1, {"labels", last, true});
 }
 
-// BERT: [B, S] each; no labels: nothing is in the loss but what --sop asks for.
+// BERT: [B, S] each. Without labels only --sop counts in the loss.
 void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   const Integers array = read_integers(o.tokens, "tokens", 2);
   settings.batch = array.shape[0];
@@ -118,15 +118,16 @@ void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   if (!o.sop.empty()) batch.sentence_labels = read_ids(o.sop, {"sentence labels", 1, true}, {shape[0]});
 }
 
-// The sizes that a file of tokens has are the run's; those that were asked for beside it are the same.
+// The run takes its sizes from the file of tokens. Throws a request Error if --batch or --seq differ from
+// them.
 void require_same_sizes(const CLI::App& app, const CommonOptions& asked, const Settings& has,
                         const std::string& tokens) {
   for (const auto& [option, wanted, found] :
        {std::tuple{"--batch", asked.batch, has.batch}, {"--seq", asked.seq, has.seq}}) {
     if (app.get_option(option)->count() > 0 && wanted != found)
-      throw request_error(fmt::format(
-          "{} {} and --tokens {} contradict each other: the file's batch is {} × sequence {}; leave {} out",
-          option, wanted, tokens, has.batch, has.seq, option));
+      throw request_error(
+          fmt::format("{} {} does not match --tokens {}: the file has batch {} × sequence {}; leave out {}",
+                      option, wanted, tokens, has.batch, has.seq, option));
   }
 }
 
@@ -175,7 +176,8 @@ void refuse_model_step(const CLI::App& app) {
 int run_model_step(const CLI::App& app, const CommonOptions& common, const ModelStepOptions& o,
                    const RecordOptions& record, const std::string& dump_path) {
   Settings settings = to_settings(common);
-  // By this verb others compare their numbers with ours, at any T: nothing is refused for its heads.
+  // This verb is used to compare other implementations with this one at any T, so it accepts any number of
+  // heads.
   if (common.heads_policy.empty() && settings.tp > 0 && settings.model.heads % settings.tp != 0)
     settings.heads_policy = HeadsPolicy::Uneven;
   if (!std::isfinite(o.learning_rate) || o.learning_rate < 0)
@@ -192,7 +194,7 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
                                    {"--attention-mask", &o.attention_mask},
                                    {"--sop", &o.sop}}) {
     if (o.tokens.empty() && !path->empty())
-      throw request_error(fmt::format("{} {} belongs to tokens: give them too, with --tokens", name, *path));
+      throw request_error(fmt::format("{} {} needs the tokens it belongs to: add --tokens", name, *path));
   }
   if (!o.tokens.empty()) {
     auto batch = std::make_shared<Batch>();

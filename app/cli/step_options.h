@@ -1,4 +1,4 @@
-// What `step` takes beside the common options when it runs a whole model.
+// The options of `step` that are only for a whole model.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct ModelStepOptions {
 
 void add_model_step(CLI::App& app, ModelStepOptions& options);
 
-/// For one layer: throws a request Error that names an option of add_model_step() that was given, which would
-/// do nothing.
+/// For one layer: throws a request Error if an option of add_model_step() was given, because it has no
+/// effect.
 void refuse_model_step(const CLI::App& app);
 
 /// Runs, prints and dumps; returns the exit code.

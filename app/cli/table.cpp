@@ -1,4 +1,4 @@
-// A table of text.
+// Lays out a table of text and shortens it to the width of a page.
 #include "app/cli/table.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ bool is_figure(const std::string& word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return isdigit(c); });
 }
 
-// The words with those that are left out, as one "…" where they stand beside each other.
+// Joins the words with dots. Neighbouring words that are left out become one "…".
 std::string words_of_line(const std::vector<std::string>& words, const std::vector<bool>& left_out) {
   std::string name;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -44,7 +44,7 @@ Rows with_names_shortened(Rows rows, size_t column, size_t most) {
   return rows;
 }
 
-// What does not fit goes on in rows of its own.
+// Breaks a text that does not fit into further rows.
 Rows with_texts_folded(const Rows& rows, size_t column, size_t most) {
   Rows folded;
   for (const auto& row : rows) {
@@ -72,7 +72,7 @@ std::string shortened(const std::string& name_and_shape, size_t most) {
   std::vector<bool> left_out(words.size());
   const auto text = [&] { return words_of_line(words, left_out) + shape; };
   const auto is_too_long = [&] { return character_count(text()) > most; };
-  // A short word says more than the sign for it; what a figure numbers goes last.
+  // A short word is more useful than "…". Words before a number are left out last.
   const auto leave_out = [&](size_t shortest, bool before_figures) {
     for (size_t i = 1; i + 2 < words.size() && is_too_long(); ++i)
       if (words[i].size() >= shortest && !is_figure(words[i]) && is_figure(words[i + 1]) == before_figures)
@@ -80,11 +80,11 @@ std::string shortened(const std::string& name_and_shape, size_t most) {
   };
   leave_out(3, false);
   if (const size_t form = words.back().find('@'); form != std::string::npos && is_too_long())
-    words.back().replace(form, std::string::npos, "@…");  // the layout says it too
+    words.back().replace(form, std::string::npos, "@…");  // the layout column shows it too
   if (is_too_long())
     for (size_t at; (at = shape.find(", ")) != std::string::npos;) shape.erase(at + 1, 1);
   leave_out(1, true);
-  constexpr size_t kHead = 6, kTail = 5;  // of a long word
+  constexpr size_t kHead = 6, kTail = 5;  // letters of a long word that stay
   for (size_t i = 1; i < words.size() && is_too_long(); ++i)
     if (!left_out[i] && words[i].size() > kHead + kTail + 3 && words[i].find('@') == std::string::npos)
       words[i].replace(kHead, words[i].size() - kHead - kTail, "…");

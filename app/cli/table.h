@@ -1,4 +1,4 @@
-// Columns that stand under each other, whatever is in them.
+// A table of text with aligned columns.
 #pragma once
 
 #include <string>
@@ -6,18 +6,18 @@
 
 namespace shardlens::cli {
 
-/// A table of text: each column as wide as the longest of its cells, two spaces between them, none at the
-/// end of a line. One that would be wider than kMostColumns shortens its names; where that is not enough, it
-/// goes on with its texts on a further line.
+/// A table of text. Each column is as wide as its longest cell, with two spaces between columns and none at
+/// the end of a line. A table wider than kMostColumns shortens its names; if that is not enough, its texts
+/// continue on a further line.
 class Table {
  public:
   static constexpr size_t kMostColumns = 100;
 
   enum class Holds {
     Anything,
-    Number,  ///< stands to the right
-    Name,    ///< a tensor's, and its shape: as in shortened()
-    Text,    ///< of words, between which a line may end
+    Number,  ///< right-aligned
+    Name,    ///< a tensor's name and shape, see shortened()
+    Text,    ///< words; a line may end between two of them
   };
   struct Column {
     std::string title;
@@ -25,7 +25,7 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns);
-  /// One cell a column.
+  /// Adds a row, one cell for each column.
   void add(std::vector<std::string> cells);
   std::string text() const;  ///< with its titles; ends with a line end
 
@@ -34,13 +34,13 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Prints `lead` and then `text`, in lines as wide as a table's at most; see hanging(). The same on a
-/// terminal as into a pipe: what a program reads is --json.
+/// Prints `lead` and then `text` in lines at most as wide as a table; see hanging(). The output is the same
+/// on a terminal and in a pipe, because programs read --json.
 void print_hanging(const std::string& lead, const std::string& text);
 
-/// "grad.bert.encoder.layer.0.output.dense.weight [512, 128]" in at most `most` characters where that is
-/// possible: words in the middle of the name become "…", and as a last resort the middle of a long word. The
-/// first word and the last two stay, and all figures.
+/// Shortens "grad.bert.encoder.layer.0.output.dense.weight [512, 128]" to at most `most` characters if
+/// possible. Words in the middle of the name become "…", and last the middle of a long word. The first word,
+/// the last two words and all numbers stay.
 std::string shortened(const std::string& name_and_shape, size_t most);
 
 }  // namespace shardlens::cli

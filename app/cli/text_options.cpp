@@ -1,4 +1,4 @@
-// A model's tokenizer.
+// Finds a model's tokenizer.
 #include "app/cli/text_options.h"
 
 #include <filesystem>

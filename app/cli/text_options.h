@@ -1,4 +1,4 @@
-// What the verbs that read or write text share: which tokenizer goes with a model.
+// Shared by the verbs that read or write text: finds the tokenizer for a model.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace shardlens::cli {
 
-/// `tokenizer` where it is given, else the one in the model's folder, else bytes. Throws what
+/// Returns `tokenizer` if it is given, else the one in the model's folder, else bytes. Throws what
 /// load_tokenizer() throws.
 std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const std::string& tokenizer);
 

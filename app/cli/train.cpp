@@ -54,7 +54,7 @@ struct TrainVerbOptions {
 std::atomic<bool> stop_requested{false};
 std::atomic<int> stopped_by{0};  // the signal
 
-// The first Ctrl+C ends the run after its step; a second one ends the program.
+// The first Ctrl+C ends the run after its step; the second one ends the program at once.
 void stop_after_step(int signal) {
   stopped_by = signal;
   stop_requested = true;
@@ -63,14 +63,16 @@ void stop_after_step(int signal) {
 
 void say_and_stop_after_step(int signal) {
   constexpr std::string_view kSaid =
-      "\nEnds after this step, and saves where --checkpoint was given. Again ends it at once, unsaved.\n";
+      "\nThe run ends after this step, and saves if --checkpoint was given. Press again to end at once, "
+      "unsaved.\n";
   const int kept = errno;
   [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, kSaid.data(), kSaid.size());
   errno = kept;
   stop_after_step(signal);
 }
 
-// A terminal that is closed takes no words and, unless the run was to outlive it, ends it like the others.
+// SIGHUP (a closed terminal) also ends the run after its step, but prints nothing. If SIGHUP was ignored at
+// the start, as with nohup, it stays ignored.
 void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = say_and_stop_after_step;
@@ -99,15 +101,15 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
     verb.add_option(name, value, help)->group(group)->capture_default_str();
   };
   option("--data", o.data,
-         "Text (a file, a folder, or the word sample), a folder that `data` prepared, or a .tokens file");
+         "A text (a file, a folder, or the word sample), a folder made by `data`, or a .tokens file");
   option(
       "--tokenizer", o.tokenizer,
-      "For a text: a tokenizer's file or folder, bytes, or wordpiece:N or sentencepiece:N to learn one; if "
-      "left out the model folder's, else bytes for a GPT and a learned WordPiece for a BERT");
-  option("--steps", o.steps, "Steps in all, counted from the first");
+      "For a text: a tokenizer's file or folder, bytes, or wordpiece:N or sentencepiece:N to learn one. If "
+      "left out: the model folder's tokenizer, else bytes for a GPT and a learned WordPiece for a BERT");
+  option("--steps", o.steps, "Total number of steps, including those before --resume");
   option("--lr", o.learning_rate, "Highest learning rate");
-  option("--min-lr", o.lowest_rate, "Where the decay ends");
-  option("--warmup", o.warmup, "Steps that climb to --lr");
+  option("--min-lr", o.lowest_rate, "Learning rate at the end of the decay");
+  option("--warmup", o.warmup, "Steps in which the learning rate rises to --lr");
   option("--decay", o.decay, "cosine, linear or constant");
   option("--decay-steps", o.decay_steps, "Step at which the decay ends; 0: --steps");
   option("--weight-decay", o.optimizer.weight_decay, "On matrices and embeddings");
@@ -117,23 +119,23 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   option("--eps", o.optimizer.epsilon, "Adam's");
   option(
       "--loss-scale", o.loss_scale,
-      "fp16: where the loss scale begins. It is halved where gradients overflow, which skips the step, and "
-      "doubled after 2000 good ones. A skipped step counts for --steps and the schedule, not as an update");
-  option("--validate-every", o.validate_every, "Steps between looks at the validation text; 0: none");
+      "fp16: first loss scale. When gradients overflow, the step is skipped and the scale is halved; after "
+      "2000 good steps it is doubled. A skipped step counts for --steps and the schedule, but is no update");
+  option("--validate-every", o.validate_every, "Steps between validations; 0: none");
   option("--checkpoint", o.checkpoint, "Folder the run is saved to");
-  option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end alone");
-  option("--resume", o.resume, "Folder of a checkpoint to go on from, on the same or another T and D");
-  verb.add_flag(
-          "--restart", o.restart,
-          "Goes on from what --checkpoint has saved, and begins where it has saved nothing yet: the same "
-          "command after every crash as for the first start. --record then writes FILE-2.shardlens, "
-          "FILE-3.shardlens, … beside what the starts before recorded")
+  option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: only at the end");
+  option("--resume", o.resume, "Folder of a checkpoint to continue from, on the same or another T and D");
+  verb.add_flag("--restart", o.restart,
+                "Continues from the checkpoint in --checkpoint, or begins if there is none yet. So the same "
+                "command serves for the first start and after every crash. --record then writes "
+                "FILE-2.shardlens, FILE-3.shardlens, …, and keeps the recordings of earlier starts")
       ->group(group);
-  option("--log", o.log, "FILE.csv with every step; a run that goes on writes on in its own");
+  option("--log", o.log, "FILE.csv with every step; a resumed run appends to its own file");
   add_record_options(verb, o.record, {});
 }
 
-// What makes a run give the numbers it gives comes from its checkpoint; how it is run may be chosen anew.
+// Settings that decide the run's numbers come from its checkpoint. Settings of how it runs can be chosen
+// again.
 TrainOptions to_resume_options(const TrainVerbOptions& o) {
   for (const char* fixed :
        {"--model",        "--norm",    "--kv-heads", "--weights", "--dtype",  "--batch",     "--seq",
@@ -141,7 +143,7 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
         "--weight-decay", "--clip",    "--beta1",    "--beta2",   "--eps",    "--loss-scale"}) {
     if (!o.given(fixed)) continue;
     throw request_error(
-        fmt::format("{} is the checkpoint's own; leave it out with --resume, or begin a new run "
+        fmt::format("{} is fixed by the checkpoint; leave it out with --resume, or begin a new run "
                     "from its weights with --model {}",
                     fixed, o.resume));
   }
@@ -157,7 +159,7 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   if (o.given("--loss")) settings.split.loss = parse_loss_form(o.common.loss);
   if (o.given("--overlap-chunks")) settings.overlap_chunks = o.common.overlap_chunks;
   if (o.given("--hardware")) settings.hardware = o.common.hardware;
-  // Another backend has GPUs and what ranks meet through of its own, not those of the first run.
+  // Another backend does not take the GPUs and the communicator of the first run.
   const bool other_backend = o.given("--backend");
   if (other_backend) settings.backend = parse_backend(o.common.backend);
   if (other_backend || o.given("--gpu")) settings.gpus = parse_gpus(o.common.gpus);
@@ -171,22 +173,22 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   return options;
 }
 
-// The command of the first start, given again: what makes the numbers must be what the checkpoint was made
-// with, or they would not be those of one run.
+// Checks that --restart repeats the command of the first start: all settings that decide the numbers must be
+// those of the checkpoint, or the result would not be that of one run.
 void require_same_run(const TrainOptions& wanted, const TrainingState& saved) {
   const Settings& now = wanted.settings;
   const Settings& then = saved.settings;
   const auto same = [&](const char* option, const auto& asked, const auto& had) {
     if (asked == had) return;
     throw request_error(
-        fmt::format("the checkpoint in {} was trained with {} {}, not {}: --restart takes the command of the "
-                    "first start again; give that, or another --checkpoint",
+        fmt::format("the checkpoint in {} was trained with {} {}, not {}: --restart repeats the command of "
+                    "the first start; give the first value, or another --checkpoint",
                     wanted.checkpoint, option, had, asked));
   };
   same("--model", now.model.name, then.model.name);
   if (!(now.model == then.model)) {
     throw request_error(
-        fmt::format("the checkpoint in {} is of another {}: give the same --model, --norm and "
+        fmt::format("the checkpoint in {} holds a different {}: give the same --model, --norm and "
                     "--kv-heads, or another --checkpoint",
                     wanted.checkpoint, then.model.title));
   }
@@ -206,21 +208,22 @@ void require_same_run(const TrainOptions& wanted, const TrainingState& saved) {
   same("--decay", to_string(wanted.schedule.decay), to_string(saved.schedule.decay));
   if (wanted.schedule.steps != saved.schedule.steps && wanted.schedule.steps == wanted.steps) {
     throw request_error(fmt::format(
-        "the learning rate of the checkpoint in {} decays over {} steps, and without --decay-steps it would "
-        "now over {}: give --steps {} as for the first start, or add --decay-steps {}",
+        "the learning rate of the checkpoint in {} decays over {} steps, but without --decay-steps it would "
+        "now decay over {}: give --steps {} as for the first start, or add --decay-steps {}",
         wanted.checkpoint, saved.schedule.steps, wanted.steps, saved.schedule.steps, saved.schedule.steps));
   }
   same("--decay-steps", wanted.schedule.steps, saved.schedule.steps);
 }
 
 void restart(const TrainVerbOptions& o, TrainOptions& options) {
-  if (o.checkpoint.empty()) throw request_error("--restart needs --checkpoint FOLDER: what it goes on from");
+  if (o.checkpoint.empty()) throw request_error("--restart continues a checkpoint: add --checkpoint FOLDER");
   if (!is_checkpoint(o.checkpoint)) return;
   require_same_run(options, read_training_state(o.checkpoint));
   options.resume = o.checkpoint;
 }
 
-// A start after a crash records beside what the one before did; no other run writes over another's.
+// With --restart, a start after a crash records into a new file and keeps the earlier one. Otherwise a run
+// never overwrites a file.
 RecordOptions place_of_recording(const TrainVerbOptions& o) {
   RecordOptions record = o.record;
   if (record.path.empty()) return record;
@@ -239,7 +242,7 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
     if (value < 0) throw request_error(fmt::format("{} {}: give 0 or more", name, value));
   }
   if (o.restart && !o.resume.empty())
-    throw request_error("--restart goes on from --checkpoint, --resume from a folder: give one of them");
+    throw request_error("--restart continues --checkpoint, --resume its own folder: give only one of them");
   TrainOptions options;
   if (!o.resume.empty()) {
     options = to_resume_options(o);
@@ -252,30 +255,31 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
     options.checkpoint = o.checkpoint;
     options.first_loss_scale = o.loss_scale;
     if (o.given("--loss-scale") && options.settings.dtype != DType::Fp16)
-      throw request_error("only --dtype fp16 has a loss scale: the others reach as far as fp32");
+      throw request_error(
+          "only --dtype fp16 has a loss scale; the others have at least the range of fp32: leave out "
+          "--loss-scale");
     if (o.restart) restart(o, options);
-    // A run that begins does not write over another's.
+    // A new run does not overwrite another run's log.
     const std::string taken = o.restart ? std::string() : new_file()(o.log);
     if (!taken.empty()) throw request_error("--log: " + taken);
   }
   if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
   if (o.checkpoint_every > 0 && options.checkpoint.empty())
-    throw request_error(
-        fmt::format("--checkpoint-every {} saves nothing without a place: give --checkpoint FOLDER too",
-                    o.checkpoint_every));
+    throw request_error(fmt::format(
+        "--checkpoint-every {} needs a folder to save to: add --checkpoint FOLDER", o.checkpoint_every));
   options.validate_every = o.validate_every;
   options.checkpoint_every = o.checkpoint_every;
   return options;
 }
 
-// Null where nobody asks for validation: a run that does not look at that part of the text needs none.
+// Returns null if --validate-every is 0: such a run needs no validation text.
 std::shared_ptr<const BatchSource> wanted_validation(const TrainOptions& options, const TrainData& data,
                                                      const std::string& text) {
   if (options.validate_every == 0) return nullptr;
   if (auto batches = validation_batches(data, options.settings)) return batches;
   throw request_error(fmt::format(
-      "--validate-every {}: {} tokens of {} are kept for validation, and one row of sequence {} needs {}; "
-      "give more text or a shorter --seq, or leave --validate-every out",
+      "--validate-every {}: {} tokens of {} are kept for validation, but one row of sequence {} needs {}; "
+      "give more text or a shorter --seq, or leave out --validate-every",
       options.validate_every, grouped_text(data.validation ? data.validation->tokens() : 0), text,
       options.settings.seq, options.settings.seq + 1));
 }
@@ -287,9 +291,8 @@ int run_train(const TrainVerbOptions& o) {
   std::string text = o.data;
   if (text.empty() && !options.resume.empty()) text = read_training_state(options.resume).text_path;
   if (text.empty())
-    throw request_error(
-        "--data is missing: give a text file, a folder that `data` prepared, or the word sample");
-  // A checkpoint brings its tokenizer along.
+    throw request_error("--data is missing: give a text file, a folder made by `data`, or the word sample");
+  // A checkpoint holds its tokenizer.
   const std::string tokenizer =
       options.resume.empty() || o.given("--tokenizer") ? o.tokenizer : options.resume;
   const TrainData data = open_train_data(text, tokenizer, settings.model);
@@ -303,17 +306,17 @@ int run_train(const TrainVerbOptions& o) {
              to_string(settings.dtype), settings.batch, settings.seq, grouped_text(data.train->tokens()),
              data.tokenizer->name());
   if (trainer.steps_done() >= options.steps)
-    fmt::print(out, "all {} steps were done before, says {}\n", options.steps, options.resume);
+    fmt::print(out, "all {} steps are already done in the checkpoint {}\n", options.steps, options.resume);
   else if (trainer.steps_done() > 0)
     fmt::print(out, "resumed after step {} from {}\n", trainer.steps_done(), options.resume);
   if (trainer.steps_done() < options.steps && options.schedule.rate(trainer.steps_done() + 1) == 0 &&
       options.schedule.rate(options.steps) == 0)
     fmt::print(stderr,
-               "The schedule has ended: steps {} to {} have learning rate 0 and change nothing. To learn on, "
-               "begin a new run from these weights: --model {}\n",
+               "The schedule has ended: steps {} to {} have learning rate 0 and change nothing. To train "
+               "further, begin a new run from these weights: --model {}\n",
                trainer.steps_done() + 1, options.steps, options.resume);
   if (record.path != o.record.path)
-    fmt::print(out, "recording into {}: {} is of an earlier start\n", record.path, o.record.path);
+    fmt::print(out, "recording into {}: {} holds an earlier start\n", record.path, o.record.path);
   say_seeded_heads(settings);
   trainer.measure_ceiling();
   stop_on_signals();
@@ -330,8 +333,8 @@ int run_train(const TrainVerbOptions& o) {
   print_late(out, trainer.plan().program, late);
   if (stopped) {
     fmt::print(out, "stopped after step {} of {}{}\n", trainer.steps_done(), options.steps,
-               options.checkpoint.empty() ? "; nothing was saved, since no --checkpoint was given"
-                                          : fmt::format("; go on with --resume {}", options.checkpoint));
+               options.checkpoint.empty() ? "; nothing was saved, because no --checkpoint was given"
+                                          : fmt::format("; continue with --resume {}", options.checkpoint));
   }
   if (o.common.json) {
     ordered_json json = {{"steps", trainer.steps_done()},
@@ -372,7 +375,7 @@ Examples
   shardlens-cli train --model gpt2-10m --data corpus/ --tp 2 --dp 2 --steps 1000 --warmup 50
   shardlens-cli train --data sample --dtype bf16 --checkpoint run    with fp32 master weights
   shardlens-cli train --data book.txt --checkpoint run --checkpoint-every 50 --restart
-                                          begins, and after a crash goes on from the last checkpoint
+                                          begins, and after a crash continues from the last checkpoint
   shardlens-cli train --model bert-tiny --norm pre --data book.txt  masked words and sentence order
 )");
   return [options] { return run_train(*options); };

@@ -1,4 +1,4 @@
-// Lines and rows of a training run.
+// Writes the lines and the CSV rows of a training run.
 #include "app/cli/train_report.h"
 
 #include <fmt/format.h>
@@ -46,14 +46,14 @@ std::string parts_text(const std::optional<LossParts>& parts) {
   return parts ? fmt::format(" (words {:.4f}, order {:.4f})", parts->words, parts->sentences) : "";
 }
 
-// Two columns, empty where there is nothing to say.
+// Two CSV columns, empty if there are no parts.
 std::string parts_columns(const std::optional<LossParts>& parts) {
   return parts ? fmt::format("{:.9g},{:.9g}", parts->words, parts->sentences) : ",";
 }
 
 constexpr size_t kAnyWidth = std::numeric_limits<size_t>::max();
 
-// In as many columns as there are: what can be missed best is left out first.
+// Makes the line fit into `columns`: the least important parts are left out first.
 std::string line_of(const StepReport& r, int64_t steps, size_t columns) {
   const std::string share = r.of_ceiling > 0 ? fmt::format(" ({:.0f}% of ceiling)", 100 * r.of_ceiling) : "";
   const std::string scale = r.loss_scale > 1 ? "  scale " + scale_text(r.loss_scale) : "";
@@ -96,7 +96,8 @@ TrainReport::~TrainReport() {
   line_.keep();
 }
 
-// A run that was killed may have logged steps that its checkpoint does not have; they are run again.
+// A run that was killed may have logged steps that its checkpoint does not have. They are run again, so their
+// rows are dropped.
 void TrainReport::open_csv(const std::string& path, int64_t done) {
   csv_path_ = path;
   std::string kept = kHeader;
@@ -105,7 +106,7 @@ void TrainReport::open_csv(const std::string& path, int64_t done) {
   if (std::getline(file, line)) {
     if (line + "\n" != kHeader)
       throw request_error(
-          fmt::format("{} is there already and no log of a training run; give another --log", path));
+          fmt::format("{} exists and is not the log of a training run; give another --log", path));
     while (std::getline(file, line)) {
       if (std::strtoll(line.c_str(), nullptr, 10) <= done && !line.empty()) kept += line + "\n";
     }
@@ -127,7 +128,7 @@ void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
   const std::string why = std::strerror(errno);
   std::fclose(csv_);
   csv_ = nullptr;
-  note(fmt::format("{}: {}; the run goes on without its log", csv_path_, why));
+  note(fmt::format("cannot write {}: {}; the run goes on without its log", csv_path_, why));
 }
 
 void TrainReport::note(const std::string& text) {
@@ -140,7 +141,7 @@ void TrainReport::on_step(const StepReport& report) {
   if (last_.ceiling_flops > 0 && report.ceiling_flops > last_.ceiling_flops) {
     note(
         fmt::format("{}  the GEMM ceiling is {:.1f} GFLOP/s, not {:.1f}: a step was faster, so the machine "
-                    "was busy while it was measured",
+                    "was busy when the ceiling was measured",
                     step_text(report.step, steps_), report.ceiling_flops / 1e9, last_.ceiling_flops / 1e9));
   }
   last_ = report;
@@ -148,7 +149,7 @@ void TrainReport::on_step(const StepReport& report) {
   if (csv_ && !row_waits_) flush_row({});
   if (report.skipped) {
     return note(fmt::format(
-        "{}  skipped on all ranks: gradients overflowed at loss scale {}; the next step's is "
+        "{}  skipped on all ranks: gradients overflowed at loss scale {}; the next step uses "
         "{}",
         step_text(report.step, steps_), scale_text(report.loss_scale), scale_text(report.loss_scale / 2)));
   }

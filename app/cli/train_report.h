@@ -1,5 +1,5 @@
-// How a training run shows itself: a live line on a terminal, plain lines elsewhere, and a CSV file with
-// every step.
+// The report of a training run: a live line on a terminal, plain lines elsewhere, and a CSV file with every
+// step.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,10 @@ namespace shardlens::cli {
 
 class TrainReport : public TrainObserver {
  public:
-  /// `out` is where lines go: one live line on a terminal. `csv`, if not empty, is appended to; rows after
-  /// step `done` of an earlier run are dropped. Throws a request Error when the file is something else. A row
-  /// is written before the run saves its step: a kill leaves no checkpoint ahead of the log.
+  /// Lines go to `out`; on a terminal they are one live line. Rows are appended to `csv` if it is not empty;
+  /// rows of an earlier run after step `done` are dropped. Throws a request Error if the file is something
+  /// else. A row is written before the run saves its step, so a killed run never has a checkpoint that is
+  /// ahead of its log.
   TrainReport(FILE* out, const TrainOptions& options, const std::string& csv, int64_t done);
   ~TrainReport() override;
   TrainReport(const TrainReport&) = delete;
@@ -37,14 +38,14 @@ class TrainReport : public TrainObserver {
 
   FILE* out_;
   LiveLine line_;
-  int64_t steps_;  ///< in all; those that were done before, where fewer are asked for now
+  int64_t steps_;  ///< total; or the steps already done, if fewer are asked for now
   int64_t validate_every_;
   std::string csv_path_;
   FILE* csv_ = nullptr;
   bool row_waits_ = false;  ///< `last_` is not in the CSV yet: its validation follows
   StepReport last_;
   std::optional<ValidationReport> last_validation_;
-  std::chrono::steady_clock::time_point noted_;  ///< the last line that is not live
+  std::chrono::steady_clock::time_point noted_;  ///< time of the last line that is not live
 };
 
 }  // namespace shardlens::cli

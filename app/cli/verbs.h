@@ -1,5 +1,5 @@
-// The verbs of shardlens-cli. Each registers its options on the command line and is run by main when chosen;
-// what a verb prints with --json is one JSON object on stdout and nothing else.
+// The verbs of shardlens-cli. Each adds its options to the command line, and main runs the chosen one. With
+// --json a verb prints one JSON object on stdout and nothing else.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,8 @@
 
 namespace shardlens::cli {
 
-/// What a verb ends with: 0 done, 1 the check failed, or kStoppedBySignal and the signal. Requests that are
-/// wrong (2) and runs that fail (3) throw.
+/// Returns 0 if done, 1 if the check failed, or kStoppedBySignal plus the signal. Throws for wrong requests
+/// (2) and failed runs (3).
 using Verb = std::function<int()>;
 
 Verb add_plan(CLI::App& app);

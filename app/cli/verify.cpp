@@ -1,5 +1,5 @@
-// `verify`: sharded equals serial, tensor by tensor. Exit code 1 when a bound is broken, with the first
-// tensor named.
+// `verify`: compares the sharded run with the serial run, tensor by tensor. If a bound is broken it names the
+// first tensor and returns exit code 1.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,8 +38,8 @@ void run_once(const std::shared_ptr<const Plan>& plan, std::shared_ptr<StepObser
   executor.wait();
 }
 
-// The run that is checked, and what the ranks that were `late` cost. Where it is recorded it runs a second
-// time with nobody looking, for its times.
+// Runs and checks the plan, and sets `late`. If the run is recorded it runs a second time without observers,
+// for its times.
 ParityTable run_checked(const std::shared_ptr<const Plan>& plan,
                         const std::shared_ptr<const SerialReference>& serial, const RecordOptions& record,
                         FILE* out, std::vector<Lateness>& late) {
@@ -138,23 +138,23 @@ Verb add_verify(CLI::App& app) {
   add_record_options(app, *record);
   app.add_option(
       "--break", *fault,
-      fmt::format("Plant a classic mistake first and see it found, or all, one after the other: {}",
+      fmt::format("Plants a classic mistake and shows which check finds it; all: one after the other: {}",
                   fmt::join(fault_names(), ", ")));
   auto* steps_option = app.add_option("--steps", *steps,
-                                      "With --break, of a whole model: train it sound and broken, side by "
-                                      "side on the built-in text, for so many steps, such as 50")
+                                      "With --break, for a whole model: trains it sound and broken, side by "
+                                      "side on the built-in text, for this many steps, such as 50")
                            ->check(between(int64_t{1}, int64_t{100000}));
   CLI::Option* sweep =
       app.add_option(
              "--sweep", *degrees,
-             "One table of several T in place of --tp: 1,2,4,8,16 or those given, such as 1,2,3. Weights a "
-             "rank, collectives, bytes, the worst error, predicted and measured time")
+             "One table of several T, instead of --tp: 1,2,4,8,16, or the given ones such as 1,2,3. It has "
+             "weights per rank, collectives, bytes, the worst error, predicted and measured time")
           ->expected(0, 1)
           ->type_name("[T,...]");
   app.footer(
-      "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; a label's logit near zero "
-      "counts as large as logits are on the average. The bound is 5e-15 in fp64, 3e-6 in fp32 and 0 with "
-      "integer operands. Replicated tensors must also be the same bits on every rank.\n"
+      "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; for a label's logit near "
+      "zero, |serial| is the average size of logits. The bound is 5e-15 in fp64, 3e-6 in fp32 and 0 with "
+      "integer operands. Replicated tensors must also have the same bits on every rank.\n"
       "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 4 --dp 2\n  shardlens-cli verify --model "
       "gpt2 --layer --tp 4 --split reversed --dtype fp64\n"
       "  shardlens-cli verify --model bert-base --layer --tp 3 --operands integer\n"
@@ -167,14 +167,14 @@ Verb add_verify(CLI::App& app) {
   return [options, fault, steps, steps_option, degrees, sweep, record] {
     Settings settings = to_settings(*options);
     if (steps_option->count() > 0 && fault->empty())
-      throw request_error("--steps is for a planted mistake: add --break NAME, or --break all");
+      throw request_error("--steps needs a planted mistake: add --break NAME, or --break all");
     if (!options->delays.empty() && (sweep->count() > 0 || !fault->empty()))
       throw request_error(fmt::format("--delay is for one sound run: leave out {}",
                                       sweep->count() > 0 ? "--sweep, and choose a T with --tp" : "--break"));
     if (sweep->count() > 0 || *fault == "all" || *steps > 0)
-      refuse_recording(*record, "leave out --sweep and --steps, and name one mistake at most");
+      refuse_recording(*record, "leave out --sweep and --steps, and name at most one mistake");
     if (sweep->count() > 0 && *fault == "all")
-      throw request_error("--break all is at one T: leave out --sweep, and choose it with --tp");
+      throw request_error("--break all runs at one T: leave out --sweep, and choose T with --tp");
     if (sweep->count() > 0) {
       settings.update = settings.block == Block::Model;
       const std::optional<Fault> planted =
@@ -184,9 +184,9 @@ Verb add_verify(CLI::App& app) {
     if (*fault == "all") return break_all(settings, *steps, options->json);
     if (*steps > 0) return break_and_train(settings, parse_fault(*fault), *steps, options->json);
     settings.update =
-        settings.block == Block::Model;  // at rate 0: the norm and the clipping are compared too
+        settings.block == Block::Model;  // at learning rate 0, so that norm and clipping are compared too
     const bool planted = !fault->empty();
-    if (planted) settings.fusion = Fusion::Off;  // step by step as the broken one
+    if (planted) settings.fusion = Fusion::Off;  // the broken Program is not fused either
     const std::shared_ptr<const Plan> plan =
         planted ? make_plan(plan_broken(settings, parse_fault(*fault))) : make_plan(settings);
     check_runnable(*plan);
@@ -209,7 +209,7 @@ Verb add_verify(CLI::App& app) {
                    summary.worst_relative_error, plan->program.tensor(summary.worst_tensor).name);
         if (planted)
           fmt::print(
-              "{} is planted, and this one pass does not show it. --steps 50 trains, and looks again.\n",
+              "{} is planted, but this one pass does not show it. Add --steps 50 to train and check again.\n",
               *fault);
       }
     }

@@ -1,4 +1,4 @@
-// Planted faults on the command line.
+// `verify --break`: runs planted faults and prints which check finds each.
 #include "app/cli/verify_break.h"
 
 #include <fmt/format.h>
@@ -126,7 +126,7 @@ void print_spread(const BreakReport& report, const BreakProbe& probe) {
   fmt::print("\n");
 }
 
-// Every tensor of the first pass in which something is wrong.
+// Prints every tensor of the first pass in which a tensor is wrong.
 void print_errors(const BreakReport& report) {
   const auto found = std::find_if(report.probes.begin(), report.probes.end(),
                                   [](const auto& probe) { return probe->finds(); });
@@ -152,10 +152,11 @@ std::string title(const Settings& settings) {
 void require_whole_model(const Settings& settings) {
   if (settings.block == Block::Model) return;
   throw request_error(
-      "one layer does not train: leave out --layer and --block, and choose a small model such as gpt2-tiny");
+      "one layer cannot be trained: leave out --layer and --block, and choose a small model such as "
+      "gpt2-tiny");
 }
 
-// What stands before `end` where the text ends so.
+// Removes `end` from the end of the text, if it is there.
 std::string before(const std::string& text, std::string_view end) {
   return text.ends_with(end) ? text.substr(0, text.size() - end.size()) : text;
 }
@@ -226,7 +227,7 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
     const std::string curve =
         steps == 0 ? ""
         : loss.steps == 0
-            ? fmt::format("{:<26}", report.ended.empty() ? "too few steps to say" : "ended")
+            ? fmt::format("{:<26}", report.ended.empty() ? "too few steps" : "ended")
             : fmt::format("{:<26}", fmt::format("{:.3f} {:.3f} {}", loss.sound, loss.broken,
                                                 loss.looks_healthy ? "looks healthy" : "shows"));
     fmt::print("{:<21} {:>4} {:<27} {:>8}  {}{}\n", to_string(fault),
@@ -234,10 +235,11 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
                names ? shortened(name_of(report, first->tensor), 27) : "-",
                names ? error_text(first->error) : "-", curve,
                first ? before(to_string(first->check), " against a right run")
-                     : std::string("no check, in what was run"));
+                     : std::string("no check in this run"));
     if (!possible->options.empty()) fmt::print("  with {}\n", possible->options);
   }
-  if (!json) fmt::print("\nActivations, gradients and their norm are held against a right run's.\n");
+  if (!json)
+    fmt::print("\nActivations, gradients and their norm are compared with those of a correct run.\n");
   if (json) fmt::print("{}\n", ordered_json{{"faults", rows}}.dump());
   return any ? 1 : 0;
 }

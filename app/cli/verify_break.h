@@ -1,4 +1,5 @@
-// `verify --break NAME --steps N` and `verify --break all`: what a planted fault does, and what sees it.
+// `verify --break NAME --steps N` and `verify --break all`: what a planted fault changes, and which check
+// finds it.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,12 @@
 
 namespace shardlens::cli {
 
-/// Trains sound and broken side by side and prints curves, spread and checks. 1 when a check finds the fault,
-/// 0 when none does.
+/// Trains a sound and a broken run side by side and prints curves, spread and checks. Returns 1 if a check
+/// finds the fault, else 0.
 int break_and_train(const Settings& settings, Fault fault, int64_t steps, bool json);
 
-/// Every fault in turn, at these settings or, where they give no opportunity, with the change that does; with
-/// `steps` of training, or without. One table. 1 when any is found.
+/// Runs every fault in turn and prints one table. If a fault is not possible at these settings, they are
+/// changed so that it is. With `steps` > 0 each run also trains. Returns 1 if any fault is found.
 int break_all(const Settings& settings, int64_t steps, bool json);
 
 }  // namespace shardlens::cli

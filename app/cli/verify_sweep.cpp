@@ -1,4 +1,4 @@
-// The table of a sweep, row by row as its degrees are done.
+// Prints the table of a sweep, one row as soon as its degree T is done.
 #include "app/cli/verify_sweep.h"
 
 #include <fmt/format.h>
@@ -96,7 +96,7 @@ void print_row(const SweepPoint& p) {
   }
 }
 
-// Below the table: names are longer than a column should be.
+// Printed below the table, because tensor names are too long for a column.
 void print_worst_tensors(const Sweep& sweep) {
   std::vector<std::string> lines;
   for (const SweepPoint& p : sweep.points)
@@ -119,7 +119,7 @@ std::vector<int> parse_degrees(const std::string& text) {
     const bool last = after == end;
     if (error != std::errc() || degree < 1 || (!last && *after != ','))
       throw request_error(fmt::format(
-          "--sweep {} is no list of degrees: write whole numbers with commas between them, such as 1,2,4",
+          "--sweep {} is not a list of degrees: write whole numbers with commas between them, such as 1,2,4",
           text));
     degrees.push_back(degree);
     if (last) return degrees;
@@ -144,7 +144,7 @@ int run_sweep(const Settings& settings, const std::vector<int>& degrees, std::op
   } else {
     print_worst_tensors(sweep);
     const std::string terms = fmt::format(
-        "Weights of the rank that holds most; a layer's collectives forward + backward; a step is one pass "
+        "Weights: the rank that holds most. A layer's collectives: forward + backward. A step: one pass "
         "forward and backward{}, the fastest of three. Predicted on {}; measured on {}.",
         settings.update ? " with the optimizer" : "", sweep.predicted_on, sweep.measured_on);
     fmt::print("\n{}\n", broken_into_lines(terms, Table::kMostColumns));

@@ -1,4 +1,4 @@
-// `verify --sweep`: one split at several degrees, as one table.
+// `verify --sweep`: runs one split at several degrees T and prints one table.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace shardlens::cli {
 
-/// "1,2,3"; empty: kSweptDegrees. Throws a request Error for anything else.
+/// Parses "1,2,3"; an empty text means kSweptDegrees. Throws a request Error for anything else.
 std::vector<int> parse_degrees(const std::string& text);
 
-/// Returns the exit code: 1 when a degree breaks its bound. Throws a request Error when none can run.
+/// Returns the exit code: 1 if a degree breaks its bound. Throws a request Error if no degree can run.
 int run_sweep(const Settings& settings, const std::vector<int>& degrees, std::optional<Fault> fault,
               bool json);
 

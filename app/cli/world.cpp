@@ -1,4 +1,4 @@
-// Joining the other processes.
+// Joins the other processes that mpirun started, and ends with them.
 #include "app/cli/world.h"
 
 #include <fmt/format.h>
@@ -30,14 +30,14 @@ namespace {
 ProcessWorld* joined_world = nullptr;
 std::atomic<bool> told_to_end{false};
 
-// Ends the program when what it did has been written: what waits for a lost process, MPI's own end above all,
-// might wait for ever, and may not be torn down while it does.
+// Ends the program after flushing its output, without destructors. Code that waits for a lost process, above
+// all MPI's own end, might wait for ever, and must not be destroyed while it waits.
 [[noreturn]] void leave(int code) {
   std::fflush(nullptr);
   std::_Exit(code);
 }
 
-// Whoever else sends it means what it always means.
+// A SIGTERM that mpirun did not send ends the program as usual.
 void end_unless_by_mpirun(int signal, siginfo_t* sender, void*) {
   heed_mpirun(*sender);
   if (!told_to_end) end_by_signal(signal);
@@ -54,7 +54,7 @@ void on_sigterm(void (*handler)(int, siginfo_t*, void*)) {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-// The verb that processes can run, or what it is divided into; null where it is none.
+// Returns the verb (or its subcommand) that can run over processes, or null.
 const CLI::App* with_comm(const CLI::App& app) {
   if (app.get_option_no_throw("--comm-timeout") != nullptr) return &app;
   for (const CLI::App* part : app.get_subcommands())
@@ -62,7 +62,7 @@ const CLI::App* with_comm(const CLI::App& app) {
   return nullptr;
 }
 
-// What the ranks are to compute on.
+// Reads which devices the ranks compute on.
 Settings devices_of(const CLI::App& parsed) {
   const CLI::App& verb = *with_comm(parsed);
   Settings settings;
@@ -72,30 +72,31 @@ Settings devices_of(const CLI::App& parsed) {
   return settings;
 }
 
-// A number that mpirun gave this process, Open MPI's or, by PMI, another's; `usual` where there is none.
+// Returns a number that mpirun gave this process, from Open MPI or through PMI from another MPI; else
+// `usual`.
 int given_by_mpirun(const char* open_mpi, const char* pmi, int usual) {
   for (const char* name : {open_mpi, pmi})
     if (const char* const value = std::getenv(name)) return std::atoi(value);
   return usual;
 }
 
-// Who forgets --comm mpi has every process do all of the work.
+// Warns if mpirun started several processes but --comm mpi is missing: then every process does all the work.
 void say_if_one_of_several() {
   const int processes = given_by_mpirun("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1);
   if (processes > 1 && given_by_mpirun("OMPI_COMM_WORLD_RANK", "PMI_RANK", 0) == 0)
     say(
-        fmt::format("mpirun has started {} processes, and each runs all of this by itself; add --comm mpi, "
-                    "and they share the ranks",
+        fmt::format("mpirun has started {} processes, and each of them runs all ranks by itself; add --comm "
+                    "mpi to share the ranks among them",
                     processes));
 }
 
-// --tp or --dp; null where they say nothing: a checkpoint that is gone on from has its own.
+// Returns the option --tp or --dp, or null with --resume, because then the checkpoint decides.
 const CLI::Option* given_size(const CLI::App& parsed, const std::string& name) {
   const CLI::Option* resume = parsed.get_option_no_throw("--resume");
   return resume != nullptr && resume->count() > 0 ? nullptr : parsed.get_option_no_throw(name);
 }
 
-// Every option of the verb with the value it has, given or not.
+// Collects every option of the verb with its value, given or default.
 JoinRequest request_of(const CLI::App& parsed) {
   JoinRequest request;
   request.version = build_name();
@@ -110,41 +111,41 @@ JoinRequest request_of(const CLI::App& parsed) {
   return request;
 }
 
-// T x D is the number of processes.
+// Checks that T x D is the number of processes.
 void check_size(const CLI::App& parsed, const ProcessWorld& world) {
   const CLI::Option* const t = given_size(parsed, "--tp");
   const CLI::Option* const d = given_size(parsed, "--dp");
   const int tp = t == nullptr ? 0 : t->as<int>(), dp = d == nullptr ? 1 : d->as<int>();
-  if (tp > 0 && dp > 0) world.require_size(tp, dp);  // else the settings are refused
+  if (tp > 0 && dp > 0) world.require_size(tp, dp);  // else the verb refuses the settings
 }
 
-// What `bench` measures of threads of one process is nothing that several could answer.
+// Throws a request Error for the kinds of `bench` that measure threads of one process.
 void check_what(const CLI::App& parsed) {
   if (parsed.get_name() != "bench") return;
   const std::string what = parsed.get_option("what")->as<std::string>();
   if (what == "step" || what == "allreduce") return;
   throw request_error(
-      fmt::format("bench {} measures this machine's threads: leave out --comm mpi. Over processes there are "
-                  "bench step and bench allreduce",
+      fmt::format("bench {} measures this machine's threads: leave out --comm mpi. Only bench step and bench "
+                  "allreduce run over processes",
                   what));
 }
 
-// The first process's part: what it throws is said before the others are let go, since mpirun ends all
+// The first process's part. It prints its error before the other processes end, because mpirun ends all
 // processes as soon as one has failed.
 int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
   int code = 0;
   try {
     check_what(parsed);
     check_size(*with_comm(parsed), world);
-    world.choose(devices_of(parsed));  // what cannot be is refused before anything is read
+    world.choose(devices_of(parsed));  // refuses impossible devices before any file is read
     set_joined_world(&world);
     joined_world = &world;
     code = verb();
   } catch (const std::exception& error) {
     if (told_to_end && world.all_were_told_to_end())
-      say(run_error("interrupted: mpirun told all processes to end, and none was missing"));
+      say(run_error("interrupted: mpirun told all processes to end; no process was lost"));
     else if (told_to_end && world.has_just_gone_on())
-      say(run_error("rank 0 was stopped as a whole process, and the others ended meanwhile"));
+      say(run_error("the process of rank 0 was paused, and the other processes ended in the meantime"));
     else
       say(error);
     code = exit_code_of(error);
@@ -163,7 +164,7 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
 void add_comm_options(CLI::App& verb) {
   const std::string group = "Processes";
   verb.add_option("--comm-timeout",
-                  "Seconds that the processes wait for each other at the start and at the end")
+                  "Seconds that processes wait for each other at the start and at the end of the run")
       ->check(between(1.0, 86400.0))
       ->type_name("SECONDS")
       ->default_str("60")
@@ -189,10 +190,10 @@ void say(const std::string& sentence) {
 }
 
 void say(const std::exception& error) {
-  // The standard library's own words name a call, and the file last.
+  // The standard library's own text names a function first, and the file last.
   const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return say("there is not enough memory for this: give less, or a smaller model");
+    return say("there is not enough memory: choose smaller sizes or a smaller model");
   say(file != nullptr ? file->path1().string() + ": " + file->code().message() : std::string(error.what()));
 }
 
@@ -214,7 +215,7 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
         on_sigterm(end_unless_by_mpirun);
         code = run_first(world, parsed, verb);
       } else {
-        // What ends a run is the first process's to hear: it ends its step and saves.
+        // Only the first process handles the signals that end a run: it ends its step and saves.
         std::signal(SIGINT, SIG_IGN);
         on_sigterm(heed_only_mpirun);
         code = world.serve();
@@ -225,15 +226,16 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
       leave(exit_code_of(error));
     }
   } catch (const std::exception& error) {
-    // All were refused for the same reason, which one of them says.
+    // All processes fail for the same reason, so only one of them prints it.
     if (processes == nullptr || processes->index() == 0) say(error);
     if (processes == nullptr) leave(exit_code_of(error));
     code = exit_code_of(error);
   }
   if (processes->end(request.timeout_seconds)) return code;
-  say(run_error(fmt::format(
-      "process {} of {}: not all of the others came to the end of the run in {:.0f} s{}", processes->index(),
-      processes->count(), request.timeout_seconds, stopped_siblings_text(processes->count()))));
+  say(run_error(
+      fmt::format("process {} of {}: not all other processes reached the end of the run in {:.0f} s{}",
+                  processes->index(), processes->count(), request.timeout_seconds,
+                  stopped_siblings_text(processes->count()))));
   leave(kFailedRun);
 }
 

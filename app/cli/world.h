@@ -1,4 +1,4 @@
-// A verb in the world it was asked for: in this process, or over the processes that mpirun started.
+// Runs a verb in this process, or over the processes that mpirun started (--comm mpi).
 #pragma once
 
 #include <csignal>
@@ -11,27 +11,28 @@ class ProcessWorld;
 
 namespace shardlens::cli {
 
-/// Adds to a verb that runs ranks, and has --comm, what is about processes.
+/// Adds the options about processes to a verb that runs ranks and has --comm.
 void add_comm_options(CLI::App& verb);
 
-/// Runs `verb`, which `parsed` asked for, and returns the exit code. With --comm mpi only the first process
-/// runs it, prints, and writes files; the others serve it, and end with the same code. Throws what the verb
-/// throws, and what joining throws.
+/// Runs `verb` with the options in `parsed` and returns the exit code. With --comm mpi only the first process
+/// runs it, prints, and writes files; the others serve it and end with the same code. Throws what the verb
+/// and joining throw.
 int run_in_world(const CLI::App& parsed, const Verb& verb);
 
-/// The processes that the verb runs over; null: this one alone.
+/// Returns the processes that the verb runs over, or null if it is this process only.
 ProcessWorld* joined_processes();
 
-/// For who handles SIGTERM: mpirun tells its processes to end by it when it has lost one, and ends them
-/// itself a second later; who waits for another process then soon says which. Safe in a signal's handler.
+/// For a handler of SIGTERM: notes if mpirun sent it. mpirun sends it to its processes when it has lost one,
+/// and kills them a second later. A process that waits for another one then quickly reports which. Safe in a
+/// signal handler.
 void heed_mpirun(const siginfo_t& sender);
 
-/// What the program ends with where it has not done what was asked.
+/// Exit codes of a program that did not do what was asked.
 inline constexpr int kWrongRequest = 2, kFailedRun = 3;
 
-/// One of these two.
+/// Returns one of these two.
 int exit_code_of(const std::exception& error);
-/// Says it on stderr as the program does; nowhere, where there is none.
+/// Prints "shardlens-cli: " and the text on stderr, if stderr is open.
 void say(const std::string& sentence);
 void say(const std::exception& error);
 

@@ -1,4 +1,4 @@
-// The layout of --help, and --version.
+// Lays out --help and adds --version.
 #include "app/command_line/help.h"
 
 #include <memory>
@@ -24,7 +24,7 @@ class Layout : public CLI::Formatter {
     return broken_into_lines(app->get_description(), kColumns) + "\n";
   }
 
-  // Paragraphs are broken anew, examples stay as they are.
+  // Breaks paragraphs into lines again; examples stay as they are.
   std::string make_footer(const CLI::App* app) const override {
     std::string out, paragraph;
     const auto end_paragraph = [&] {
@@ -44,7 +44,7 @@ class Layout : public CLI::Formatter {
     return out;
   }
 
-  // "INT:INT in [1 - 9]" says it twice.
+  // Removes the repeated type from "INT:INT in [1 - 9]".
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string text = CLI::Formatter::make_option_opts(option);
     const size_t colon = text.find(':');

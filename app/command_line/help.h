@@ -1,4 +1,4 @@
-// What a program says of itself: --help, with descriptions in a column of their own, and --version.
+// A program's --help, with descriptions in their own column, and its --version.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,17 +6,18 @@
 
 namespace shardlens::cli {
 
-/// Gives a program and its verbs help of at most 100 columns. Verbs added later take it over.
+/// Sets the layout of --help for a program: at most 100 columns. Verbs that are added later inherit it.
 void lay_out_help(CLI::App& app);
 
-/// --version, which prints the program's name and the project's version.
+/// Adds --version, which prints the program's name and the project's version.
 void add_version(CLI::App& app);
 
-/// `text` in lines of at most `columns` characters, broken at spaces; a longer word has a line of its own.
-/// Line ends in it stay.
+/// Breaks `text` at spaces into lines of at most `columns` characters. A longer word gets its own line. Line
+/// ends in the text stay.
 std::string broken_into_lines(const std::string& text, size_t columns);
 
-/// `lead` and then `text` in lines of at most `columns`, the further ones below where the text begins.
+/// Returns `lead` and then `text` in lines of at most `columns` characters. Further lines are indented to
+/// where the text begins.
 std::string hanging(const std::string& lead, const std::string& text, size_t columns);
 
 }  // namespace shardlens::cli

@@ -1,4 +1,4 @@
-// By the two controls that every terminal knows: back to the line's begin, and empty it.
+// Uses the two control codes that every terminal has: go back to the start of the line, and clear it.
 #include "app/command_line/live_line.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kAtLeast{100};
 
-// The bytes of as many characters as there are columns.
+// Returns the number of bytes of the first `columns` characters.
 size_t bytes_of(const std::string& text, size_t columns) {
   size_t at = 0;
   for (; at < text.size(); ++at) {

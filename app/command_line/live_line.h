@@ -1,5 +1,4 @@
-// A line of a terminal that is drawn over again and again, to show that something goes on. It is there for
-// somebody who watches: a file or a pipe gets none.
+// A line of a terminal that is drawn again and again to show progress. A file or a pipe gets no such line.
 #pragma once
 
 #include <chrono>
@@ -11,21 +10,22 @@ namespace shardlens::cli {
 
 class LiveLine {
  public:
-  /// On `out`; nothing is shown where that is no terminal, or under mpirun, which gives its processes a
-  /// terminal of its own wherever it prints.
+  /// Draws on `out`. Shows nothing if `out` is not a terminal, or under mpirun, because mpirun gives its
+  /// processes a terminal even when it prints to a file.
   explicit LiveLine(FILE* out);
   ~LiveLine() { clear(); }
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
   bool is_live() const { return live_; }
-  size_t columns() const;  ///< of the terminal; where there is none, any number of them
-  /// Whether the last line has stood for a while: who is quicker need not make another one.
+  size_t columns() const;  ///< columns of the terminal; without a terminal the largest size_t
+  /// True if the last line is old enough to be replaced, so a caller need not make lines more often.
   bool is_due() const;
-  /// Draws over what was shown; what is wider than the terminal is cut off, since it could not be drawn over.
+  /// Replaces the line. Cuts off text that is wider than the terminal, because it could not be replaced
+  /// later.
   void show(const std::string& text);
-  void clear();  ///< takes away what was shown: other words can be printed
-  void keep();   ///< leaves it where it is, with a line of its own
+  void clear();  ///< removes the line, so that other text can be printed
+  void keep();   ///< keeps the line and ends it with a line end
 
  private:
   FILE* out_;

@@ -1,4 +1,4 @@
-// Values and refusals of the command line.
+// Checks the values of a command line and writes the messages for wrong ones.
 #include "app/command_line/request.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace shardlens::cli {
 namespace {
 
-// The whole of `text` as a T in decimal; result_out_of_range where it is a number that no T is.
+// Reads all of `text` as a decimal T. Returns result_out_of_range if the number does not fit into T.
 template <class T>
 std::errc read_into(T& value, const std::string& text) {
   const char* begin = text.data() + (!text.empty() && text[0] == '+' ? 1 : 0);
@@ -33,7 +33,7 @@ std::optional<T> read(const std::string& text) {
   return read_into(value, text) == std::errc() ? std::optional<T>(value) : std::nullopt;
 }
 
-// A checked whole number is handed on without leading zeros, which the parser would take for octal.
+// Checks a whole number and removes its leading zeros, because the parser would read it as octal.
 template <class T>
 CLI::Validator whole_number(const char* expected) {
   return CLI::Validator(
@@ -41,7 +41,7 @@ CLI::Validator whole_number(const char* expected) {
         T value{};
         const std::errc error = read_into(value, text);
         if (error == std::errc::result_out_of_range)
-          return fmt::format("{} is not possible: too far from 0; give one nearer to it, such as 2", text);
+          return fmt::format("{} is not possible: it does not fit into 64 bits; give one such as 2", text);
         if (error != std::errc()) return fmt::format("\"{}\" is not {}", text, expected);
         text = std::to_string(value);
         return {};
@@ -49,7 +49,7 @@ CLI::Validator whole_number(const char* expected) {
       "");
 }
 
-// A number within limits, which --help gives too.
+// Checks that a number is within limits. --help prints the limits too.
 template <class T>
 CLI::Validator within(T least, T most) {
   return CLI::Validator(
@@ -71,21 +71,23 @@ CLI::Validator finite_number() {
       "");
 }
 
-// The parser takes the word behind "--checkpoint" or "--checkpoint=" for its value, whatever it is.
+// Refuses an empty value and an option as a value: the parser takes any word after "--checkpoint" as its
+// value.
 CLI::Validator a_value() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
         if (text.empty())
-          return "the value is empty, as that of a variable that is not set; give one, or leave the option "
-                 "out";
+          return "the value is empty (perhaps from a variable that is not set); give a value, or leave out "
+                 "the "
+                 "option";
         if (text.starts_with("--"))
-          return fmt::format("\"{}\" is an option, where a value should stand; give one", text);
+          return fmt::format("\"{}\" is an option, but a value is needed here; give one", text);
         return {};
       },
       "");
 }
 
-// The verb that was asked for, or the program where it came to none.
+// Returns the chosen verb, or the program if no verb was read.
 const CLI::App& asked_for(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();
   return verbs.empty() ? app : *verbs.front();
@@ -96,13 +98,13 @@ std::string full_name(const CLI::App& verb) {
                                       : verb.get_parent()->get_name() + " " + verb.get_name();
 }
 
-// What was left over belongs to nothing: an option with a typing error mostly.
+// The message for words that the parser could not use: mostly an option with a typing error.
 std::string left_over(const CLI::App& app) {
   const CLI::App& verb = asked_for(app);
   const std::vector<std::string> rest = app.remaining(true);
   const auto is_option = [](const std::string& text) { return text.size() > 1 && text[0] == '-'; };
   auto word = std::find_if(rest.begin(), rest.end(), is_option);
-  const std::string help = fmt::format("{} --help lists what there is", full_name(verb));
+  const std::string help = fmt::format("{} --help lists all options", full_name(verb));
   if (word == rest.end())
     return fmt::format("\"{}\" is one word too many; {}", rest.empty() ? std::string() : rest.front(), help);
   const std::string name = word->substr(0, word->find('='));
@@ -110,10 +112,11 @@ std::string left_over(const CLI::App& app) {
   for (const CLI::Option* option : verb.get_options())
     for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
   if (std::find(names.begin(), names.end(), name) != names.end())
-    return fmt::format("{} stands where no option is read: write it after the verb and before any --", name);
+    return fmt::format("{} is in a place where no option is read: write it after the verb and before any --",
+                       name);
   const std::string nearest = nearest_name(name, names);
   const bool near = edit_distance(name, nearest) <= 2;
-  return fmt::format("{} is no option of {}{}; {}", name, verb.get_name(),
+  return fmt::format("{} is not an option of {}{}; {}", name, verb.get_name(),
                      near ? fmt::format("; did you mean {}?", nearest) : "", help);
 }
 
@@ -123,7 +126,8 @@ std::string missing(const CLI::App& app, const CLI::ParseError& error) {
     if (!app.remaining().empty()) return left_over(app);
     std::vector<std::string> verbs;
     for (const CLI::App* one : app.get_subcommands({})) verbs.push_back(one->get_name());
-    return fmt::format("say what to do: one of {}; {} --help teaches them", join(verbs), app.get_name());
+    return fmt::format("no verb is given: choose one of {}; {} --help explains them", join(verbs),
+                       app.get_name());
   }
   for (const CLI::Option* option : verb.get_options()) {
     if (option->get_required() && option->count() == 0)
@@ -133,14 +137,14 @@ std::string missing(const CLI::App& app, const CLI::ParseError& error) {
   return error.what();
 }
 
-// Values are read in the options' order, so that the last one that was read is the one that failed.
+// Values are read in the order of the options, so the last value that was read is the one that failed.
 std::string not_converted(const CLI::App& verb) {
   const CLI::Option* failed = nullptr;
   for (const CLI::Option* option : verb.get_options())
     if (option->count() > 0 && option->get_callback_run()) failed = option;
   const std::string what =
       failed == nullptr ? "a value" : fmt::format("{} = {}", failed->get_name(), failed->results().front());
-  return fmt::format("{} is not possible: too far from 0, or nothing that it takes; see {} --help", what,
+  return fmt::format("{} is not possible: out of range, or not a value of this option; see {} --help", what,
                      full_name(verb));
 }
 
@@ -157,12 +161,12 @@ std::string in_need(const CLI::App& verb) {
   for (const CLI::Option* option : verb.get_options())
     for (const CLI::Option* other : option->get_needs())
       if (option->count() > 0 && other->count() == 0)
-        return fmt::format("{} requires {}: give that too, or leave the first out", option->get_name(),
+        return fmt::format("{0} requires {1}: add {1}, or leave out {0}", option->get_name(),
                            other->get_name());
-  return "an option requires another one: give that too, or leave the first out";
+  return "an option requires another one: add that one, or leave out the first";
 }
 
-// Too many values, or none for the last word.
+// The message for an option that was given too often, or for a last word without its value.
 std::string mismatched(const CLI::App& verb, const std::string& last_word) {
   for (const CLI::Option* option : verb.get_options())
     if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw &&
@@ -202,7 +206,7 @@ CLI::Validator new_file() {
       [](std::string& path) -> std::string {
         std::error_code ignored;
         if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return {};
-        return path + " is there already; give a name that nothing has yet, or move it away";
+        return path + " is there already; give a new name, or move that file away";
       },
       "");
 }
@@ -211,7 +215,7 @@ CLI::Validator at_least_zero() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
         const std::optional<double> value = read<double>(text);
-        return value && *value >= 0 ? std::string() : fmt::format("{} is below 0", text);
+        return value && *value >= 0 ? std::string() : fmt::format("{} is not possible; give 0 or more", text);
       },
       "");
 }
@@ -232,7 +236,7 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, const
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return excluded(verb);
   if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr) return in_need(verb);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatched(verb, last_word);
-  return error.what();  // what one of our own validators said, and the option's name before it
+  return error.what();  // from one of our own validators, with the option's name before it
 }
 
 }  // namespace shardlens::cli

@@ -1,5 +1,5 @@
-// What a command line may say, before any verb looks at it: values are read strictly, and what the parser
-// refuses is said in a sentence that names the option, what was given and what would work.
+// Checks a command line before any verb runs. Values are read strictly, and every refusal is a sentence that
+// names the option, the given value and what would work.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,25 +9,25 @@
 
 namespace shardlens::cli {
 
-/// The type of an option that takes any words, none too.
+/// The type of an option that takes any text, also an empty one.
 inline constexpr const char* kWords = "WORDS";
 
-/// Every option of the verb that takes a number takes nothing else: decimal digits, within 64 bits or finite,
-/// no sign before a seed. And none but kWords takes an empty value, as a variable has that is not set: the
-/// option would seem to be left out; or the next option for its value. To be called once all of them are
-/// there.
+/// Makes the options of the verb strict. Call it after all options are added. An option with a number takes
+/// only decimal digits, within 64 bits or finite; a seed has no sign. Only kWords options take an empty value
+/// (it often comes from a variable that is not set, and would look like a missing option) or the next option
+/// as their value.
 void read_values_strictly(CLI::App& verb);
 
-/// One of `names`, or a request that names the nearest.
+/// Accepts one of `names`; the message for another text names the nearest.
 CLI::Validator one_of(const std::string& what, std::vector<std::string> names);
-/// A name that nothing has yet: a run does not write over another's file.
+/// Accepts a path where no file exists, so that a run does not overwrite another run's file.
 CLI::Validator new_file();
 CLI::Validator at_least_zero();
 CLI::Validator between(int64_t least, int64_t most);
 CLI::Validator between(double least, double most);
 
-/// What was wrong with the command line, which ended with `last_word`, and what would be right; one line
-/// without its end.
+/// Returns one line that says what was wrong with the command line and what would work. `last_word` is the
+/// last word of the command line.
 std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, const std::string& last_word);
 
 }  // namespace shardlens::cli

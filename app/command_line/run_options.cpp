@@ -1,4 +1,4 @@
-// The table of what a command line says of a model and its run.
+// The table of options for a model and its run, and how they become Settings.
 #include "app/command_line/run_options.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ struct RunOption {
   const char* name;
   Place place;
   std::string help;
-  const char* type = nullptr;  ///< what --help calls the value; null: by its type
+  const char* type = nullptr;  ///< the value's name in --help; null: the name of its type
   bool value_may_lack = false;
 };
 
@@ -37,68 +37,69 @@ std::vector<RunOption> run_options() {
       {Part::Run, "--model", &O::model,
        fmt::format("Preset ({}) or a folder with config.json", fmt::join(model_names(), ", "))},
       {Part::Run, "--norm", &O::norm,
-       "pre or post: LayerNorm at the blocks' inputs or after their sums; as the model says if left out"},
-      {Part::Run, "--tp", &O::tp, "Tensor-parallel degree T: ranks a layer is cut over"},
+       "pre or post: LayerNorm at the blocks' inputs or after their sums; the model's own if left out"},
+      {Part::Run, "--tp", &O::tp, "Tensor-parallel degree T: each layer is cut over T ranks"},
       {Part::Run, "--dp", &O::dp, "Data-parallel degree D of a whole model: replicas that share the batch"},
       {Part::Run, "--heads-policy", &O::heads_policy,
-       "Heads that T does not divide: strict (refused, the default), uneven (some ranks hold one more) or "
-       "padded (with heads of zero)",
+       "If T does not divide the heads: strict (refuse, the default), uneven (some ranks hold one head more) "
+       "or padded (add heads of zero)",
        "POLICY"},
       {Part::Run, "--kv-heads", &O::kv_heads,
-       "Grouped queries: key and value heads, each shared by equally many heads; as the model says if left "
-       "out",
+       "Grouped queries: number of key and value heads, each shared by equally many heads; the model's own "
+       "if left out",
        "HEADS"},
       {Part::Run, "--split", &O::split,
        fmt::format("How the weight matrices are cut: {}, or a FILE.json", fmt::join(split_names(), ", "))},
       {Part::Run, "--dtype", &O::dtype, "fp32, fp64, bf16 or fp16"},
       {Part::Run, "--batch", &O::batch, "Sequences in a batch"},
       {Part::Run, "--seq", &O::seq, "Tokens in a sequence"},
-      {Part::Run, "--seed", &O::seed, "Seed of weights and inputs; they do not depend on T"},
+      {Part::Run, "--seed", &O::seed, "Seed of weights and inputs, which do not depend on T"},
       {Part::Run, "--recompute", &O::recompute,
-       "Activations run again instead of kept: none, selective (attention) or full (each layer)"},
-      {Part::Run, "--loss", &O::loss, "fused or gather; as the split says if left out"},
-      {Part::Run, "--micro-batches", &O::micro_batches, "Parts the batch is run in; their gradients add up"},
+       "Activations computed again instead of kept: none, selective (attention) or full (each layer)"},
+      {Part::Run, "--loss", &O::loss, "fused or gather; the split's own if left out"},
+      {Part::Run, "--micro-batches", &O::micro_batches,
+       "Number of parts in which the batch is run; their gradients are added"},
       {Part::Run, "--overlap-chunks", &O::overlap_chunks,
-       "Parts a row-parallel product is made in, each reduced while the next is computed; 1: whole"},
+       "Number of parts of a row-parallel product; each is reduced while the next is computed. 1: whole"},
       {Part::Run, "--fusion", &O::fusion,
-       "Neighbouring passes over the same elements as one step: on, off, or auto: of whole models. No bit "
-       "depends on it"},
-      {Part::Run, "--dropout", &O::dropout, "Probability of a zero, on attention and the residual stream"},
+       "Joins neighbouring passes over the same elements into one step: on, off, or auto (on for whole "
+       "models). The results have the same bits"},
+      {Part::Run, "--dropout", &O::dropout,
+       "Probability that dropout zeroes a value, in attention and the residual stream"},
       {Part::Run, "--weights", &O::weights,
-       "GPT-2 weights in Hugging Face's names (FILE.safetensors); seeded if left out"},
-      {Part::Run, "--backend", &O::backend, "cpu, cuda (GPUs), or auto: GPUs where there are any"},
-      {Part::Run, "--gpu", &O::gpus, "GPUs that ranks are dealt out to, such as 0,2; all if left out",
-       "LIST"},
+       "GPT-2 weights with Hugging Face's names (FILE.safetensors); random from --seed if left out"},
+      {Part::Run, "--backend", &O::backend, "cpu, cuda (GPUs), or auto: GPUs if there are any"},
+      {Part::Run, "--gpu", &O::gpus, "GPUs that ranks are spread over, such as 0,2; all if left out", "LIST"},
       {Part::Run, "--tf32", &O::tf32,
-       "On GPUs: fp32 matrix products round their operands to TF32's 11 bits (error 3e-4), several times "
+       "On GPUs: fp32 matrix products round their operands to TF32's 11 bits (error 3e-4); several times "
        "faster"},
       {Part::Run, "--comm", &O::comm,
-       "What ranks meet through: local (threads), nccl (a GPU each), local_cuda (ranks that share one), auto "
-       "(of these what suits), or mpi, each rank in a process of its own, T x D of them, on one machine or "
-       "several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi"},
+       "Communicator of the ranks: local (threads), nccl (one GPU for each rank), local_cuda (ranks that "
+       "share a GPU), auto (whichever of these fits), or mpi: one process for each of the T x D ranks, on "
+       "one machine or several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi"},
       {Part::Run, "--hardware", &O::hardware,
-       fmt::format("Machine that times are predicted for: {}, or a FILE.json of bench calibrate",
+       fmt::format("Machine that times are predicted for: {}, or a FILE.json from bench calibrate",
                    fmt::join(hardware_names(), ", "))},
-      {Part::Run, "--threads", &O::threads_per_rank,
-       "Threads a rank computes with; 0: its share of the cores"},
+      {Part::Run, "--threads", &O::threads_per_rank, "Threads of each rank; 0: its share of the cores"},
       {Part::Run, "--timeout", &O::timeout_seconds,
-       "Seconds ranks wait for one of them before it is lost and the run ends; 0: for ever", "SECONDS"},
+       "Seconds that ranks wait for a rank before it counts as lost and the run ends; 0: for ever",
+       "SECONDS"},
       {Part::Layer, "--layer", &O::layer,
        "One transformer layer, number INDEX (0 if left out), instead of the whole model", "[INDEX]", true},
       {Part::Layer, "--block", &O::block,
-       "layer, mlp or attention: how much of the layer; in the studio also model: all layers with embedding "
-       "and loss"},
+       "layer, mlp or attention: how much of the layer runs; in the studio also model: all layers with "
+       "embedding and loss"},
       {Part::Layer, "--operands", &O::operands,
-       "normal, or integer: matrix products of small integers, which sum exactly"},
+       "normal, or integer: matrix products of small integers, whose sums are exact"},
       {Part::Layer, "--input", &O::input,
-       "X: normal (seeded), FILE.npy, or a text file whose bytes are embedded"},
+       "Input X: normal (random from --seed), FILE.npy, or a text file whose bytes are embedded"},
       {Part::Cache, "--cache", &O::cache,
-       "A pass of generation: --seq new tokens of each sequence against a cache of keys and values with room "
-       "for so many",
+       "A pass of generation: --seq new tokens of each sequence use a cache of keys and values with room for "
+       "this many tokens",
        "TOKENS"},
       {Part::Delay, "--delay", &O::delays,
-       "RANK:STEP:MS: makes a rank (of all T x D) late before a step (its name, or its number in `plan`), in "
-       "every pass; several times, or a list with commas",
+       "RANK:STEP:MS: delays a world rank (of T x D) before a step (its name, or its number in `plan`), in "
+       "every pass; give it several times, or a list with commas",
        "R:S:MS"},
   };
 }
@@ -149,7 +150,7 @@ Block block_of(const RunOptions& o) {
   if (!is_given(o.layer_option) && !is_given(o.block_option)) return o.unasked;
   const Block block = parse_block(o.block);
   if (block == Block::Model && o.unasked == Block::Model)
-    throw request_error("--block model is what there is without --block and --layer: leave both out");
+    throw request_error("without --block and --layer the whole model runs: leave both out");
   return block;
 }
 
@@ -174,7 +175,7 @@ Settings settings_of(const RunOptions& o) {
   settings.block = block_of(o);
   if (settings.block == Block::Model && o.input != "normal")
     throw request_error(
-        fmt::format("--input {} is for one layer, and a whole model reads tokens: {}, or leave it out",
+        fmt::format("--input {} is for one layer, but a whole model reads tokens: {}, or leave out --input",
                     o.input, o.unasked == Block::Model ? "add --layer" : "leave out --block model"));
   settings.recompute = parse_recompute(o.recompute);
   settings.fusion = parse_fusion(o.fusion);

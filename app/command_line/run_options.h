@@ -1,5 +1,4 @@
-// What a command line says of a model and of how it is run: one table of options for both programs, and the
-// Settings that they make.
+// The options for a model and its run: one table for both programs, and the Settings made from them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,22 +12,22 @@
 
 namespace shardlens::cli {
 
-/// The options as typed. What stands here before they are added are the defaults; a program or a verb may
-/// have its own.
+/// The options as typed. The values at the time the options are added are the defaults; a program or a verb
+/// may set its own.
 struct RunOptions {
   std::string model = "gpt2";
-  std::string norm;  ///< empty: as the model says
+  std::string norm;  ///< empty: the model's own
   int tp = 2;
   int dp = 1;
   std::string heads_policy;         ///< empty: strict
-  std::optional<int64_t> kv_heads;  ///< none: as the model says
+  std::optional<int64_t> kv_heads;  ///< none: the model's own
   std::string split = "megatron";
   std::string dtype = "fp32";
   int64_t batch = 4;
   int64_t seq = 256;
   uint64_t seed = 1234;
   std::string recompute = "none";
-  std::string loss;  ///< empty: as the split says
+  std::string loss;  ///< empty: the split's own
   int micro_batches = 1;
   int overlap_chunks = 1;
   std::string fusion = "auto";
@@ -48,7 +47,7 @@ struct RunOptions {
   std::optional<int64_t> cache;
   std::vector<std::string> delays;
 
-  /// What is meant by neither --layer nor --block.
+  /// The block that runs if neither --layer nor --block is given.
   Block unasked = Block::Model;
   const CLI::Option* layer_option = nullptr;
   const CLI::Option* block_option = nullptr;
@@ -57,15 +56,15 @@ struct RunOptions {
 /// The options' heading in --help.
 inline constexpr const char* kRunGroup = "Model and run";
 
-/// Which options there are: those of every model and run, those of one layer, --cache, --delay.
+/// Groups of options: those of every model and run, those of one layer, --cache, --delay.
 enum class Part { Run, Layer, Cache, Delay };
 
 void add_run_options(CLI::App& app, RunOptions& options, std::initializer_list<Part> parts);
 
-/// Reads presets and files. Throws a request Error for anything that names nothing.
+/// Reads presets and files. Throws a request Error for an unknown name.
 Settings settings_of(const RunOptions& options);
 
-/// What of the model is asked for. Throws a request Error for a block that is none.
+/// Returns the part of the model that runs. Throws a request Error for an unknown block.
 Block block_of(const RunOptions& options);
 
 std::vector<Delay> parse_delays(const std::vector<std::string>& texts);

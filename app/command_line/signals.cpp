@@ -1,4 +1,4 @@
-// Signals that end a program.
+// Handles the signals that end a program.
 #include "app/command_line/signals.h"
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 namespace shardlens::cli {
 
 void end_by_signal(int signal) {
-  const int kept = errno;  // what the signal interrupted goes on until this has returned
+  const int kept = errno;  // the interrupted code goes on after this handler returns
   remove_fleeting();
   std::signal(signal, SIG_DFL);
   std::raise(signal);

@@ -1,17 +1,16 @@
-// How a signal ends a program: as if nobody had heard it, but for the files that only the run needed.
+// How a signal ends a program: by its default action, after removing files that only the run needed.
 #pragma once
 
 namespace shardlens::cli {
 
-/// From now on the signals by which a person, a terminal or a reader that has seen enough ends a program
-/// remove what is fleeting (engine/io/fleeting.h) first. Those that somebody ignores, as nohup does, stay so.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGPIPE first remove fleeting files (engine/io/fleeting.h). A
+/// signal that is ignored, as with nohup, stays ignored.
 void end_cleanly_at_signals();
 
-/// A verb that a signal stopped before all was done, and that ended in order, returns this plus the signal:
-/// the exit code as a shell tells it.
+/// A verb that a signal stopped early, but that ended in order, returns this plus the signal, like a shell.
 inline constexpr int kStoppedBySignal = 128;
 
-/// The handler: removes what is fleeting and ends the program by `signal`.
+/// The handler: removes fleeting files and ends the program by `signal`.
 void end_by_signal(int signal);
 
 }  // namespace shardlens::cli

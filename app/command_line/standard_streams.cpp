@@ -1,4 +1,4 @@
-// Closed standard streams.
+// Keeps the file numbers of closed standard streams.
 #include "app/command_line/standard_streams.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-// The three streams a program is started with, where somebody started it without them.
+// The three standard streams of a program that was started without them.
 #pragma once
 
 namespace shardlens::cli {
 
-/// Keeps the numbers of standard streams that are closed, as a daemon's are: else the next file that is
-/// opened gets one, and what is printed goes into it. Printing to a closed stream still fails.
+/// Opens /dev/null in place of closed standard streams, as a daemon has. Otherwise the next opened file would
+/// get such a number, and printed text would go into it. Printing to a closed stream still fails.
 void keep_standard_streams();
 
 }  // namespace shardlens::cli

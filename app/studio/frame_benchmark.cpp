@@ -1,8 +1,8 @@
-// The frame benchmark. A frame is timed by the clock, and by what the window's own thread worked in it: the
-// first is what a person sees, the second says what is ours where other programs share the cores. Frames are
-// drawn as the studio draws them, only where they are not like the one before, and whole, which is what the
-// worst of them cost. Beside ranks that compute they come at a screen's pace: one after the other, nearly all
-// would repeat the last. What was tried for speed and what it gave: ui/platform/TRIED.md.
+// The frame benchmark. A frame is timed by the clock (what a person sees) and by the CPU time of the window's
+// own thread (our share if other programs use the cores). Frames are drawn in two ways: as the studio draws
+// them, only where they changed, and whole, which is the worst case. While ranks compute, frames come at a
+// screen's rate, because otherwise nearly all would repeat the last one. What was tried for speed:
+// ui/platform/TRIED.md.
 #include "app/studio/frame_benchmark.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@
 namespace shardlens {
 namespace {
 
-/// What the calling thread has worked so far.
+/// Returns the CPU time of the calling thread so far.
 double worked_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -38,7 +38,7 @@ double worked_seconds() {
 struct FrameTimes {
   size_t frames = 0;
   double median_seconds = 0, p99_seconds = 0, longest_seconds = 0;
-  double own_median_seconds = 0, own_p99_seconds = 0;  ///< of the window's thread alone
+  double own_median_seconds = 0, own_p99_seconds = 0;  ///< CPU time of the window's thread
   double drawn = 0;                                    ///< share of the picture, on average
 };
 
@@ -87,8 +87,8 @@ constexpr double kScreenSeconds = 1.0 / 60;
 
 struct FrameKind {
   const char* name;
-  bool computing;  ///< ranks compute beside them
-  bool whole;      ///< all of the picture is drawn, changed or not
+  bool computing;  ///< ranks compute at the same time
+  bool whole;      ///< the whole picture is drawn, changed or not
 };
 constexpr FrameKind kKinds[] = {{"idle", false, false},
                                 {"idle_whole", false, true},
@@ -103,10 +103,10 @@ FrameTimes time_frames(Platform& platform, ui::Studio& studio, int frames, Frame
     if (kind.computing && is_at_rest(*studio.session().snapshot())) studio.session().send(command::Run{});
     if (kind.whole) platform.draw_whole();
     drawn.draw(platform, studio);
-    // While ranks compute: only frames that were drawn beside a run count.
+    // With computing ranks, only frames that were drawn during a run count.
     if (kind.computing && is_at_rest(studio.snapshot())) drawn.forget_last();
     if (seconds_since(begin) > kTimeoutSeconds)
-      throw run_error("the ranks did not compute long enough to measure");
+      throw run_error("the ranks did not compute long enough to measure frames");
     if (kind.computing)
       std::this_thread::sleep_for(std::chrono::duration<double>(kScreenSeconds - seconds_since(frame_begin)));
   }
@@ -131,10 +131,10 @@ std::string as_text(const FrameTimes& times) {
       times.own_median_seconds * 1e3, times.own_p99_seconds * 1e3, times.drawn * 100);
 }
 
-constexpr double kDeepestSeconds = 2e-3;  ///< of the stretch that is zoomed to
+constexpr double kDeepestSeconds = 2e-3;  ///< the shortest visible stretch when zooming in
 
-/// What a person does with the timeline of a recording: `move(i)` before each frame, which then has the time
-/// that a screen gives it.
+/// Times frames while the timeline of a recording is moved: calls `move(i)` before each frame, at a screen's
+/// rate.
 FrameTimes time_moves(Platform& platform, ui::Studio& studio, int frames,
                       const std::function<void(int)>& move) {
   Frames drawn;
@@ -208,7 +208,7 @@ void benchmark_timeline(const Options& options) {
 }  // namespace
 
 void benchmark_frames(const Options& options) {
-  set_beside_a_window(true);  // what is timed is one's, only not seen
+  set_beside_a_window(true);  // the frames are timed as those of a window, although none is open
   if (!options.recording.empty()) return benchmark_timeline(options);
   const PixelSize size = options.size.value_or(kDefaultSize);
   const std::unique_ptr<Platform> platform = make_offscreen_platform(size);

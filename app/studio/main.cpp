@@ -26,7 +26,7 @@ namespace {
 
 void open_window(const Options& options) {
   const bool replays = !options.recording.empty();
-  if (replays) Recording{recording_path(options.recording.string())};  // refused before a window opens
+  if (replays) Recording{recording_path(options.recording.string())};  // throws before a window opens
   set_beside_a_window(true);
   const std::unique_ptr<Platform> platform = make_window_platform("Shardlens", options.size);
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),
@@ -94,5 +94,5 @@ int main(int count, char** arguments) {
   const int code = shardlens::run_program(count, arguments);
   if (shardlens::abandoned_ranks() == 0) return code;
   std::fflush(nullptr);
-  std::_Exit(code);  // what a hanging rank's thread may still use is not torn down
+  std::_Exit(code);  // no destructors: the thread of a hanging rank may still use the objects
 }

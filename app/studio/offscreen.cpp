@@ -1,4 +1,5 @@
-// Screenshots, figures and pictures of all views, and what has to be done before each of them.
+// Writes screenshots, figures and pictures of all views, and first brings the studio into the state that each
+// shows.
 #include "app/studio/offscreen.h"
 
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ namespace {
 
 constexpr int64_t kPictureSteps = 60;
 
-/// A short training for the views that show one: seconds, of the model they begin with.
+/// Runs a short training (seconds) for the views that show one, with the Train tab's default model.
 void train_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (!is_training_view(view)) return;
   auto& train = studio.view().of<ui::TrainView>();
@@ -47,15 +48,15 @@ void train_shortly(const std::string& view, Platform& platform, ui::Studio& stud
     draw_frame(platform, studio);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (seconds_since(begin) > kTimeoutSeconds)
-      throw run_error(fmt::format("the training has not finished after {:.0f} s", kTimeoutSeconds));
+      throw run_error(fmt::format("the training did not finish within {:.0f} s", kTimeoutSeconds));
   } while (studio.training().snapshot()->is_active() ||
-           studio.training().snapshot()->version == before);  // the last one's end is not this one's
+           studio.training().snapshot()->version == before);  // the end of an earlier training does not count
   const std::shared_ptr<const TrainSnapshot> trained = studio.training().snapshot();
   if (trained->state == TrainState::Refused) throw request_error(trained->message);
   if (trained->state == TrainState::Failed) throw run_error(trained->message);
 }
 
-/// Draws until it is so; throws a run Error that says what has not happened.
+/// Draws until `is_so()`. Throws a run Error that begins with `what` if this takes too long.
 void draw_until(Platform& platform, ui::Studio& studio, const char* what, const auto& is_so) {
   const auto begin = Clock::now();
   while (!is_so()) {
@@ -66,12 +67,13 @@ void draw_until(Platform& platform, ui::Studio& studio, const char* what, const 
   }
 }
 
-/// Loses the last rank: of the run on the Stage, or of a training that has been saved.
+/// Loses the last rank of the run on the Stage, or of a training that has saved a checkpoint.
 void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (view == kLostView) {
     const Program& program = studio.snapshot().plan->program;
     const int last = program.ranks() * program.replicas() - 1;
-    if (last == 0) throw request_error("one rank alone is missed by nobody: give --tp 2 or more");
+    if (last == 0)
+      throw request_error("with one rank no other rank can notice the loss: give --tp 2 or more");
     Settings settings = studio.snapshot().settings;
     settings.timeout_seconds = ui::kLostAfterSeconds;
     settings.delays = {
@@ -99,7 +101,7 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
   }
 }
 
-/// What a scaling view shows: priced and, where it has points of this machine, measured.
+/// Prices a scaling view, and measures this machine's points if the view has any.
 void measure_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (!is_scaling_view(view)) return;
   for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);  // the page asks for its prices
@@ -111,18 +113,18 @@ void measure_shortly(const std::string& view, Platform& platform, ui::Studio& st
     throw run_error(fmt::format("this machine was not measured within {:.0f} s", kTimeoutSeconds));
 }
 
-/// Draws until a training step is frozen, or none is any more.
+/// Draws until a training step is frozen, or until none is.
 void wait_for_frozen(bool frozen, Platform& platform, ui::Studio& studio) {
   const auto begin = Clock::now();
   while ((studio.training().snapshot()->frozen != nullptr) != frozen) {
     if (seconds_since(begin) > kTimeoutSeconds)
-      throw run_error(fmt::format("the training step was not there after {:.0f} s", kTimeoutSeconds));
+      throw run_error(fmt::format("the training step was not shown within {:.0f} s", kTimeoutSeconds));
     draw_frame(platform, studio);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
-/// Plants what --break names and lets both runs end.
+/// Plants the mistake that --break names and waits until both runs end.
 void break_shortly(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
   if (!view.starts_with(kBreakView)) return;
   BreakSession& breaks = studio.breaks();
@@ -140,14 +142,14 @@ void wait_for_comparison(Platform& platform, ui::Studio& studio) {
   const auto begin = Clock::now();
   for (int quiet = 0; quiet < kSettlingFrames;) {  // the page asks for its plan in its first frames
     if (seconds_since(begin) > kTimeoutSeconds)
-      throw run_error(fmt::format("the comparison has not finished after {:.0f} s", kTimeoutSeconds));
+      throw run_error(fmt::format("the comparison did not finish within {:.0f} s", kTimeoutSeconds));
     draw_frame(platform, studio);
     studio.comparison().wait_until_idle(0.02);
     quiet = studio.comparison().snapshot()->busy ? 0 : quiet + 1;
   }
 }
 
-/// What the Compare tab's buttons do, done.
+/// Does what the Compare tab's buttons do.
 void compare_all(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (!is_comparing_view(view)) return;
   wait_for_comparison(platform, studio);
@@ -160,7 +162,7 @@ void compare_all(const std::string& view, Platform& platform, ui::Studio& studio
   wait_for_comparison(platform, studio);
 }
 
-/// The two recordings that are named, or two of the gallery, compared.
+/// Compares the two named recordings, or two of the gallery.
 void compare_recordings(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (view != kRecordingsView) return;
   auto& diff = studio.view().of<ui::DiffView>();
@@ -190,22 +192,22 @@ void wait_for_replay(Platform& platform, ui::Studio& studio, const auto& is_so) 
   } while (!is_so(studio.replayed()));
 }
 
-/// Opens the recording that is named, or a short one, at the pass asked for, else in the middle, or where the
-/// run is that still writes it.
+/// Opens the named recording, or a short one. Shows the pass given by --pass, else the middle one, or the
+/// newest one if a run still writes the recording.
 void show_recording(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
                     ui::Studio& studio) {
   const std::string path = options.recording.empty() ? made.path() : options.recording.string();
   studio.open_recording(path);
   const std::shared_ptr<const ReplaySnapshot> opened = studio.replay().wait_until_idle(kTimeoutSeconds);
   if (!opened->is_open())
-    throw request_error(opened->message.empty() ? path + " is a folder; name one of the recordings in it"
+    throw request_error(opened->message.empty() ? path + " is a folder; give one of the recordings in it"
                                                 : opened->message);
   const int64_t passes = opened->recording->passes;
   if (options.pass && *options.pass >= passes)
     throw request_error(
         passes == 0 ? fmt::format("--pass {}: the recording has no passes", *options.pass)
                     : fmt::format("--pass {}: the recording has passes 0 to {}", *options.pass, passes - 1));
-  const bool follows = opened->is_live() && !options.pass;  // a run that goes on is shown where it is
+  const bool follows = opened->is_live() && !options.pass;  // a live run is shown at its newest pass
   const int64_t middle = options.pass.value_or(passes / 2);
   if (!follows) studio.replay().send(replay_command::ShowPass{middle});
   wait_for_replay(platform, studio, [&](const ReplaySnapshot& replay) {
@@ -215,7 +217,7 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
   draw_frame(platform, studio);
   select_wanted(options, studio.snapshot().plan->program, studio.view());
   if (view != kTimesView) return;
-  studio.view().of<ui::ReplayView>().run_here = true;  // and this machine's run beside it
+  studio.view().of<ui::ReplayView>().run_here = true;  // also show a run on this machine
   const auto begin = Clock::now();
   do {
     draw_frame(platform, studio);
@@ -239,20 +241,18 @@ void draw_frame(Platform& platform, ui::Studio& studio) {
   platform.present();
 }
 
-/// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
-/// failed.
 void wait_for_rest(Platform& platform, ui::Studio& studio) {
   const auto begin = Clock::now();
   while (!is_at_rest(studio.snapshot())) {
     if (seconds_since(begin) > kTimeoutSeconds) {
-      throw run_error(fmt::format("the run has not finished after {:.0f} s ({})", kTimeoutSeconds,
+      throw run_error(fmt::format("the run did not finish within {:.0f} s ({})", kTimeoutSeconds,
                                   to_string(studio.snapshot().state)));
     }
     draw_frame(platform, studio);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const Snapshot& snapshot = studio.snapshot();
-  // What can be planned but not run here is worth a picture: the studio says so itself.
+  // A run that can only be planned here still gets a picture, because the studio shows the reason itself.
   if (snapshot.state == RunState::Refused && !snapshot.only_planned()) throw request_error(snapshot.message);
   if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
 }
@@ -304,7 +304,8 @@ void OffscreenStudio::show_moment(double seconds) {
   select_step(studio_.view(), shown.plan->program, std::max(0, position - 1));
 }
 
-// A picture taken before what a frame asked for has come lacks a recording's values or the machine's GPUs.
+// Waits for everything that the frames requested; a picture taken earlier would lack a recording's values or
+// the machine's GPUs.
 void OffscreenStudio::settle() {
   for (int i = 0; i < kSettlingFrames; ++i) {
     studio_.replay().wait_until_idle(kTimeoutSeconds);
@@ -355,7 +356,7 @@ void write_views(const Options& options) {
   std::error_code failed;
   std::filesystem::create_directories(options.views, failed);
   require_writable((options.views / "stage.png").string());
-  Options run = options;  // of what runs; the recordings' views open one of their own
+  Options run = options;  // without a recording: the replay views open their own
   run.view = "stage";
   run.recording.clear();
   OffscreenStudio shown(run, options.size.value_or(kDefaultSize));
@@ -368,7 +369,7 @@ void write_views(const Options& options) {
     write_png(shown.settled_picture(), path);
     studio.replay().send(replay_command::Close{});
     wait_for_replay(platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
-    if (name == kLostView || name == kTimesView) {  // what follows shows the run that was asked for
+    if (name == kLostView || name == kTimesView) {  // the next views show the requested run again
       studio.session().send(command::SetSettings{options.settings});
       draw_until(platform, studio, "the run did not begin", [&] {
         return !studio.snapshot().failure && studio.snapshot().settings == options.settings;

@@ -1,5 +1,5 @@
-// What pictures, figures and videos have in common: a studio without a display that has done what its view
-// shows. For the files of this folder alone.
+// Shared by pictures, figures and videos: a studio without a display, brought into the state that a view
+// shows. Only for the files of this folder.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace shardlens {
 
 inline constexpr PixelSize kDefaultSize{1920, 1080};
-inline constexpr double kTimeoutSeconds = 300;  ///< of anything that is waited for
+inline constexpr double kTimeoutSeconds = 300;  ///< for every wait
 inline constexpr int kSettlingFrames = 8;
 
 using Clock = std::chrono::steady_clock;
@@ -23,15 +23,15 @@ inline double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-/// Nothing runs, is planned or is compared.
+/// True if nothing runs, is planned or is compared.
 bool is_at_rest(const Snapshot& snapshot);
 void draw_frame(Platform& platform, ui::Studio& studio);
-/// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
+/// Draws until the engine has nothing left to do. Throws a run Error if that takes too long or the run
 /// failed.
 void wait_for_rest(Platform& platform, ui::Studio& studio);
 
-/// A studio on a picture of `size`, that shows what the options ask for: a run that has ended and whatever
-/// the view needs beyond it, or a moment of a recording. Throws a request Error where that is not possible.
+/// A studio that draws into a picture of `size` and shows what the options ask for: a finished run and
+/// whatever else the view needs, or a moment of a recording. Throws a request Error if that is not possible.
 class OffscreenStudio {
  public:
   OffscreenStudio(const Options& options, PixelSize size);
@@ -43,11 +43,11 @@ class OffscreenStudio {
   void draw_frame();
   /// Shows another view of the same run.
   void prepare_view(const std::string& view, const Options& options);
-  /// Seeks the recording to a moment, in seconds from its beginning, and selects the step that stands there.
+  /// Seeks the recording to a moment, in seconds from its beginning, and selects the step at that moment.
   void show_moment(double seconds);
-  /// Draws until the panels have found their place and have what they asked for.
+  /// Draws until the panels have their final places and the data that they requested.
   void settle();
-  /// The frame after that.
+  /// Settles, and returns the picture of the next frame.
   Image settled_picture();
 
  private:

@@ -1,4 +1,4 @@
-// Reads the studio's options with CLI11.
+// Reads the studio's command line with CLI11 and applies it to the view.
 #include "app/studio/options.h"
 
 #include <fmt/format.h>
@@ -49,25 +49,25 @@ ui::ThemeName parse_theme(const std::string& name) {
   throw unknown_name("theme", name, {"dark", "light"});
 }
 
-// A model's folder, or weights in one, is a word that a person may write where a recording stands.
+// Refuses a model's folder or its weights where a recording is expected, and says how to open the model.
 void refuse_model(const std::filesystem::path& path) {
   std::error_code ignored;
   const bool is_weights = path.extension() == ".safetensors";
   if (!is_weights && !std::filesystem::exists(path / "config.json", ignored)) return;
   const std::filesystem::path folder = is_weights ? std::filesystem::absolute(path).parent_path() : path;
-  throw request_error(fmt::format("{} is of a model, and no recording: open the model by --model {}",
-                                  path.string(), folder.string()));
+  throw request_error(
+      fmt::format("{} is a model, not a recording: open it with --model {}", path.string(), folder.string()));
 }
 
 const char* const kExamples =
     "Examples:\n"
     "  shardlens --tp 4                               GPT-2 small's first layer on four ranks\n"
-    "  shardlens --model bert-base --split reversed   where the extra all-reduce appears by itself\n"
+    "  shardlens --model bert-base --split reversed   a split that needs one more all-reduce\n"
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
     "  shardlens --screenshot train.png --view train --train-dtype fp16  sixty steps, their loss scale\n"
-    "  shardlens run.shardlens                        a run of another machine, replayed; one that still\n"
-    "                                                 records itself is watched live\n"
+    "  shardlens run.shardlens                        replays a run of any machine; shows it live if it\n"
+    "                                                 is still being recorded\n"
     "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
     "  shardlens --video layer.mp4 --size 1920x1080 --speed 2 --from 5 --to 12\n"
     "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
@@ -94,77 +94,78 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   float scale = 0;
 
   CLI::App app(
-      "Shardlens: see tensor parallelism run. Opens the studio on one transformer layer, cut over T ranks.",
+      "Shardlens: see tensor parallelism run. Opens the studio with one transformer layer, cut over T ranks.",
       "shardlens");
   cli::lay_out_help(app);
   app.footer(kExamples);
   cli::add_version(app);
   cli::add_run_options(app, run, {cli::Part::Run, cli::Part::Layer, cli::Part::Delay});
-  app.add_option("--train-dtype", train_dtype, "What the Train tab trains in: fp32, bf16, fp16 or fp64");
+  app.add_option("--train-dtype", train_dtype, "Number type of the Train tab: fp32, bf16, fp16 or fp64");
   app.add_option(
       "--break", fault,
-      "Of a picture of the break-it view: the mistake that is planted, such as skip-f; none: no switch on");
+      "For a picture of the break-it view: the mistake to plant, such as skip-f; no mistake if left "
+      "out");
   app.add_option("--view", options.view, fmt::format("{}", fmt::join(view_names(), ", ")))
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
-  app.add_option("--open", options.open, "The part of a whole model that is open at first: \"layer 3\"");
+  app.add_option("--open", options.open,
+                 "The part of a whole model that is open at first, such as \"layer 3\"");
   app.add_option(
          "--recording", options.recording,
-         "FILE.shardlens, or gallery:NAME: replay it in place of a run, or watch the run that is still "
-         "writing it, which never knows; needs none of the hardware "
-         "it was made on")
+         "FILE.shardlens, or gallery:NAME: replays it instead of running, or shows live the run that still "
+         "writes it, without disturbing that run. Needs none of the hardware of the run")
       ->group("Recording");
   app.add_option("recording", options.recording, "FILE.shardlens, or gallery:NAME: short for --recording")
       ->excludes("--recording");
   app.add_option("--compare", options.compared,
-                 "Lays this beside --recording and says where the two part: FILE.shardlens, gallery:NAME, or "
-                 "here for a run on this machine")
+                 "Compares this with --recording and shows where they first differ: FILE.shardlens, "
+                 "gallery:NAME, or here for a run on this machine")
       ->group("Recording");
-  app.add_option("--theme", theme, "dark, or light for projectors");
+  app.add_option("--theme", theme, "dark, or light (for projectors)");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
   app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
   app.add_option("--size", size, "Window or picture, WIDTHxHEIGHT");
   app.add_option("--screenshot", options.screenshot,
-                 "Write this PNG without a display, once everything has run");
+                 "Write this PNG without a display, after everything has run");
   app.add_option(
       "--export", options.figure,
-      "Write the Stage or, with --view timeline, the Timeline, or with --view recording that of all passes "
-      "of --recording, as vectors with text, without a display: FILE.svg or FILE.pdf. Light unless --theme "
-      "dark; --size in points of 1/96 inch, else "
-      "960 wide and as high as needed");
+      "Write vectors with text, without a display: FILE.svg or FILE.pdf. Shows the Stage; with --view "
+      "timeline the Timeline; with --view recording the timeline of all passes of --recording. Light unless "
+      "--theme dark. --size is in points of 1/96 inch; if left out, 960 wide and as high as needed");
   app.add_option(
       "--video", options.video,
-      "Write a walk through the steps without a display, by ffmpeg: FILE.mp4, FILE.gif, or FILE.mkv, "
-      "which keeps every pixel");
-  app.add_option("--fps", options.fps, "Of a video: frames a second")
+      "Write a video of a walk through the steps, without a display, with ffmpeg: FILE.mp4, FILE.gif, or "
+      "FILE.mkv, which keeps every pixel");
+  app.add_option("--fps", options.fps, "Video: frames per second")
       ->capture_default_str()
       ->check(cli::between(1.0, 240.0));
-  app.add_option("--speed", options.speed, "Of a video: 2 is twice as fast as the studio plays")
+  app.add_option("--speed", options.speed, "Video: speed, 2 is twice as fast as the studio plays")
       ->capture_default_str()
       ->check(cli::between(1e-9, 1e9));
   app.add_option("--from", options.from,
-                 "Of a video: its first step, by number or name, or with --recording its first second");
-  app.add_option("--to", options.to, "Of a video: its last step, or the second at which it ends");
-  app.add_option("--pass", options.pass, "Of --recording without a window: which pass, from 0")
+                 "Video: first step, by number or name; with --recording the second at which it begins");
+  app.add_option("--to", options.to, "Video: last step; with --recording the second at which it ends");
+  app.add_option("--pass", options.pass, "With --recording and no window: the pass to show, from 0")
       ->check(cli::at_least_zero());
   app.add_option("--at", options.at_seconds,
-                 "Of --recording without a window: which moment, in seconds from its beginning")
+                 "With --recording and no window: the moment to show, in seconds from its beginning")
       ->check(cli::at_least_zero())
       ->excludes("--pass");
   app.add_option("--render-views", options.views,
                  "Write a PNG of every view into this folder, without a display");
   app.add_flag("--frame-benchmark", options.frame_benchmark,
                "Print frame times without a display, idle and while ranks compute");
-  app.add_flag("--start-benchmark", options.start_benchmark,
-               "Start the studio over and over and print when its first frame and its layer were there; in a "
-               "window where there is a display");
-  app.add_option("--starts", options.benchmark_starts, "Starts in the benchmark")
+  app.add_flag(
+      "--start-benchmark", options.start_benchmark,
+      "Start the studio many times and print the times to its first frame and to its executed layer; "
+      "in a window if there is a display");
+  app.add_option("--starts", options.benchmark_starts, "Number of starts in the benchmark")
       ->capture_default_str()
       ->check(cli::between(int64_t{1}, int64_t{1000}));
-  app.add_option("--frames", options.benchmark_frames, "Frames of each kind in the benchmark")
+  app.add_option("--frames", options.benchmark_frames, "Number of frames of each kind in the benchmark")
       ->capture_default_str()
       ->check(cli::between(int64_t{10}, int64_t{100000}));
-  app.add_flag("--json", options.json, "The benchmark's figures as one JSON object");
+  app.add_flag("--json", options.json, "Print the benchmark's figures as one JSON object");
   cli::read_values_strictly(app);
   try {
     app.parse(count, arguments);
@@ -183,12 +184,12 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   options.settings = cli::settings_of(run);
   Settings& settings = options.settings;
   if (settings.communicator == CommunicatorChoice::Mpi)
-    throw request_error("--comm mpi is for shardlens-cli, which mpirun starts over and over: leave it out");
+    throw request_error("--comm mpi is only for shardlens-cli under mpirun: leave it out");
   const bool replays = !options.recording.empty() || is_replay_view(options.view);
   if (!options.open.empty() && settings.block != Block::Model && !replays)
     throw request_error("--open is for a whole model: add --block model");
   if (app.count("--seq") == 0) settings.seq = std::min(settings.seq, settings.model.positions);
-  validate(settings);  // what can be planned is shown; what cannot run here says so
+  validate(settings);  // settings that can be planned are shown; the studio says if they cannot run here
 
   if (!size.empty()) options.size = parse_size(size);
   if (!theme.empty()) options.theme = parse_theme(theme);
@@ -202,24 +203,25 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   }
   options.view_given = app.count("--view") > 0;
   if ((options.pass || options.at_seconds) && options.recording.empty())
-    throw request_error("--pass and --at are of a recording: add --recording FILE.shardlens");
+    throw request_error("--pass and --at need a recording: add --recording FILE.shardlens");
   if (!options.compared.empty() && options.recording.empty())
-    throw request_error("--compare is of a recording: add --recording FILE.shardlens");
+    throw request_error("--compare needs a recording: add --recording FILE.shardlens");
   if (options.view == kRecordingsView && !options.recording.empty() && options.compared.empty())
     throw request_error(
-        "--view compare-recordings wants a second one: add --compare FILE.shardlens, or --compare here");
+        "--view compare-recordings needs a second recording: add --compare FILE.shardlens, or --compare "
+        "here");
   if (!options.screenshot.empty() && options.screenshot.extension() != ".png")
     throw request_error(fmt::format(
-        "--screenshot {}: it writes a PNG: give a name that ends in .png; for vectors use --export",
+        "--screenshot {}: a screenshot is a PNG: give a name that ends in .png; for vectors use --export",
         options.screenshot.string()));
   if (!options.figure.empty()) {
     if (options.view != "stage" && options.view != kTimelineFigure && options.view != kRecordingFigure)
       throw unknown_name("view of --export", options.view, {"stage", kTimelineFigure, kRecordingFigure});
     if (options.view == kRecordingFigure && options.recording.empty())
-      throw request_error("--view recording draws all passes of one: add --recording FILE.shardlens");
+      throw request_error("--view recording draws all passes of a recording: add --recording FILE.shardlens");
     if (options.figure.extension() != ".svg" && options.figure.extension() != ".pdf")
       throw request_error(
-          fmt::format("--export {}: the name says what is written: .svg or .pdf; for pixels use "
+          fmt::format("--export {}: the name must end in .svg or .pdf; for pixels use "
                       "--screenshot",
                       options.figure.string()));
     return options;
@@ -312,7 +314,7 @@ StepId find_step(const Program& program, const std::string& wanted) {
   if (error == std::errc() && end == wanted.data() + wanted.size()) {
     if (number >= 0 && number < steps) return number;
     throw request_error(
-        fmt::format("--step {} is not there; the program has steps 0 to {}", number, steps - 1));
+        fmt::format("--step {} does not exist; the Program has steps 0 to {}", number, steps - 1));
   }
   std::vector<std::string> names;
   for (const Step& step : program.steps) {

@@ -1,4 +1,4 @@
-// The studio's command line: what to run, how to look at it, and what to do instead of opening a window.
+// The studio's command line: what to run, how to show it, and what to do instead of opening a window.
 #pragma once
 
 #include <filesystem>
@@ -20,22 +20,22 @@ struct Options {
   std::optional<float> scale;
   bool lecture = false;
   std::string view = "stage";
-  bool view_given = false;  ///< else a window opens on the view it was left with
+  bool view_given = false;  ///< false: a window opens on the view it was closed with
   std::string step;  ///< number (from 0, as on screen and in files) or name; empty: the studio's own choice
   std::string open;  ///< part of a whole model: "layer 3"; empty: all of it
   std::filesystem::path screenshot;  ///< empty: none
   std::filesystem::path figure;      ///< .svg or .pdf of the Stage or the Timeline; empty: none
   std::filesystem::path video;       ///< .mp4, .gif or .mkv; empty: none
   double fps = 30, speed = 1;        ///< of the video
-  /// Its stretch: steps, by number or name, or seconds of a recording; empty: all.
+  /// Begin and end of the video: steps, by number or name, or seconds of a recording; empty: all.
   std::string from, to;
   std::optional<int64_t> pass;       ///< of the recording, from 0
   std::optional<double> at_seconds;  ///< a moment of the recording, from its beginning
   std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
-  std::optional<DType> train_dtype;  ///< else as the Train tab was left
+  std::optional<DType> train_dtype;  ///< none: the Train tab's last choice
   std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
   std::filesystem::path recording;   ///< opened in place of a run; empty: none
-  std::string compared;              ///< recording beside that one, or "here"; empty: none
+  std::string compared;              ///< recording to compare with it, or "here"; empty: none
   bool frame_benchmark = false;
   bool start_benchmark = false;
   int benchmark_starts = 10;
@@ -43,52 +43,54 @@ struct Options {
   bool json = false;
 };
 
-/// Reads the command line. Throws a request Error that names the remedy for a wrong one; returns nothing when
-/// the answer has already been printed (--help, --version).
+/// Reads the command line. Throws a request Error that names the remedy if it is wrong. Returns nothing if
+/// the answer is already printed (--help, --version).
 std::optional<Options> read_options(int count, const char* const* arguments);
 
 /// The names that --view takes.
 const std::vector<std::string>& view_names();
 
-/// The views that only a figure has, beside the Stage: the times of one pass, and of a whole recording.
+/// Views that only --export has, in addition to the Stage: the times of one pass, and of a whole recording.
 inline constexpr const char* kTimelineFigure = "timeline";
 inline constexpr const char* kRecordingFigure = "recording";
 
-/// Puts what the options say about looks into `state`.
+/// Copies the options about the look into `state`.
 void apply_looks(const Options& options, ui::ViewState& state);
-/// The views that show nothing before something was trained.
+/// True for the views that need a training first.
 bool is_training_view(const std::string& name);
-/// The pages of the Scaling tab; of those called "scaling…" points are measured here.
+/// True for the pages of the Scaling tab. The pages called "scaling…" have points that are measured here.
 bool is_scaling_view(const std::string& name);
-/// The views of a recording: of the one that is named, or of a short one made for the picture.
+/// True for the views of a recording: the named one, or a short one made for the picture.
 bool is_replay_view(const std::string& name);
-/// The views of the Compare tab, which show what was measured.
+/// True for the views of the Compare tab, which show measured results.
 bool is_comparing_view(const std::string& name);
-/// Of the views of a training, the one that shows what the model wrote.
+/// The view of a training that shows the text that the model wrote.
 inline constexpr const char* kWrittenView = "train-text";
-/// Of the views of a training, the one that shows the last step of it on the Stage.
+/// The view of a training that shows its last step on the Stage.
 inline constexpr const char* kFrozenView = "train-frozen";
-/// The views of the Break it tab: its faults, or what the one Options::fault names does; and its loss.
+/// The views of the Break it tab: the list of faults or the effect of Options::fault; and the loss.
 inline constexpr const char* kBreakView = "break-it";
 inline constexpr const char* kBreakLossView = "break-it-loss";
-/// The views of a run and of a training that lose their last rank.
+/// The views of a run and of a training that have lost their last rank.
 inline constexpr const char* kLostView = "lost-rank";
 inline constexpr const char* kLostTrainView = "lost-rank-train";
-/// The view of a recording's times beside this machine's, which has run its settings for it.
+/// The view that compares a recording's times with those of the same settings on this machine.
 inline constexpr const char* kTimesView = "replay-times";
-/// The page of the Compare tab that sets two recordings side by side.
+/// The page of the Compare tab that compares two recordings.
 inline constexpr const char* kRecordingsView = "compare-recordings";
-/// Shows the view called `name` and nothing of another one.
+/// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 
-/// The step called `wanted` in `program`: its number on screen or its name. Throws a request Error with the
-/// names.
+/// Returns the step with the number or the name `wanted`. Throws a request Error that lists the names if
+/// there is none.
 StepId find_step(const Program& program, const std::string& wanted);
 
-/// The part called `wanted`, among the sections of `program`. Throws a request Error with the names.
+/// Returns the index of the section called `wanted`. Throws a request Error that lists the names if there is
+/// none.
 int find_part(const Program& program, const std::string& wanted);
 
-/// Opens and selects what --open and --step ask for. Throws a request Error with what there is.
+/// Opens and selects what --open and --step name. Throws a request Error that lists the names if there is
+/// none.
 void select_wanted(const Options& options, const Program& program, ui::ViewState& state);
 
 }  // namespace shardlens

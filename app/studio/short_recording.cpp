@@ -1,4 +1,4 @@
-// Trains, records and writes two notes.
+// Makes the short recording: trains a small model, records it and adds two notes.
 #include "app/studio/short_recording.h"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ void write_notes(const std::string& path) {
     break;
   }
   note.seconds = recording.pass_time(9).end_seconds();
-  note.text = "The first place where the ranks meet: look at who waits.";
+  note.text = "The first collective: see which rank waits.";
   recording.add_note(note);
   note = {};
   note.seconds = recording.pass_time(24).end_seconds();

@@ -1,5 +1,5 @@
-// A short training of a toy, really run and recorded into a file of its own, for pictures of a replay where
-// nobody names a recording.
+// A short training of a small model, really run and recorded into a file. Used for pictures of a replay if no
+// recording is given.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace shardlens {
 
 class ShortRecording {
  public:
-  /// Made when it is first asked for; takes seconds. Gone with this.
+  /// Returns the file's path. The first call makes the file, which takes seconds; the destructor deletes it.
   std::string path();
 
  private:

@@ -1,5 +1,5 @@
-// The benchmark of a start: a process that starts others and reads from each what happened when. The clock
-// is the system's monotonic one, the same in all of them, so that loading the libraries counts too.
+// The benchmark of the studio's start: this process starts others and reads the time of each event from them.
+// All use the system's monotonic clock, so the time to load libraries counts too.
 #include "app/studio/start_benchmark.h"
 
 #include <fmt/format.h>
@@ -30,13 +30,13 @@ namespace {
 
 constexpr PixelSize kSize{1920, 1080};
 constexpr double kTimeoutSeconds = 120;
-/// Set for a process that is timed: when it was started, by now_seconds().
+/// Environment variable of a timed process: the time of its start, from now_seconds().
 constexpr const char* kStartedVariable = "SHARDLENS_START_BENCHMARK";
 
 struct Mark {
   const char* key;
   const char* words;
-  double bound_seconds;  ///< 0: a part on the way
+  double bound_seconds;  ///< the time wanted; 0: none for this part
 };
 constexpr std::array<Mark, 5> kMarks{{{"main_seconds", "libraries loaded", 0},
                                       {"platform_seconds", "window and fonts", 0},
@@ -55,7 +55,7 @@ bool shows_executed_layer(const Snapshot& snapshot) {
          snapshot.position == snapshot.plan->program.steps.size();
 }
 
-/// This process is the one that is timed.
+/// Runs in the process that is timed: starts the studio once and prints the times as JSON.
 void start_once(const Options& options, double started_seconds) {
   nlohmann::json json;
   const auto mark = [&](size_t i) { json[kMarks[i].key] = now_seconds() - started_seconds; };
@@ -69,7 +69,7 @@ void start_once(const Options& options, double started_seconds) {
   ui::Studio studio(options.settings, platform->fonts());
   apply_looks(options, studio.view());
   mark(2);
-  double wait_seconds = 0;  // between frames, as in the window: drawing takes from what the ranks have
+  double wait_seconds = 0;  // between frames, as in the window, because drawing takes time from the ranks
   for (size_t next = 3; next < kMarks.size();) {
     if (!window) std::this_thread::sleep_for(std::chrono::duration<double>(wait_seconds));
     platform->begin_frame(wait_seconds);
@@ -82,17 +82,17 @@ void start_once(const Options& options, double started_seconds) {
     wait_seconds = studio.idle_seconds();
     if (shown.state == RunState::Refused) throw request_error(shown.message);
     if (shown.state == RunState::Failed) throw run_error(shown.message);
-    if (now_seconds() - started_seconds > kTimeoutSeconds) throw run_error("the layer has not run in time");
+    if (now_seconds() - started_seconds > kTimeoutSeconds) throw run_error("the layer did not run in time");
   }
   json["window"] = window;
   json["renderer"] = platform->renderer();
   fmt::print("{}\n", json.dump());
 }
 
-/// This program with its own words, started now; what it printed.
+/// Starts this program again with the same arguments and returns the JSON that it printed.
 nlohmann::json start_other() {
   std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw run_error("no pipe can be made");
+  if (pipe(ends.data()) != 0) throw run_error("cannot make a pipe to the studio that is timed");
   std::ifstream line("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
   for (std::string word; std::getline(line, word, '\0');) words.push_back(word);

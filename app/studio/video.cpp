@@ -1,4 +1,4 @@
-// What is shown at each moment, its picture, and the file.
+// Decides what the video shows at each moment, draws it and writes the file.
 #include "app/studio/video.h"
 
 #include <fmt/format.h>
@@ -23,14 +23,15 @@ namespace {
 constexpr PixelSize kVideoSize{1280, 720};
 constexpr int64_t kMostFrames = 500'000;  // more than four hours at 30 a second
 
-/// What is played: the state at each moment, and how it is shown. Equal states are equal pictures.
+/// What the video plays: the state at each moment, and how to show a state. Equal states give equal pictures.
 struct Film {
   double seconds = 0;
   std::function<int64_t(double)> state_at;
   std::function<void(int64_t)> show;
 };
 
-/// While it lives, Ctrl+C is a wish that is granted between two frames, so that nothing half-written stays.
+/// While an object exists, Ctrl+C and SIGTERM only set a flag. The flag is checked between two frames, so no
+/// half-written file stays.
 class Interruption {
  public:
   Interruption() {
@@ -54,7 +55,7 @@ class Interruption {
   }, terminate_before_{};
 };
 
-/// The steps that are walked through: those of the open part, else all; from --from to --to.
+/// Returns the steps of the walk: those of the open part, else all; from --from to --to.
 std::vector<StepId> walked_steps(const Options& options, const Program& program) {
   std::vector<StepId> steps;
   if (!options.open.empty()) {
@@ -65,16 +66,17 @@ std::vector<StepId> walked_steps(const Options& options, const Program& program)
   const auto place = [&](const std::string& wanted, const char* option) {
     const auto found = std::find(steps.begin(), steps.end(), find_step(program, wanted));
     if (found == steps.end())
-      throw request_error(fmt::format("{} {}: that step is not in the part that is open", option, wanted));
+      throw request_error(
+          fmt::format("{} {}: this step is not in the part that --open names", option, wanted));
     return found;
   };
   const auto first = options.from.empty() ? steps.begin() : place(options.from, "--from");
   const auto last = options.to.empty() ? steps.end() - 1 : place(options.to, "--to");
-  if (first > last) throw request_error("--to lies before --from; exchange them");
+  if (first > last) throw request_error("--to is before --from; exchange them");
   return {first, last + 1};
 }
 
-/// Step after step of what ran.
+/// A walk through the steps of a run.
 Film walk(const Options& options, ui::Studio& studio) {
   const Program& program = studio.snapshot().plan->program;
   const std::vector<StepId> steps = walked_steps(options, program);
@@ -91,7 +93,7 @@ Film walk(const Options& options, ui::Studio& studio) {
   return {seconds, state_at, show};
 }
 
-/// A stretch of a recording, nanosecond by nanosecond.
+/// A stretch of a recording; a state is a time in nanoseconds.
 Film replay(const Options& options, OffscreenStudio& shown) {
   const double all = shown.studio().replayed().recording->seconds;
   const auto moment = [&](const std::string& text, const char* option, double otherwise) {
@@ -105,7 +107,7 @@ Film replay(const Options& options, OffscreenStudio& shown) {
     return seconds;
   };
   const double from = moment(options.from, "--from", 0), to = moment(options.to, "--to", all);
-  if (from > to) throw request_error("--to lies before --from; exchange them");
+  if (from > to) throw request_error("--to is before --from; exchange them");
   return {to - from, [from](double at) { return std::llround((from + at) * 1e9); },
           [&shown](int64_t nanoseconds) { shown.show_moment(static_cast<double>(nanoseconds) * 1e-9); }};
 }
@@ -113,10 +115,10 @@ Film replay(const Options& options, OffscreenStudio& shown) {
 int64_t frames_of(const Film& film, const Options& options) {
   const double frames = std::ceil(film.seconds / options.speed * options.fps - 1e-6);
   if (frames > static_cast<double>(kMostFrames))
-    throw request_error(
-        fmt::format("that is {:.3g} frames; a greater --speed or a smaller --fps makes fewer, "
-                    "--from and --to a shorter stretch",
-                    frames));
+    throw request_error(fmt::format(
+        "the video would have {:.3g} frames, too many: use a larger --speed, a smaller --fps, or a "
+        "shorter stretch with --from and --to",
+        frames));
   return std::max<int64_t>(1, static_cast<int64_t>(frames));
 }
 
@@ -135,7 +137,7 @@ void write_video(const Options& options) {
   Image image;
   for (int64_t frame = 0, last = 0; frame < frames; ++frame) {
     if (interruption.wished())
-      throw run_error(fmt::format("stopped; {} was not written", options.video.string()));
+      throw run_error(fmt::format("interrupted; {} was not written", options.video.string()));
     const int64_t state = film.state_at(static_cast<double>(frame) / options.fps * options.speed);
     if (frame == 0 || state != last) {
       film.show(state);

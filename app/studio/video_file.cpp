@@ -1,4 +1,4 @@
-// A process, a socket to it, and a name that is only given to a whole file.
+// Runs ffmpeg as a process with a socket to it. The file gets its name only when it is complete.
 #include "app/studio/video_file.h"
 
 #include <fcntl.h>
@@ -22,12 +22,13 @@ extern char** environ;
 namespace shardlens {
 namespace {
 
-/// What ffmpeg does with the frames, by the ending of the name.
+/// Returns ffmpeg's arguments for the format, chosen by the ending of the name.
 std::vector<std::string> format_arguments(const std::string& ending) {
   if (ending == ".mp4")
     return {"-c:v",     "libx264", "-preset",   "medium",     "-crf", "14",
             "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f",   "mp4"};
-  // A palette for each frame: nothing is kept until the end, and a frame of few colours stays exact.
+  // Each frame has its own palette: ffmpeg keeps no frames until the end, and a frame with few colours stays
+  // exact.
   if (ending == ".gif")
     return {"-filter_complex",
             "split[a][b];[a]palettegen=stats_mode=single:reserve_transparent=0[p];[b][p]paletteuse=new=1:"
@@ -42,10 +43,10 @@ std::vector<std::string> format_arguments(const std::string& ending) {
 void require_video(const std::filesystem::path& path, PixelSize size) {
   if (format_arguments(path.extension()).empty())
     throw request_error(fmt::format(
-        "{}: a video's name ends in .mp4, .gif, or .mkv for one that keeps every pixel", path.string()));
+        "{}: a video's name must end in .mp4, .gif, or .mkv (which keeps every pixel)", path.string()));
   if (path.extension() == ".mp4" && (size.width % 2 != 0 || size.height % 2 != 0))
     throw request_error(
-        fmt::format("an MP4 has an even width and height: try --size {}x{}, or write .gif or .mkv",
+        fmt::format("an MP4 needs an even width and height: try --size {}x{}, or write .gif or .mkv",
                     size.width / 2 * 2, size.height / 2 * 2));
 }
 
@@ -85,7 +86,7 @@ VideoFile::VideoFile(const std::filesystem::path& path, PixelSize size, double f
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, messages_, STDERR_FILENO);
-  // A group of its own: Ctrl+C is for us, and we end ffmpeg.
+  // In its own process group, so that Ctrl+C reaches only us; we end ffmpeg.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -98,7 +99,7 @@ VideoFile::VideoFile(const std::filesystem::path& path, PixelSize size, double f
   close_pixels();
   close(messages_);
   if (failed == ENOENT)
-    throw request_error("a video is written by ffmpeg, which is not installed: apt-get install ffmpeg");
+    throw request_error("a video needs ffmpeg, which is not installed: apt-get install ffmpeg");
   throw run_error(fmt::format("cannot start ffmpeg: {}", std::strerror(failed)));
 }
 
@@ -116,7 +117,7 @@ void VideoFile::close_pixels() {
   pixels_ = -1;
 }
 
-/// ffmpeg's wait status; 0 when it ended well.
+/// Waits for ffmpeg to end and returns its wait status; 0 if it succeeded.
 int VideoFile::wait_for_end() {
   int status = 0;
   while (process_ > 0 && waitpid(process_, &status, 0) < 0 && errno == EINTR) {
@@ -153,8 +154,7 @@ void VideoFile::commit() {
   if (wait_for_end() != 0) fail();
   std::error_code failed;
   std::filesystem::rename(temporary_, path_, failed);
-  if (failed)
-    throw run_error(fmt::format("cannot put {} in its place: {}", path_.string(), failed.message()));
+  if (failed) throw run_error(fmt::format("cannot give {} its name: {}", path_.string(), failed.message()));
 }
 
 }  // namespace shardlens

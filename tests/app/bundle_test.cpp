@@ -305,7 +305,8 @@ TEST_F(GpuLibraries, OnlyWhatWasAskedFor) {
   EXPECT_TRUE(fs::exists(folder_ / "lib/libnvrtc.so.13"));
   const Ended wrong = fetch("cudnn");
   EXPECT_EQ(wrong.code, 1);
-  EXPECT_NE(wrong.err.find("there is no cudnn to fetch: cublas or nccl"), std::string::npos) << wrong.err;
+  EXPECT_NE(wrong.err.find("\"cudnn\" cannot be fetched: choose cublas or nccl"), std::string::npos)
+      << wrong.err;
 }
 
 TEST_F(GpuLibraries, WhatFailsSaysWhatWouldWorkAndLeavesNothing) {
@@ -321,7 +322,7 @@ TEST_F(GpuLibraries, WhatFailsSaysWhatWouldWorkAndLeavesNothing) {
   python("mkdir -p $to/nvidia\nexit 1");
   refusal("pip could not fetch nvidia-cublas>=13,<14,!=13.6.* nvidia-cuda-nvrtc>=13,<14 nvidia-nccl-cu13");
   python("mkdir -p $to/nvidia");
-  refusal("what pip fetched has no libcublasLt.so.13");
+  refusal("pip fetched a package without libcublasLt.so.13");
 }
 
 }  // namespace

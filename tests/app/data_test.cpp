@@ -54,7 +54,8 @@ TEST_F(CliData, WrongRequestsEndWithTwoAndTheRemedy) {
       {"--text " + folder_ + "/short.txt --out " + folder_ + "/c", "--min-tokens"},
       {"--text sample --tokenizer " + folder_ + " --out " + folder_ + "/c", "tokenizer.json"},
       {"--text sample --out " + folder_ + "/short.txt", "short.txt"},
-      {"--text sample --min-tokens -1 --out " + folder_ + "/c", "--min-tokens: -1 is below 0"},
+      {"--text sample --min-tokens -1 --out " + folder_ + "/c",
+       "--min-tokens: -1 is not possible; give 0 or more"},
   };
   for (const auto& [arguments, remedy] : cases) {
     const Ended ended = data(arguments);

@@ -79,7 +79,7 @@ TEST_F(CliRecord, VerifyAndBenchRecordTheSameWay) {
   for (const char* other : {"verify --sweep 1,2", "bench gemm"}) {
     const Ended refused = run_cli(other + layer + " --record " + path("none"));
     EXPECT_EQ(refused.code, 2) << other;
-    EXPECT_NE(refused.err.find("--record is for one run"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("--record records one run"), std::string::npos) << refused.err;
   }
 }
 

@@ -44,7 +44,7 @@ TEST_F(CliStep, ADumpOverwritesNothing) {
   const Ended twice =
       run_cli(std::string("step --tp 2 ") + kTinyLayer + "--dump " + both + " --record " + both);
   EXPECT_EQ(twice.code, 2);
-  EXPECT_TRUE(contains(twice.err, "name one file")) << twice.err;
+  EXPECT_TRUE(contains(twice.err, "name the same file")) << twice.err;
 }
 
 // As in the step's recording and in the studio.
@@ -120,7 +120,7 @@ TEST_F(CliStep, SizesThatATokenFileContradictsAreRefused) {
   for (const std::string size : {"--batch 7", "--seq 9"}) {
     const Ended ended = run_cli(step + " " + size);
     EXPECT_EQ(ended.code, 2) << size;
-    EXPECT_TRUE(contains(ended.err, size + " and --tokens " + tokens + " contradict each other"))
+    EXPECT_TRUE(contains(ended.err, size + " does not match --tokens " + tokens + ": the file has batch "))
         << ended.err;
   }
   EXPECT_EQ(run_cli(step + " --batch 2 --seq 8").code, 0);

@@ -61,7 +61,7 @@ TEST_F(CliTrain, SkippedStepsAreSaidLoggedAndResumed) {
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_TRUE(contains(first.out,
                        "skipped on all ranks: gradients overflowed at loss scale 16,777,216; the "
-                       "next step's is 8,388,608"))
+                       "next step uses 8,388,608"))
       << first.out;
   const nlohmann::json json =
       json_of(run_cli("train --json --resume " + path("parts") + " --steps 14 --log " + path("log.csv")));
@@ -172,7 +172,7 @@ TEST_F(CliTrain, CtrlCSavesAndEndsByTheSignal) {
                                             path("out") + " & pid=\\$!; until grep -q 'loss' " + path("out") +
                                             "; do sleep 0.1; done; kill -INT \\$pid; wait \\$pid\"");
   EXPECT_EQ(ended.code, 128 + SIGINT) << ended.err;
-  EXPECT_TRUE(contains(contents("out"), "go on with --resume " + path("run"))) << contents("out");
+  EXPECT_TRUE(contains(contents("out"), "continue with --resume " + path("run"))) << contents("out");
   EXPECT_TRUE(fs::exists(path("run/training.json")));
 }
 
@@ -365,7 +365,7 @@ TEST_F(CliTrain, GenerateWritesOnAsItWasTrained) {
   EXPECT_EQ(drawn,
             run_cli(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 3 --heads-policy uneven").out);
   EXPECT_NE(drawn, streamed.out);
-  EXPECT_TRUE(contains(streamed.err, "was trained on texts of 32 tokens")) << streamed.err;
+  EXPECT_TRUE(contains(streamed.err, "was trained on sequences of 32 tokens")) << streamed.err;
   const std::string brief = "generate --threads 1 --prompt 'And the ' --tokens 20 --model " + path("run");
   EXPECT_FALSE(contains(run_cli(brief).err, "was trained on"));
   const Ended long_one =
@@ -454,7 +454,7 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {tiny() + "--tokenizer " + path("nowhere"), "nowhere"},
       {text + " --batch 3 --dp 2", "batch"},
       {tiny() + "--checkpoint " + path("book.txt"), "is a file"},
-      {"train --resume " + path("run") + " --log " + path("book.txt"), "no log of a training run"},
+      {"train --resume " + path("run") + " --log " + path("book.txt"), "not the log of a training run"},
       {"train --model gpt2-tiny --seq 8 --steps 2 --validate-every 2 --data " + path("no-validation.txt"),
        "--validate-every 2"},
       {tiny() + "--checkpoint " + folder_.string(), "no checkpoint"},
@@ -463,8 +463,8 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"train --model bert-tiny --tokenizer wordpiece:9 --data " + path("book.txt"), "characters alone need"},
       {"train --model bert-tiny --norm middle --data " + path("book.txt"), "pre"},
       {"train --resume " + path("nowhere"), "training.json"},
-      {tiny() + "--steps 2 --checkpoint-every 1", "give --checkpoint FOLDER"},
-      {"train --resume " + path("run") + " --lr 1", "--lr is the checkpoint's own"},
+      {tiny() + "--steps 2 --checkpoint-every 1", "add --checkpoint FOLDER"},
+      {"train --resume " + path("run") + " --lr 1", "--lr is fixed by the checkpoint"},
       // What says how it is run is heard, and so is refused as at a first start.
       {"train --resume " + path("run") + " --backend vulkan", "cuda"},
       {"train --resume " + path("run") + " --gpu 0", "add --backend cuda"},
@@ -473,7 +473,7 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"train --resume " + path("run") + " --overlap-chunks 99", "overlap parts"},
       {"train --resume " + path("run") + " --hardware v200", "v100"},
       {"train --resume " + path("run") + " --data " + path("short.txt"), "tokens"},
-      {"train --model " + path("run") + " --resume " + path("run"), "--model is the checkpoint's own"},
+      {"train --model " + path("run") + " --resume " + path("run"), "--model is fixed by the checkpoint"},
       {"eval", "--text"},
       {"eval --model gpt2-tiny --text " + path("empty.txt"), "empty"},
       {"eval --model " + path("run") + " --cloze " + path("book.txt"), "book.txt, line 1"},

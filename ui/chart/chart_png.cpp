@@ -1,4 +1,4 @@
-// The module that draws a chart: cairo on a page in memory, the studio's light theme and its faces.
+// The plug-in that draws a chart as PNG: with cairo in memory, in the studio's light theme and fonts.
 #include <cairo-ft.h>
 #include <cairo.h>
 #include <fmt/format.h>
@@ -37,11 +37,11 @@ cairo_status_t append(void* text, const unsigned char* bytes, unsigned length) {
   return CAIRO_STATUS_SUCCESS;
 }
 
-// Faces are read once and live as long as the program.
+// Fonts are read once and stay loaded until the program ends.
 Face face(std::string_view name) {
   static FT_Library library = [] {
     FT_Library made = nullptr;
-    if (FT_Init_FreeType(&made) != 0) throw run_error("the faces of a chart cannot be read");
+    if (FT_Init_FreeType(&made) != 0) throw run_error("cannot read the fonts of a chart");
     return made;
   }();
   for (const EmbeddedFile& file : embedded_chart_fonts()) {
@@ -52,7 +52,7 @@ Face face(std::string_view name) {
       break;
     return {cairo_ft_font_face_create_for_ft_face(shapes, 0), &cairo_font_face_destroy};
   }
-  throw run_error(fmt::format("the face {} of a chart cannot be read", name));
+  throw run_error(fmt::format("cannot read the font {} of a chart", name));
 }
 
 class Drawing {
@@ -82,7 +82,7 @@ class Drawing {
     cairo_surface_write_to_png_stream(surface_.get(), &append, &file);
     const cairo_status_t status = std::max(cairo_status(pen_.get()), cairo_surface_status(surface_.get()));
     if (status != CAIRO_STATUS_SUCCESS)
-      throw run_error(fmt::format("a chart of {} × {} cannot be drawn: {}", chart_.width, chart_.height,
+      throw run_error(fmt::format("cannot draw a chart of {} × {} pixels: {}", chart_.width, chart_.height,
                                   cairo_status_to_string(status)));
     return file;
   }
@@ -185,7 +185,7 @@ class Drawing {
     colour(colour_of(series));
     cairo_set_line_width(pen_.get(), 2.5);
     cairo_set_line_join(pen_.get(), CAIRO_LINE_JOIN_ROUND);
-    cairo_new_path(pen_.get());  // what words were drawn last left a point
+    cairo_new_path(pen_.get());  // drop the current point that drawing text leaves
     for (const ChartPoint& point : series.points) cairo_line_to(pen_.get(), x(point.x), y(point.y));
     cairo_stroke(pen_.get());
   }
@@ -204,7 +204,7 @@ class Drawing {
     }
   }
 
-  // Over the point and its spread, within the page.
+  // Draws the label above the point and its spread, inside the page.
   void label(const ChartPoint& point, double at_x) {
     double widest = 0;
     for (const std::string& text : point.words) widest = std::max(widest, width_of(text, kSmall, plain_));
@@ -212,7 +212,7 @@ class Drawing {
     double baseline =
         y(std::max(point.y, point.high)) - 14 - (kSmall + 3) * (static_cast<double>(point.words.size()) - 1);
     const double height = (kSmall + 3) * static_cast<double>(point.words.size());
-    if (!point.words.empty()) {  // no line of the grid through them
+    if (!point.words.empty()) {  // cover the grid lines behind the words
       colour(theme_.panel);
       cairo_rectangle(pen_.get(), middle - widest / 2 - 3, baseline - kSmall, widest + 6, height + 2);
       cairo_fill(pen_.get());

@@ -1,4 +1,4 @@
-// Buttons from the command table.
+// Draws buttons for commands of the table.
 #include "ui/commands/command_button.h"
 
 namespace shardlens::ui {

@@ -1,4 +1,5 @@
-// A button that runs a command of the table: enabled as the command is, explained by its own words and key.
+// A button that runs a command of the table. It is enabled if the command is, and its tooltip shows the
+// command's help and key.
 #pragma once
 
 #include <string>
@@ -8,10 +9,11 @@
 
 namespace shardlens::ui {
 
-/// "Next collective (Shift+→)" and what it does, for a tooltip.
+/// Returns "Next collective (Shift+→)" and the command's help, for a tooltip.
 std::string explanation(const UiCommand& command);
 
-/// At the cursor. `item` is the button's own name, where that is not the command's; `more` ends its tooltip.
+/// Draws the button at the cursor. `item` is the button's name if it differs from the command's; `more` is
+/// added to the tooltip.
 void command_button(const Context& context, const char* command, const std::string& text,
                     ButtonLook look = ButtonLook::Plain, const char* item = nullptr,
                     const std::string& more = {});

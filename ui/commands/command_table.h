@@ -1,4 +1,4 @@
-// The parts of the command table that stand in a file of their own. For the commands' files alone.
+// The parts of the command table that are in their own files. Only for the files of the commands.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,8 @@
 
 namespace shardlens::ui {
 
-/// Adds commands of one group to the table: `add(id, title, help, keys, run, enabled)`.
+/// Returns a function that adds commands of one group to the table: `add(id, title, help, keys, run,
+/// enabled)`.
 inline auto adder(std::vector<UiCommand>& table, CommandGroup group) {
   return [&table, group](std::string id, std::string title, std::string help, std::vector<ImGuiKeyChord> keys,
                          std::function<void(const Context&)> run,
@@ -30,7 +31,7 @@ void add_train_commands(std::vector<UiCommand>& table);
 void add_break_commands(std::vector<UiCommand>& table);
 void add_compare_commands(std::vector<UiCommand>& table);
 void add_replay_commands(std::vector<UiCommand>& table);
-/// What runs, trains or changes settings waits until no recording is open.
+/// Disables the commands that run, train or change settings while a recording is open.
 void hold_back_while_replaying(std::vector<UiCommand>& table);
 void add_figure_commands(std::vector<UiCommand>& table);
 

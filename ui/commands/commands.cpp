@@ -1,4 +1,4 @@
-// The command table and the keyboard.
+// Fills the command table and handles the keyboard.
 #include "ui/commands/commands.h"
 
 #include <icons_font_awesome_4.h>
@@ -34,7 +34,7 @@ namespace {
 constexpr float kSmallestScale = 0.7f;
 constexpr float kLargestScale = 2.5f;
 constexpr float kScaleStep = 0.1f;
-constexpr double kPanPerSecond = 0.8;   ///< of the shown stretch
+constexpr double kPanPerSecond = 0.8;   ///< share of the visible stretch
 constexpr double kZoomPerSecond = 3.0;  ///< factor
 
 void set_scale(const Context& context, float scale) {
@@ -71,7 +71,7 @@ void say_why_only_planned(const Context& context) {
   context.view.said = {context.snapshot.message, context.wanted(), remedies(context.wanted(), 4)};
 }
 
-/// And not a text, whose own changes Ctrl+Z takes back.
+/// True if Ctrl+Z acts on the settings, and not on a text that is being edited.
 bool changes_settings(const Context& context) {
   return context.view.palette_open || !ImGui::GetIO().WantTextInput;
 }
@@ -88,7 +88,7 @@ void add_run_commands(std::vector<UiCommand>& table) {
   const auto group = CommandGroup::Run;
   table.push_back({.id = "run.play",
                    .title = "Play or stop",
-                   .help = "Walk through the steps by itself, each held still for a moment",
+                   .help = "Walk through the steps automatically, with a short stop at each",
                    .group = group,
                    .keys = {ImGuiKey_Space},
                    .run =
@@ -101,25 +101,25 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .enabled = can_walk});
   table.push_back({.id = "run.run",
                    .title = "Run to the end",
-                   .help = "Run the program on all ranks, from the start when it is already at the end",
+                   .help = "Run the Program on all ranks; from the start if it is already at the end",
                    .group = group,
                    .keys = {ImGuiKey_R},
                    .run =
                        [](const Context& context) {
-                         context.send(command::Run{});  // what was refused for want of memory may run by now
+                         context.send(command::Run{});  // memory that was missing may be free by now
                          if (context.snapshot.only_planned()) say_why_only_planned(context);
                        },
                    .enabled = has_plan});
   table.push_back({.id = "run.pause",
                    .title = "Pause the run",
-                   .help = "Stop all ranks at the next step boundary",
+                   .help = "Stop all ranks before the next step",
                    .group = group,
                    .keys = {ImGuiKey_P},
                    .run = [](const Context& context) { context.send(command::Pause{}); },
                    .enabled = is_running});
   table.push_back({.id = "run.record",
                    .title = "Record, or stop recording",
-                   .help = "Write every run and training step into a file to replay",
+                   .help = "Write every run and training step into a file that can be replayed",
                    .group = group,
                    .keys = {ImGuiMod_Ctrl | ImGuiKey_R},
                    .run = [](const Context& context) {
@@ -130,34 +130,34 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    }});
   table.push_back({.id = "run.cancel",
                    .title = "Cancel the run",
-                   .help = "Give the run up",
+                   .help = "End the run without a result",
                    .group = group,
                    .keys = {ImGuiMod_Ctrl | ImGuiKey_Period},
                    .run = [](const Context& context) { context.send(command::Cancel{}); },
                    .enabled = is_running});
   table.push_back({.id = "run.add_delay",
                    .title = "Make the selected rank late",
-                   .help = "It stands still before the selected step, so that the others wait for it",
+                   .help = "The rank waits before the selected step, so the other ranks wait for it",
                    .group = group,
                    .run = add_delay,
                    .enabled = can_add_delay});
   table.push_back({.id = "run.lose_rank",
                    .title = "Lose the selected rank",
                    .help =
-                       "It hangs before the selected step, as one that crashed does: the others give it up "
-                       "after two seconds, and say so",
+                       "The rank hangs before the selected step, like a crashed one: after two seconds the "
+                       "other ranks report it as lost",
                    .group = group,
                    .run = lose_rank,
                    .enabled = can_lose_rank});
   table.push_back({.id = "run.again",
                    .title = "Run again after a fault",
-                   .help = "Begin the run that failed once more; a rank that was lost on purpose is back",
+                   .help = "Start the failed run again; a rank that was lost on purpose takes part again",
                    .group = group,
                    .run = run_again,
                    .enabled = can_run_again});
   table.push_back({.id = "run.nobody_late",
-                   .title = "Make everybody on time",
-                   .help = "No rank is late on purpose any longer",
+                   .title = "Remove all delays",
+                   .help = "No rank is late on purpose any more",
                    .group = group,
                    .run = [](const Context& context) { context.want(without_delays(context.wanted())); },
                    .enabled = [](const Context& context) { return !context.wanted().delays.empty(); }});
@@ -170,9 +170,9 @@ void add_walk_commands(std::vector<UiCommand>& table) {
   };
   add("walk.forward", "Step forward", "Execute and select the next step", ImGuiKey_RightArrow, walk_forward);
   add("walk.back", "Step back", "Go back to the step before", ImGuiKey_LeftArrow, walk_back);
-  add("walk.next_collective", "Next collective", "Go on to the next place where the ranks meet",
+  add("walk.next_collective", "Next collective", "Go to the next collective of the ranks",
       ImGuiMod_Shift | ImGuiKey_RightArrow, walk_to_next_collective);
-  add("walk.previous_collective", "Previous collective", "Go back to the last place where the ranks met",
+  add("walk.previous_collective", "Previous collective", "Go back to the previous collective of the ranks",
       ImGuiMod_Shift | ImGuiKey_LeftArrow, walk_to_previous_collective);
   add("walk.first", "First step", "Go to the first step", ImGuiKey_Home, walk_to_first);
   add("walk.last", "Last step", "Go to the last step", ImGuiKey_End, walk_to_last);
@@ -189,7 +189,7 @@ void add_timeline_commands(std::vector<UiCommand>& table) {
                      .run = std::move(run),
                      .held = true});
   };
-  // Of a recording that is open all of it, else of the run.
+  // With an open recording these act on its whole timeline, else on that of the run.
   const auto zoom = [](const Context& c, double factor) {
     if (shows_history(c))
       zoom_history(c.view.of<HistoryView>(), c.history, factor);
@@ -219,10 +219,10 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
       [](const Context& c) { c.view.toggle_cover(c.view.sheet_open); });
   add("view.controls", "Go through the controls",
-      "Tab goes from one to the next, of Setup where the Stage is in front; Enter presses it, arrows "
-      "choose in a list, Esc ends that",
+      "Tab goes to the next control (in Setup if the Stage is in front), Enter presses it, arrows "
+      "choose in a list, Esc leaves the controls",
       {ImGuiKey_Tab}, take_keys_to_controls);
-  add("view.fit", "Fit", "Fit the Stage's rows and the timeline's run into their panels", {ImGuiKey_F},
+  add("view.fit", "Fit", "Fit the rows of the Stage and the whole timeline into their panels", {ImGuiKey_F},
       [](const Context& c) {
         c.view.fit_stage = true;
         c.view.fit_timeline = true;
@@ -231,12 +231,12 @@ void add_view_commands(std::vector<UiCommand>& table) {
       });
   add("view.whole_model", "Whole model", "Close the open layer and show every part of the model again",
       {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });
-  add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for the back row, and without Setup",
+  add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for a large room, and without Setup",
       {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
-  add("view.setup", "Show or hide Setup", "More room for the Stage; the Bar holds what changes most",
+  add("view.setup", "Show or hide Setup", "Makes room for the Stage; the Bar keeps the settings used most",
       {ImGuiKey_U}, [](const Context& c) { c.view.setup_hidden = !c.view.setup_hidden; });
-  add("view.timeline", "Show or hide the Timeline", "More room above it, where the window is low",
-      {ImGuiKey_T}, [](const Context& c) { show_or_hide_timeline(c.view); });
+  add("view.timeline", "Show or hide the Timeline", "Makes room above it if the window is low", {ImGuiKey_T},
+      [](const Context& c) { show_or_hide_timeline(c.view); });
   add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
       {ImGuiMod_Ctrl | ImGuiKey_T}, [](const Context& c) {
         c.view.theme = c.view.theme == ThemeName::Dark ? ThemeName::Light : ThemeName::Dark;
@@ -252,9 +252,9 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiMod_Ctrl | ImGuiKey_0, ImGuiMod_Ctrl | ImGuiKey_Keypad0},
       [](const Context& c) { set_scale(c, 1); });
   add("view.start", "Show the start page",
-      "Things to try, the gallery of recordings, and those made or opened last",
+      "Things to try, the gallery, and the recordings that were made or opened last",
       {ImGuiMod_Ctrl | ImGuiKey_1, ImGuiKey_F2}, [](const Context& c) { show_tab(c, Tab::Start); });
-  add("view.stage", "Show the Stage", "What every rank holds, step by step", {ImGuiMod_Ctrl | ImGuiKey_2},
+  add("view.stage", "Show the Stage", "The tensors of every rank, step by step", {ImGuiMod_Ctrl | ImGuiKey_2},
       [](const Context& c) { show_tab(c, Tab::Stage); });
   add("view.memory", "Show Memory", "The memory wall, per rank and kind", {ImGuiMod_Ctrl | ImGuiKey_3},
       [](const Context& c) { show_tab(c, Tab::Memory); });
@@ -276,7 +276,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
         c.view.of<CompareView>().page = ComparePage::Tournament;
         show_tab(c, Tab::Compare);
       });
-  add("view.wide_inspector", "Wide Inspector", "The Inspector takes half the window, or its own place again",
+  add("view.wide_inspector", "Wide Inspector", "Gives the Inspector half the window, or its normal width",
       {ImGuiKey_I}, [](const Context& c) { widen_inspector(c.view); });
   add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
       [](const Context& c) {
@@ -306,7 +306,7 @@ void add_settings_commands(std::vector<UiCommand>& table) {
     table.push_back(
         {.id = "settings.tp." + number,
          .title = "T = " + number,
-         .help = tp == 1 ? "One rank: the serial program" : "Cut the layer over " + number + " ranks",
+         .help = tp == 1 ? "One rank: the serial Program" : "Cut the layer over " + number + " ranks",
          .group = CommandGroup::Settings,
          .keys = degree.keys,
          .run = [tp](const Context& context) { set_degree(context, tp); },
@@ -315,11 +315,11 @@ void add_settings_commands(std::vector<UiCommand>& table) {
   }
   const auto add = adder(table, CommandGroup::Settings);
   add(
-      "settings.undo", "Undo", "Take the last change of the settings back", {ImGuiMod_Ctrl | ImGuiKey_Z},
+      "settings.undo", "Undo", "Undo the last change of the settings", {ImGuiMod_Ctrl | ImGuiKey_Z},
       [](const Context& c) { c.undo(); },
       [](const Context& c) { return changes_settings(c) && c.view.changes.can_undo(); });
   add(
-      "settings.redo", "Redo", "Make the change that was taken back again",
+      "settings.redo", "Redo", "Make the undone change again",
       {ImGuiMod_Ctrl | ImGuiKey_Y, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z},
       [](const Context& c) { c.redo(); },
       [](const Context& c) { return changes_settings(c) && c.view.changes.can_redo(); });
@@ -364,7 +364,8 @@ std::vector<UiCommand> make_table() {
   return table;
 }
 
-/// Pressed in this frame, with exactly these modifiers. `repeat`: also while held down.
+/// True if the key was pressed in this frame with exactly these modifiers. `repeat`: also while it is held
+/// down.
 bool pressed(ImGuiKeyChord chord, bool repeat) {
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
   return ImGui::GetIO().KeyMods == (chord & ImGuiMod_Mask_) && ImGui::IsKeyPressed(key, repeat);
@@ -476,7 +477,7 @@ void handle_keys(const Context& context) {
   }
   if (!ImGui::IsKeyPressed(ImGuiKey_Escape, false)) return;
   if (covered) return view.close_covers();
-  ImGui::ClosePopupsExceptModals();  // menus: Dear ImGui's own keys, which would, are off
+  ImGui::ClosePopupsExceptModals();  // closes menus, because Dear ImGui's own keys are off
 }
 
 }  // namespace shardlens::ui

@@ -1,5 +1,5 @@
-// The window as a picture, and the Stage and the Timelines as figures. A file is written where the program
-// was started, under a name that is free.
+// The commands that export the window as a picture, and the Stage and the Timelines as figures. They write
+// into the folder where the program was started, under a name that is free.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -16,14 +16,14 @@ namespace {
 std::filesystem::path free_name(const std::string& what, const std::string& ending) {
   std::error_code gone;
   const std::filesystem::path folder = std::filesystem::current_path(gone);
-  if (gone) throw run_error("the folder the studio was started in is gone");
+  if (gone) throw run_error("the folder in which the studio was started no longer exists");
   for (int number = 1;; ++number) {
     std::filesystem::path path = folder / fmt::format("shardlens-{}-{}{}", what, number, ending);
     if (!std::filesystem::exists(path)) return path;
   }
 }
 
-/// Hands `write` a free name; what goes wrong is said.
+/// Calls `write` with a free name, and shows a message if it throws.
 void write_as(const Context& context, const std::string& what, const std::string& ending, const auto& write) {
   try {
     write(free_name(what, ending));
@@ -40,7 +40,7 @@ void export_figure(const Context& context, FigureKind kind, const std::string& w
   });
 }
 
-/// The window is written when the palette has gone from it: see Studio::write_picture().
+/// The picture is written after the palette has closed: see Studio::write_picture().
 void export_window(const Context& context) {
   write_as(context, "window", ".png",
            [&](const std::filesystem::path& path) { context.view.picture = path; });
@@ -49,14 +49,15 @@ void export_window(const Context& context) {
 }  // namespace
 
 Said failed_export(const std::exception& error) {
-  return {fmt::format("{}. Exports are written where the studio was started: start it in another folder.",
-                      error.what())};
+  return {
+      fmt::format("{}. Exports go to the folder where the studio was started: start it in another folder.",
+                  error.what())};
 }
 
 void add_figure_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::View);
   add("export.png", "Export the window as PNG",
-      "What the window shows, pixel by pixel; written where the studio was started",
+      "The window, pixel by pixel; written to the folder where the studio was started",
       {ImGuiMod_Ctrl | ImGuiKey_E}, export_window);
   struct Kind {
     FigureKind kind;
@@ -69,7 +70,8 @@ void add_figure_commands(std::vector<UiCommand>& table) {
       const std::string format = ending == ".svg" ? "SVG" : "PDF";
       add(
           fmt::format("export.{}{}", what, ending), fmt::format("Export the {} as {}", shown, format),
-          "Vectors with text for slides and papers, in the light theme; written where the studio was started",
+          "Vectors with text for slides and papers, in the light theme; written to the folder where the "
+          "studio was started",
           {}, [kind, what, ending](const Context& c) { export_figure(c, kind, what, ending); },
           [kind](const Context& c) {
             return kind == FigureKind::Recording ? shows_history(c) : shown_plan(c.snapshot) != nullptr;

@@ -1,4 +1,4 @@
-// Dear ImGui's navigation by keyboard, on request.
+// Turns Dear ImGui's keyboard navigation on and off.
 #include "ui/commands/keys_of_controls.h"
 
 #include <imgui_internal.h>
@@ -25,7 +25,7 @@ void set_keys_of_controls(bool are_theirs) {
 }
 
 void take_keys_to_controls(const Context& context) {
-  if (controls_have_keys()) return;  // it goes on from control to control
+  if (controls_have_keys()) return;  // Tab already goes from control to control
   set_keys_of_controls(true);
   const ImGuiWindow* front = ImGui::GetCurrentContext()->NavWindow;
   const bool has_none = front == nullptr || front->RootWindow->Name == std::string_view("Stage");
@@ -38,7 +38,7 @@ void follow_keys_of_controls(ViewState& view) {
   const bool was_open = view.of<ChooserView>().opened_frame == ImGui::GetFrameCount() - 1;
   const bool has_chosen = was_open && !view.chooser_open;
   if (view.palette_open || view.sheet_open || has_chosen) return set_keys_of_controls(false);
-  if (view.chooser_open) return;  // a list has them, whatever is clicked in it
+  if (view.chooser_open) return;  // the list of recordings keeps the keys, also after clicks in it
   const bool list_is_open =
       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
   if (list_is_open && !controls_have_keys()) {

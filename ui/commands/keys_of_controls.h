@@ -1,23 +1,23 @@
-// Who has the arrows, Space and Tab. They walk through the run, so Dear ImGui's own keys are off, until Tab
-// takes them to the controls: then Tab goes from one to the next, Enter or Space presses it, arrows choose in
-// a list, and Escape or a click gives them back. A list that is open has them too, until it is closed.
+// Decides whether arrows, Space and Tab act on the run or on the controls. Normally they walk through the
+// run, and Dear ImGui's own keys are off. Tab gives them to the controls: then Tab goes to the next control,
+// Enter or Space presses it, arrows choose in a list, and Escape or a click gives the keys back to the run.
+// An open list also has the keys.
 #pragma once
 
 #include "ui/context.h"
 
 namespace shardlens::ui {
 
-/// The controls get the keys: those of the panel that has the focus, or where that is the Stage, which has
-/// none, Setup's.
+/// Gives the keys to the controls of the focused panel. The Stage has no controls, so there Setup gets them.
 void take_keys_to_controls(const Context& context);
-/// They get them, or give them back, wherever the focus is.
+/// Gives the keys to the controls, or takes them back, without changing the focus.
 void set_keys_of_controls(bool are_theirs);
-/// Gives them back where Escape or a click says so. Once a frame, before keys are looked at.
+/// Takes the keys back after Escape or a click. Call it once a frame, before keys are handled.
 void follow_keys_of_controls(ViewState& view);
-/// Once a frame, at its end. A tooltip follows the mouse: who goes on by keys reads what lies below it, until
-/// the mouse is moved again.
+/// Hides tooltips while a person uses keys, because a tooltip would cover what is below the mouse. They
+/// return when the mouse moves. Call it once a frame, at its end.
 void hide_tooltips_from_keys(ViewState& view);
-/// This key, pressed now, is for a control.
+/// True if this key, pressed now, is for a control.
 bool is_for_controls(ImGuiKeyChord key);
 
 }  // namespace shardlens::ui

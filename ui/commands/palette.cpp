@@ -1,5 +1,4 @@
-// The command palette: the whole table behind one search box, found by any few letters of a title in their
-// order.
+// The command palette: a search box for the whole table. Letters of a title, in their order, find a command.
 #include <imcmd_fuzzy_search.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -18,23 +17,23 @@
 namespace shardlens::ui {
 namespace {
 
-/// What the palette remembers from frame to frame. Opening it resets this.
+/// State that the palette keeps from frame to frame. Opening the palette resets it.
 struct PaletteView {
   std::string typed;
   int chosen = 0;
   int opened_frame = -2;
-  bool refused = false;  ///< the last choice is not possible now: the field keeps the keyboard
+  bool refused = false;  ///< the last choice is not possible now, so the field keeps the keyboard
 };
 
 constexpr float kWidth = 640;
 constexpr float kRowHeight = 32;
 constexpr int kMostRows = 12;
 
-/// A command that matches what was typed, and where.
+/// A command that matches the typed text, and where it matches.
 struct Match {
   const UiCommand* command = nullptr;
   bool possible = true;  ///< now
-  bool in_title = true;  ///< and not in the explanation alone
+  bool in_title = true;  ///< false: only the explanation matches
   int score = 0;
   std::vector<uint8_t> letters = {};  ///< indices into the title
 
@@ -43,8 +42,8 @@ struct Match {
   }
 };
 
-/// Without letters in the table's order; else the best first, of those that would do something, and behind
-/// them the ones whose explanation alone has the words.
+/// Returns the matching commands. If nothing is typed: all, in the table's order. Otherwise title matches
+/// come first, then explanation matches; in each group the possible ones come first, then the best scores.
 std::vector<Match> matches_of(const Context& context, const std::string& typed) {
   std::vector<Match> found;
   for (const UiCommand& command : commands()) {
@@ -69,8 +68,8 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
   return found;
 }
 
-/// The title with the letters found in the accent colour, then the explanation as far as it fits, then the
-/// key.
+/// Draws the title with the found letters in the accent colour, then as much of the explanation as fits, then
+/// the key.
 void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match) {
   const bool enabled = match.possible;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -83,7 +82,7 @@ void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match
   const float title_y = (min.y + max.y - title.size) / 2;
   const float small_y = (min.y + max.y - small.size) / 2;
   float x = min.x + context.px(12);
-  for (size_t i = 0; i < command.title.size();) {  // whole stretches: a letter may be of several bytes
+  for (size_t i = 0; i < command.title.size();) {  // whole stretches, because a letter may have several bytes
     const bool found = match.found_at(i);
     size_t end = i + 1;
     while (end < command.title.size() &&
@@ -104,7 +103,7 @@ void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match
   if (x < right) draw_text(list, {x, small_y}, small, fitted(small, command.help, right - x));
 }
 
-/// The whole explanation of the chosen command, under the list, where every row has it as far as it fits.
+/// Draws the whole explanation of the chosen command under the list, because a row may have to cut it.
 void draw_explanation(const Context& context, const std::string& words) {
   const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.text};
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -192,7 +191,7 @@ void draw_palette(const Context& context) {
     } else {
       state.refused = true;
       if (match.command->refuse) match.command->refuse(context);
-      if (!view.said.empty()) view.palette_open = false;  // what is said would lie below it
+      if (!view.said.empty()) view.palette_open = false;  // the palette would cover the message
     }
   }
 }

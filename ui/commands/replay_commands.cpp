@@ -1,4 +1,5 @@
-// The commands of a recording that is open: its passes, its clock and its notes; and what waits meanwhile.
+// The commands of an open recording: its passes, its clock and its notes. Also disables the commands that
+// must wait until it is closed.
 #include <imgui.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ void change_speed(const Context& context, int by) {
   set_replay_speed(context, speeds[static_cast<size_t>(wanted)].seconds_a_second);
 }
 
-/// Runs, trains or changes what is run.
+/// True if the command runs, trains or changes the settings.
 bool acts_on_the_run(const UiCommand& command) {
   if (command.id == "run.play" || command.id == "run.record") return false;
   return command.id.starts_with("run.") || command.id.starts_with("train.") ||
@@ -51,7 +52,7 @@ bool acts_on_the_run(const UiCommand& command) {
 void add_replay_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Replay);
   add("replay.open", "Open a recording …",
-      "Show a .shardlens file in place of what runs; or drop one on the window", {ImGuiMod_Ctrl | ImGuiKey_O},
+      "Show a .shardlens file instead of the run; or drop one on the window", {ImGuiMod_Ctrl | ImGuiKey_O},
       [](const Context& c) {
         if (c.view.chooser_open)
           c.view.close_covers();
@@ -60,15 +61,15 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       },
       {});
   add("replay.attach", "Attach to a running job …",
-      "Watch a run that records itself: its passes appear as they are committed. It never knows of it", {},
-      [](const Context& c) { choose_recording(c, ChosenFor::Attach); }, {});
+      "Watch a run that is being recorded: its passes appear as they are written. The run is not disturbed",
+      {}, [](const Context& c) { choose_recording(c, ChosenFor::Attach); }, {});
   add(
       "replay.follow", "Follow the running job",
-      "Always show its newest pass. Going anywhere else ends that; this goes back to the newest",
+      "Always show its newest pass. Going to another pass ends this; the command starts it again",
       {ImGuiKey_L}, [](const Context& c) { c.send(replay_command::Follow{!c.replay.follows}); }, is_live);
   add(
-      "replay.close", "Close the recording", "Show what runs here again", {ImGuiMod_Ctrl | ImGuiKey_W},
-      [](const Context& c) { c.send(replay_command::Close{}); }, replays);
+      "replay.close", "Close the recording", "Show the run on this machine again",
+      {ImGuiMod_Ctrl | ImGuiKey_W}, [](const Context& c) { c.send(replay_command::Close{}); }, replays);
   add(
       "replay.previous_pass", "Previous pass", "The recorded pass before this one", {ImGuiKey_PageUp},
       [](const Context& c) { c.send(replay_command::ShowPass{c.replay.pass - 1}); }, has_passes);
@@ -82,42 +83,42 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       "replay.last_pass", "Last pass", "Where the recording ends", {ImGuiMod_Ctrl | ImGuiKey_PageDown},
       [](const Context& c) { c.send(replay_command::ShowPass{c.replay.recording->passes - 1}); }, has_passes);
   add(
-      "replay.slower", "Play slower", "Down to a thousandth of real time, and to step by step",
+      "replay.slower", "Play slower", "Down to a thousandth of real time, and then step by step",
       {ImGuiKey_Comma}, [](const Context& c) { change_speed(c, -1); }, replays);
   add(
       "replay.faster", "Play faster", "Up to a hundred times real time", {ImGuiKey_Period},
       [](const Context& c) { change_speed(c, 1); }, replays);
   add(
-      "replay.bookmark", "Set a bookmark here", "Marks this moment and this step, in the file", {ImGuiKey_B},
+      "replay.bookmark", "Set a bookmark here", "Marks this moment and this step in the file", {ImGuiKey_B},
       [](const Context& c) { c.send(replay_command::AddNote{note_here(c, "")}); }, has_passes);
   add(
-      "replay.note", "Write a note here", "A sentence about this moment and this step, in the file",
+      "replay.note", "Write a note here", "Saves a sentence about this moment and this step in the file",
       {ImGuiKey_N},
       [](const Context& c) { c.view.of<NotesView>().open = c.view.of<NotesView>().focus_new = true; },
       has_passes);
   add(
-      "replay.notes", "Show or hide the notes", "All bookmarks and notes of the recording, to go to",
-      {ImGuiMod_Shift | ImGuiKey_N},
+      "replay.notes", "Show or hide the notes",
+      "All bookmarks and notes of the recording; a click goes there", {ImGuiMod_Shift | ImGuiKey_N},
       [](const Context& c) { c.view.of<NotesView>().open = !c.view.of<NotesView>().open; }, replays);
   add(
       "replay.find_step", "Find a step in the recording",
-      "The field above the timeline takes the keyboard: part of a step's name or equation, and Enter", {},
+      "Type part of a step's name or equation into the field above the timeline, then press Enter", {},
       [](const Context& c) { c.view.of<HistoryView>().search_focus = true; }, shows_history);
   const auto add_search = [&](const char* id, const char* title, const char* help, HistoryFind find) {
     add(
         id, title, help, {}, [find](const Context& c) { ask_for(c, find); }, shows_history);
   };
   add_search("replay.find_collective", "Go to the recording's next collective",
-             "The next place in its timeline where ranks meet", HistoryFind::Collective);
+             "The next collective in its timeline", HistoryFind::Collective);
   add_search("replay.find_slow_pass", "Go to the recording's slowest pass",
-             "Again: the second slowest, and so on", HistoryFind::SlowPass);
+             "Run it again for the second slowest, and so on", HistoryFind::SlowPass);
   add_search("replay.find_long_wait", "Go to the recording's longest wait",
-             "Where a rank waited longest for others; again: the second longest, and so on",
+             "Where a rank waited longest for others; run it again for the second longest, and so on",
              HistoryFind::LongWait);
   add(
       "replay.run_here", "Run the recording's settings here",
-      "This machine's times stand beside the recorded ones, in Traffic and in the Timeline. The text of a "
-      "training is not in its recording: it runs on other tokens here, so its loss is another",
+      "Shows this machine's times next to the recorded ones, in Traffic and the Timeline. A recording does "
+      "not hold a training's text: it runs on other tokens here, so the loss differs",
       {}, [](const Context& c) { c.view.of<ReplayView>().run_here = true; }, replays);
   for (const GalleryPiece& piece : gallery())
     add("replay.gallery." + piece.name, "Gallery: " + piece.title, piece.shows, {},

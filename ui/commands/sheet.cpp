@@ -1,4 +1,4 @@
-// The shortcut sheet: every command that has a key, by group, straight from the table.
+// The shortcut sheet: draws every command of the table that has a key, by group.
 #include <imgui.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ constexpr float kTitleHeight = 36;
 constexpr float kGroupGap = 16;
 constexpr float kHeadingHeight = 40;
 constexpr float kPadding = 24;
-constexpr float kLeastShare = 0.9f;  ///< of its full size: smaller than that the sheet scrolls
+constexpr float kLeastShare =
+    0.9f;  ///< the smallest share of its full size; if that is too large, the sheet scrolls
 
 /// "1 2 3 4 6 8" stands for the six commands that set T, so the sheet shows them as one.
 struct Line {
@@ -40,7 +41,7 @@ std::vector<Line> lines_of(CommandGroup group) {
     }
   }
   if (!degrees.keys.empty()) lines.push_back(degrees);
-  // The keys that count, Ctrl+1 to Ctrl+9, stand together in their order, wherever their commands were added.
+  // Ctrl+1 to Ctrl+9 are listed together and in order, no matter where their commands were added.
   const auto counts = [](const Line& line) {
     return line.keys.starts_with("Ctrl+") && line.keys.size() == 6 && line.keys[5] >= '1' &&
            line.keys[5] <= '9';
@@ -51,7 +52,7 @@ std::vector<Line> lines_of(CommandGroup group) {
   return lines;
 }
 
-/// `unit`: pixels to a unit of length, the scale unless the sheet must shrink to fit its window.
+/// `unit`: pixels for one unit of length. It is the scale, unless the sheet must shrink to fit its window.
 float group_height(float unit, const std::vector<Line>& lines) {
   return unit * (kTitleHeight + kLineHeight * static_cast<float>(lines.size()));
 }
@@ -77,8 +78,8 @@ float column_height(const std::vector<CommandGroup>& groups) {
   return height;
 }
 
-/// Three columns where they fit into `width` units: what acts, what shows, what replays. In fewer the last
-/// ones stand below the shortest of the others.
+/// Returns the groups of each column. There are three columns if they fit into `width` units; otherwise the
+/// last column moves below the shortest of the others.
 std::vector<std::vector<CommandGroup>> columns_in(float width) {
   std::vector<std::vector<CommandGroup>> columns{
       {CommandGroup::Walk, CommandGroup::Run, CommandGroup::Train, CommandGroup::Settings},
@@ -104,7 +105,7 @@ void draw_sheet(const Context& context) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 most{viewport.Size.x * 0.98f, viewport.Size.y * 0.98f};
   const auto columns = columns_in(most.x / context.px(1));
-  float height = 0;  // of the highest column, in units
+  float height = 0;  // height of the tallest column, in units
   for (const auto& groups : columns) height = std::max(height, column_height(groups));
   const ImVec2 wanted{static_cast<float>(columns.size()) * kColumnWidth + 2 * kPadding,
                       height + kHeadingHeight + 2 * kPadding};

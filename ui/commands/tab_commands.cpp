@@ -1,4 +1,4 @@
-// The commands of the tabs that measure, train and break: what each starts, and how it is given up.
+// The commands of the tabs that measure, train and break: they start and stop each activity.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -28,12 +28,12 @@
 namespace shardlens::ui {
 namespace {
 
-/// Nothing else computes that would be measured with this machine.
+/// True if nothing else computes that would disturb a measurement.
 bool may_measure(const Context& context) {
   return why_not_measured(context).empty();
 }
 
-/// No model has made a step yet.
+/// True if a training has started and no model has made a step yet.
 bool begins_training(const Context& context) {
   const auto& curves = context.train.curves;
   return context.train.is_active() && std::all_of(curves.begin(), curves.end(), [](const auto& curve) {
@@ -62,13 +62,13 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
   add_page("view.scaling_heads", "Show scaling over heads", "The same model in fewer or more heads",
            ScalingPage::Heads, {});
   add_page("view.break_even", "Show the break-even at the node's border",
-           "Where a group of ranks that leaves its node stops being faster", ScalingPage::BreakEven, {});
+           "When a group of ranks over two nodes is no longer faster", ScalingPage::BreakEven, {});
   add_page("view.cluster", "Show the cluster",
            "T x P x D devices, and a model of up to a trillion parameters", ScalingPage::Cluster, {});
   const auto add = adder(table, CommandGroup::Run);
   add(
       "scaling.measure", "Measure scaling on this machine",
-      "Run the layer alone and on every core: weak, strong and over its heads", {},
+      "Run the layer on one core and on every core: weak, strong and over its heads", {},
       [](const Context& c) {
         if (c.view.tab != Tab::Scaling) show_tab(c, Tab::Scaling);
         c.send(scaling_command::Measure{c.wanted()});
@@ -76,29 +76,31 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
       may_measure);
   add(
       "scaling.calibrate", "Calibrate this machine",
-      "Measure its products, memory and collectives, so that plans are priced on it; kept for later starts",
+      "Measure its products, memory and collectives, so that times can be predicted for it; the result is "
+      "saved",
       {}, [](const Context& c) { c.send(scaling_command::Calibrate{c.wanted().dtype}); }, may_measure);
   add(
-      "scaling.stop", "Stop measuring", "Give the measurement of this machine up; its points stay", {},
+      "scaling.stop", "Stop measuring", "Stop the measurement of this machine; its points stay", {},
       [](const Context& c) { c.send(scaling_command::Stop{}); },
       [](const Context& c) { return c.scaling.measures(); });
 }
 
-// The letters of the Run commands, with Shift: the same acts on many steps instead of one.
+// These commands use the letters of the Run commands with Shift: the same actions for many steps instead of
+// one.
 void add_train_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Train);
   add(
-      "train.start", "Start training", "Train what the Train tab says, from the first step",
+      "train.start", "Start training", "Train with the choices of the Train tab, from the first step",
       {ImGuiMod_Shift | ImGuiKey_R},
       [](const Context& c) {
         show_tab(c, Tab::Train);
         c.view.of<TrainView>().show_run();
         c.send(c.view.of<TrainView>().wish());
       },
-      // What begins is not begun anew by the second half of a double click.
+      // The second click of a double click must not start the training again.
       [](const Context& c) { return !begins_training(c); });
   add(
-      "train.pause", "Pause training, or go on", "Hold all ranks after the present training step, or go on",
+      "train.pause", "Pause training, or go on", "Pause all ranks after this training step, or continue",
       {ImGuiMod_Shift | ImGuiKey_P},
       [](const Context& c) {
         if (c.train.state == TrainState::Paused) {
@@ -112,29 +114,29 @@ void add_train_commands(std::vector<UiCommand>& table) {
       });
   add(
       "train.freeze", "Freeze a training step",
-      "Pause after the next step and show it: its Program and every tensor, on the Stage and in the "
+      "Pause after the next step and show its Program and every tensor, on the Stage and in the "
       "Inspector",
       {ImGuiMod_Shift | ImGuiKey_F}, [](const Context& c) { c.send(train_command::Freeze{}); },
       [](const Context& c) { return is_trained(c) || c.train.state == TrainState::Done; });
   add(
-      "train.let_go", "Back to the plan", "Every panel shows the plan again, and no training step", {},
+      "train.let_go", "Back to the plan", "Every panel shows the plan again instead of the training step", {},
       [](const Context& c) { c.send(train_command::LetGo{}); },
       [](const Context& c) { return c.train.frozen != nullptr; });
   add(
-      "train.stop", "Stop training", "Give the training up; its curves stay", {},
+      "train.stop", "Stop training", "End the training; its curves stay", {},
       [](const Context& c) { c.send(train_command::Stop{}); }, is_trained);
   add(
       "train.lose_rank", "Lose a rank of the training",
-      "In the next step the last rank hangs, as one that crashed does: the others give it up after the "
-      "form's time-out, and say so",
+      "In the next step the last rank hangs, like a crashed one: after the time-out in the form the other "
+      "ranks report it as lost",
       {},
       [](const Context& c) {
         const Settings& settings = c.train.curves.front()->options.settings;
         const int rank = settings.tp * settings.dp - 1;
         c.send(train_command::LoseRank{rank});
         c.view.said = fmt::format(
-            "Rank {} hangs in the next step. The others wait for it, and give it up after {:g} s: what Train "
-            "calls \"Lost after\" when a training begins.",
+            "Rank {} hangs in the next step. The other ranks wait for it and report it as lost after {:g} s. "
+            "Set this time with \"Lost after\" in Train before a training begins.",
             rank, settings.timeout_seconds);
       },
       [](const Context& c) {
@@ -144,7 +146,7 @@ void add_train_commands(std::vector<UiCommand>& table) {
       });
   add(
       "train.restart", "Restart training from its last checkpoint",
-      "What was given up or failed goes on where it was saved last; what was not saved begins anew", {},
+      "A stopped or failed training continues from its last checkpoint; without one it starts again", {},
       [](const Context& c) {
         show_tab(c, Tab::Train);
         c.send(train_command::Restart{});
@@ -152,9 +154,7 @@ void add_train_commands(std::vector<UiCommand>& table) {
       can_restart_training);
   add(
       "train.write", "Have the model write",
-      "What is trained, or was, goes on from the prompt of the Train tab's page \"text\", with the weights "
-      "it has now",
-      {},
+      "The trained model continues the prompt of the Train tab's page \"text\" with its present weights", {},
       [](const Context& c) {
         show_tab(c, Tab::Train);
         c.view.of<TrainView>().page = TrainPage::Text;
@@ -175,10 +175,10 @@ void add_train_commands(std::vector<UiCommand>& table) {
       });
 }
 
-// One switch a fault: by name from anywhere.
+// One command for each fault, so it can be started by name from anywhere.
 void add_break_commands(std::vector<UiCommand>& table) {
   adder(table, CommandGroup::View)(
-      "view.break_it", "Show Break it", "Plant a classic mistake and watch what it does",
+      "view.break_it", "Show Break it", "Plant a classic mistake and see what it does",
       {ImGuiMod_Ctrl | ImGuiKey_9}, [](const Context& c) { show_tab(c, Tab::BreakIt); });
   const auto add = adder(table, CommandGroup::Train);
   for (const Fault fault : all_faults()) {
@@ -192,12 +192,12 @@ void add_break_commands(std::vector<UiCommand>& table) {
         });
   }
   add(
-      "break.stop", "Stop breaking", "Give the sound and the broken run up; what they showed stays", {},
+      "break.stop", "Stop breaking", "Stop the sound and the broken run; their results stay", {},
       [](const Context& c) { c.send(break_command::Stop{}); },
       [](const Context& c) { return c.breaks.is_active(); });
 }
 
-/// Two recordings side by side.
+/// Commands that compare two recordings.
 static void add_recordings_commands(std::vector<UiCommand>& table) {
   const auto show = [](const Context& c) {
     c.view.of<CompareView>().page = ComparePage::Recordings;
@@ -206,11 +206,10 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
   const auto replays = [](const Context& c) { return c.replay.is_open(); };
   const auto add = adder(table, CommandGroup::Replay);
   add("compare.recordings", "Compare two recordings",
-      "Where did two runs part, and what takes longer in which? Of two files, or of a file and a run here",
-      {}, show);
+      "Where do two runs first differ, and what takes longer? Two files, or a file and a run here", {}, show);
   add(
       "compare.open_with", "Compare the open recording with another …",
-      "Chooses the file that stands beside the one that is open", {},
+      "Choose a second file to compare with the open one", {},
       [show](const Context& c) {
         show(c);
         c.view.of<DiffView>().a = c.replay.recording->path;
@@ -219,7 +218,7 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
       replays);
   add(
       "compare.open_here", "Compare the open recording with a run here",
-      "Runs its settings on this machine and says where the values part", {},
+      "Run its settings on this machine and show where the values first differ", {},
       [show](const Context& c) {
         show(c);
         c.view.of<DiffView>().a = c.replay.recording->path;
@@ -228,7 +227,7 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
       },
       [](const Context& c) { return c.replay.is_open() && !is_training(c.replay.recording->verb); });
   add(
-      "compare.swap", "Exchange the compared recordings", "A becomes B, and B A", {},
+      "compare.swap", "Exchange the compared recordings", "A becomes B, and B becomes A", {},
       [show](const Context& c) {
         show(c);
         std::swap(c.view.of<DiffView>().a, c.view.of<DiffView>().b);
@@ -239,7 +238,7 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
       });
   add(
       "compare.parting", "Show where the two recordings part",
-      "Opens A at the pass and the step whose tensor is the first that differs", {},
+      "Open A at the pass and the step of the first tensor that differs", {},
       [](const Context& c) { show_parting(c, *c.diff.compared, false); },
       [](const Context& c) { return c.diff.compared != nullptr && c.diff.compared->diff.parting; });
 }
@@ -248,7 +247,7 @@ void add_compare_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Run);
   add(
       "compare.sweep", "Sweep T",
-      "Run T = 1, 2, 4, 8 and 16, each compared with T = 1: weights, collectives, error and time in one "
+      "Run T = 1, 2, 4, 8 and 16 and compare each with T = 1: weights, collectives, error and time in one "
       "table",
       {},
       [](const Context& c) {
@@ -267,7 +266,7 @@ void add_compare_commands(std::vector<UiCommand>& table) {
       },
       [](const Context& c) { return may_measure(c) && c.comparison.trials != nullptr; });
   add(
-      "compare.stop", "Stop comparing", "Give up what the Compare tab measures; what is done of it stays", {},
+      "compare.stop", "Stop comparing", "Stop the measurement in the Compare tab; finished results stay", {},
       [](const Context& c) {
         if (c.comparison.measuring) c.send(comparison_command::Stop{});
         if (c.diff.busy) c.send(diff_command::Stop{});

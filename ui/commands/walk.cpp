@@ -1,4 +1,4 @@
-// Moves the selection and sends the engine after it.
+// Moves the selection and sends the engine to the same step.
 #include "ui/commands/walk.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ StepId last_step(const Program& program) {
   return static_cast<StepId>(program.steps.size()) - 1;
 }
 
-/// The steps one walks through: of an open part its own, else null for all.
+/// Returns the steps of the open part of the model, or null if no part is open.
 const std::vector<StepId>* open_steps(const Context& context) {
   const ViewState& view = context.view;
   if (view.open_section == kWholeModel || view.selected_step < 0) return nullptr;
@@ -44,7 +44,7 @@ StepId last_open(const Context& context) {
   return open ? open->back() : last_step(*program_of(context));
 }
 
-/// The step after `step` in what is open, or before it; itself at the end.
+/// Returns the step after `step` (direction 1) or before it (-1) in the open part; `step` itself at its end.
 StepId beside(const Context& context, StepId step, int direction) {
   const std::vector<StepId>* open = open_steps(context);
   if (open == nullptr) return std::clamp(step + direction, 0, last_step(*program_of(context)));
@@ -94,7 +94,7 @@ void reach_selection(const Context& context) {
   const RunState state = context.snapshot.state;
   const StepId step = context.view.selected_step;
   if (step < 0 || !can_walk(context) || is_playing(context)) return;
-  if (state != RunState::Paused && state != RunState::Done) return;  // it is on its way there
+  if (state != RunState::Paused && state != RunState::Done) return;  // the run is still on its way
   if (static_cast<size_t>(step) < context.snapshot.position) return;
   context.send(command::Seek{static_cast<size_t>(step) + 1});
 }

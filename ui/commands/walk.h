@@ -1,12 +1,12 @@
-// Walking through the steps: the selection and the engine's position move together, one step or one
-// collective at a time. The selection moves at once; the engine follows through its queue.
+// Walks through the steps: the selection and the engine's position move together, by one step or to the next
+// collective. The selection moves at once; the engine follows through its queue.
 #pragma once
 
 #include "ui/context.h"
 
 namespace shardlens::ui {
 
-/// Selects `step` and asks the engine to stand right after it. Steps out of range are clamped.
+/// Selects `step` and sends the engine to the position after it. Steps out of range are clamped.
 void walk_to(const Context& context, StepId step);
 
 void walk_forward(const Context& context);
@@ -16,27 +16,27 @@ void walk_to_previous_collective(const Context& context);  ///< or to the first
 void walk_to_first(const Context& context);
 void walk_to_last(const Context& context);
 
-/// The selection changed by a click. A step that the run has not reached yet is gone to, so that the Stage
-/// holds what the Inspector shows; one that is done stays done, and so do those after it.
+/// Call after a click has changed the selection. If the run has not reached the step yet, the engine goes
+/// there, so that the Stage has the tensors that the Inspector shows. Steps that are done stay done.
 void reach_selection(const Context& context);
 
-/// The selection has nowhere to go: it is at the last step of what is open.
+/// True if the selection is at the last step of the open part.
 bool stands_at_the_end(const Context& context);
 
-/// A recording is open that is played by its own clock, not step by step.
+/// True if a recording is open that plays by its own clock, not step by step.
 bool plays_by_time(const Context& context);
 void play_or_pause_replay(const Context& context);
-/// The steps go by by themselves, in whichever way.
+/// True if the steps advance automatically, by clock or step by step.
 bool is_playing(const Context& context);
 
-/// There are steps to walk through, and the result shown belongs to the settings wanted.
+/// True if there are steps, and the shown result belongs to the wanted settings.
 bool can_walk(const Context& context);
 
-/// How long Play holds a step still; a collective longer.
+/// How long Play stops at a step; longer at a collective.
 double still_seconds(const Step& step);
 
-/// While view.playing: one step forward whenever the present one has been still for long enough; a collective
-/// is held longer. Stops at the last step. Once per frame, `delta_seconds` after the one before.
+/// While view.playing is true, goes one step forward when the current step was shown for still_seconds().
+/// Stops at the last step. Call advance() once per frame; `delta_seconds` is the time since the last frame.
 class Player {
  public:
   void advance(const Context& context, double delta_seconds);

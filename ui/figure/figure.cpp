@@ -1,4 +1,5 @@
-// The page: a line that says what ran and where the numbers come from, and below it the panel.
+// Draws the page of a figure: a caption with the settings and the source of the numbers, and below it the
+// panel.
 #include "ui/figure/figure.h"
 
 #include <fmt/format.h>
@@ -21,13 +22,14 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kPixels = 2;  // of the tape in a point: panels lay out on whole pixels
+constexpr float kPixels = 2;  // pixels of the tape in a point, because panels use whole pixels
 constexpr float kWidth = 960, kFirstHeight = 540;
 constexpr float kPadding = 12, kCaption = 44;
-constexpr float kTrackPitch = 36, kAxis = 24, kPassAxis = 42;  // of the Timeline, where it has room
+constexpr float kTrackPitch = 36, kAxis = 24, kPassAxis = 42;  // lengths of the Timeline with enough room
 constexpr int kMostFrames = 8;
 
-/// A Dear ImGui context beside the window's, with the same fonts; current while it lives.
+/// A second Dear ImGui context with the same fonts as the window's. It is the current one while the object
+/// exists.
 class Paper {
  public:
   explicit Paper(const Fonts& fonts)
@@ -60,7 +62,7 @@ class Paper {
   Tape tape_;
 };
 
-/// How much higher the page would have to be for nothing to be scrolled away.
+/// Returns how much taller the page must be so that nothing is scrolled away.
 float missing_height() {
   float missing = 0;
   for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
@@ -136,12 +138,13 @@ float first_height(FigureKind kind, const Context& context) {
 
 Figure draw_figure(const Context& context, const FigureWish& wish) {
   const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
-  if (!plan) throw request_error("there is no plan to draw yet");
+  if (!plan) throw request_error("there is no plan to draw yet: wait until the settings are planned");
   if (wish.kind == FigureKind::Timeline && tracks_of(context.snapshot).seconds <= 0)
-    throw request_error("there are no times to draw: nothing was timed, and this machine is not calibrated");
+    throw request_error(
+        "there are no times to draw: run the Program, or calibrate this machine to predict its times");
   const bool recorded = shows_history(context) && context.history.whole && context.history.passes > 0;
   if (wish.kind == FigureKind::Recording && !recorded)
-    throw request_error("there is no timeline of a whole recording to draw: open one that holds a pass");
+    throw request_error("there is no recording to draw: open one that holds at least one pass");
 
   ViewState view = context.view;
   view.scale = kPixels;
@@ -151,7 +154,7 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   view.fit_stage = wish.size.has_value();
   Theme inks = theme(wish.theme);
   if (inks.name == ThemeName::Light) inks.window = inks.panel;  // paper, and most slides, are white
-  // The Timeline is that of the whole run: where one is in it, and what is selected, is the window's.
+  // A Timeline figure shows the whole run, without the window's position and selection.
   Snapshot shown = context.snapshot;
   if (wish.kind == FigureKind::Timeline) {
     view.selected_step = -1;
@@ -186,8 +189,8 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
 void write_figure(const Context& context, const FigureWish& wish, const std::filesystem::path& path) {
   const std::string ending = path.extension();
   if (ending != ".svg" && ending != ".pdf")
-    throw request_error(
-        fmt::format("{}: a figure's name ends in .svg or .pdf; for pixels use --screenshot", path.string()));
+    throw request_error(fmt::format(
+        "{}: a figure's name must end in .svg or .pdf; for pixels use --screenshot", path.string()));
   const Figure figure = draw_figure(context, wish);
   write_file_atomically(path.string(), ending == ".svg" ? to_svg(figure.tape, figure.page, context.fonts)
                                                         : to_pdf(figure.tape, figure.page, context.fonts));

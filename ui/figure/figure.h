@@ -1,6 +1,6 @@
-// A figure: the Stage, the Timeline or that of a whole recording on a page of its own, for slides and papers.
-// The panels draw it themselves, in a Dear ImGui context that carries a tape, so the window notices nothing
-// of it.
+// A figure for slides and papers: the Stage, the Timeline or the timeline of a whole recording on a page. The
+// panels draw it with their own code, in a second Dear ImGui context that has a tape, so the window is not
+// affected.
 #pragma once
 
 #include <filesystem>
@@ -15,30 +15,29 @@ namespace shardlens::ui {
 enum class FigureKind {
   Stage,
   Timeline,  ///< of one run or pass
-  Recording  ///< of all passes of the recording that is open, or the stretch that is shown of them
+  Recording  ///< of all passes of the open recording, or the visible stretch of them
 };
 
 struct FigureWish {
   FigureKind kind = FigureKind::Stage;
-  ThemeName theme = ThemeName::Light;  ///< of paper
-  /// In points of 1/96 inch; none: 960 wide and as high as what is shown.
+  ThemeName theme = ThemeName::Light;  ///< paper is light
+  /// In points of 1/96 inch; none: 960 wide and as high as needed.
   std::optional<PixelSize> size;
 };
 
-/// What was drawn, and the page it lies on.
+/// The drawn marks and their page.
 struct Figure {
   Tape tape;
   Page page;
-  int lost_vertices =
-      0;  ///< drawn past the functions of paint.h, and so not in the tape; there should be none
+  int lost_vertices = 0;  ///< drawn without the functions of paint.h, so missing in the tape; should be 0
 };
 
-/// Draws what `context` looks at (its selection and the stretch of the Timeline as they are). Throws a
-/// request Error when there is nothing to show yet.
+/// Draws the snapshot of `context`, with its selection and its stretch of the Timeline. Throws a request
+/// Error if there is nothing to draw yet.
 Figure draw_figure(const Context& context, const FigureWish& wish);
 
-/// Draws a figure and writes it as .svg or .pdf, whole or not at all. Throws a request Error for another
-/// ending too.
+/// Draws a figure and writes it as .svg or .pdf, whole or not at all. Also throws a request Error for another
+/// ending.
 void write_figure(const Context& context, const FigureWish& wish, const std::filesystem::path& path);
 
 }  // namespace shardlens::ui

@@ -1,4 +1,4 @@
-// PDF by cairo, which embeds the faces it is given and writes beside each glyph what it says.
+// Writes a tape as PDF with cairo, which embeds the fonts and stores the text of each glyph.
 #include <cairo-ft.h>
 #include <cairo-pdf.h>
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ void draw(cairo_t* pen, const Fonts&, const mark::Pixels& m) {
   const Surface pixels(cairo_image_surface_create(CAIRO_FORMAT_RGB24, image.size.width, image.size.height),
                        &cairo_surface_destroy);
   unsigned char* data = cairo_image_surface_get_data(pixels.get());
-  if (data == nullptr) throw run_error("no memory for a picture");
+  if (data == nullptr) throw run_error("not enough memory for a picture in the PDF");
   const int stride = cairo_image_surface_get_stride(pixels.get());
   for (int y = 0; y < image.size.height; ++y) {
     auto* row = reinterpret_cast<uint32_t*>(data + static_cast<std::ptrdiff_t>(y) * stride);
@@ -146,7 +146,7 @@ std::string to_pdf(const Tape& tape, const Page& page, const Fonts& fonts) {
     cairo_surface_finish(surface.get());
     const cairo_status_t status = std::max(cairo_status(pen.get()), cairo_surface_status(surface.get()));
     if (status != CAIRO_STATUS_SUCCESS)
-      throw run_error(fmt::format("the page cannot be made: {}", cairo_status_to_string(status)));
+      throw run_error(fmt::format("cannot make the PDF page: {}", cairo_status_to_string(status)));
   }
   return file;
 }

@@ -1,5 +1,6 @@
-// SVG 1.1, written as it stands: cairo's SVG would turn the text into outlines. HarfBuzz cuts the faces down.
-// Every stretch of text says how wide it is, so that it keeps its place where another face must stand in.
+// Writes a tape as SVG 1.1 by hand, because cairo's SVG would turn text into outlines. HarfBuzz reduces the
+// fonts to the used characters. Every run of text has its width, so it keeps its place if another font must
+// replace it.
 #include <fmt/format.h>
 #include <hb-subset.h>
 
@@ -47,13 +48,13 @@ std::string escaped(std::string_view text) {
         result += "&quot;";
         break;
       default:
-        if (static_cast<unsigned char>(c) >= 0x20) result += c;  // XML knows no other control characters
+        if (static_cast<unsigned char>(c) >= 0x20) result += c;  // control characters are not allowed in XML
     }
   }
   return result;
 }
 
-/// The face with these characters only; `characters` is not empty.
+/// Returns the font with only these characters; `characters` must not be empty.
 std::string cut_down(const FontFace& face, const std::set<char32_t>& characters) {
   using Blob = std::unique_ptr<hb_blob_t, decltype(&hb_blob_destroy)>;
   using Face = std::unique_ptr<hb_face_t, decltype(&hb_face_destroy)>;
@@ -63,10 +64,10 @@ std::string cut_down(const FontFace& face, const std::set<char32_t>& characters)
                   &hb_blob_destroy);
   const Face whole(hb_face_create(blob.get(), 0), &hb_face_destroy);
   const Input input(hb_subset_input_create_or_fail(), &hb_subset_input_destroy);
-  if (!input) throw run_error("no memory to embed a font");
+  if (!input) throw run_error("not enough memory to embed a font in the SVG");
   for (const char32_t character : characters) hb_set_add(hb_subset_input_unicode_set(input.get()), character);
   const Face part(hb_subset_or_fail(whole.get(), input.get()), &hb_face_destroy);
-  if (!part) throw run_error(fmt::format("the font {} cannot be embedded", face.file));
+  if (!part) throw run_error(fmt::format("cannot embed the font {} in the SVG", face.file));
   const Blob bytes(hb_face_reference_blob(part.get()), &hb_blob_destroy);
   unsigned length = 0;
   const char* data = hb_blob_get_data(bytes.get(), &length);
@@ -91,7 +92,7 @@ class SvgFile {
   }
 
  private:
-  /// A length in points of the page; a hundredth is enough.
+  /// Writes a length in points of the page, rounded to a hundredth.
   std::string number(float pixels) const {
     const double hundredths = std::round(static_cast<double>(pixels) / page_.pixels * 100);
     return fmt::format("{}", hundredths / 100 + 0.0);  // no negative zero
@@ -105,7 +106,7 @@ class SvgFile {
     return text;
   }
 
-  /// The attribute that cuts a mark to its clip rectangle; empty where nothing reaches over it.
+  /// Returns the attribute that cuts a mark to its clip rectangle; empty if the mark is inside.
   std::string clip(const TapeMark& mark) {
     if (!mark.clipped) return {};
     const std::string rect = place(mark.clip_min, mark.clip_max);
@@ -128,7 +129,7 @@ class SvgFile {
           "<rect" + place(m.min, m.max) + rounded(m.rounding) + paint("fill", m.colour) + clip(mark) + "/>\n";
       return;
     }
-    // What is cut away need not be drawn.
+    // Without rounded corners the rectangle itself can be cut.
     const ImVec2 min(std::max(m.min.x, mark.clip_min.x), std::max(m.min.y, mark.clip_min.y)),
         max(std::min(m.max.x, mark.clip_max.x), std::min(m.max.y, mark.clip_max.y));
     body_ += "<rect" + place(min, max) + paint("fill", m.colour) + "/>\n";
@@ -184,7 +185,7 @@ class SvgFile {
   }
 
   std::string definitions() const {
-    // The faces are set glyph by glyph on the screen: no kerning, no ligatures.
+    // As on the screen, glyphs are placed one by one: no kerning, no ligatures.
     std::string text = "<defs>\n<style>\ntext{font-kerning:none;font-variant-ligatures:none}\n";
     for (const auto& [face, characters] : used_)
       text += fmt::format(

@@ -1,5 +1,5 @@
-// FreeType reads the embedded faces. Dear ImGui's text size is the height from a face's ascender to its
-// descender, and the baseline lies where the first face of a font has it.
+// Sets lines of text with FreeType, which reads the embedded fonts. In Dear ImGui a text size is the height
+// from ascender to descender, and the baseline is that of a font's first face.
 #include "ui/figure/typesetter.h"
 
 #include <fmt/format.h>
@@ -18,22 +18,22 @@ namespace {
 
 constexpr char32_t kUnknown = U'?';
 
-/// Faces are read once; cairo keeps on using them until the program ends.
+/// Faces are read once, and cairo uses them until the program ends.
 FT_Face shapes_of(const FontFace& face) {
   static std::map<std::string_view, FT_Face> known;
   static const FT_Library library = [] {
     FT_Library made = nullptr;
-    if (FT_Init_FreeType(&made) != 0) throw run_error("the font library cannot be started");
+    if (FT_Init_FreeType(&made) != 0) throw run_error("cannot start the font library FreeType");
     return made;
   }();
   FT_Face& shapes = known[face.file];
   if (shapes == nullptr && FT_New_Memory_Face(library, reinterpret_cast<const FT_Byte*>(face.data.data()),
                                               static_cast<FT_Long>(face.data.size()), 0, &shapes) != 0)
-    throw run_error(fmt::format("the embedded font {} cannot be read", face.file));
+    throw run_error(fmt::format("cannot read the embedded font {}", face.file));
   return shapes;
 }
 
-/// Units of the face in a line's height.
+/// Returns the height of a line in units of the face.
 float height_units(FT_Face shapes) {
   return static_cast<float>(shapes->ascender - shapes->descender);
 }
@@ -46,7 +46,7 @@ float advance(FT_Face shapes, uint32_t glyph) {
 struct Shape {
   const FontFace* face;
   char32_t drawn;
-  float scale = 1, raise = 0;  // of the font's size
+  float scale = 1, raise = 0;  // as parts of the font's size
 };
 
 Shape shape_of(std::span<const FontFace> faces, char32_t character) {

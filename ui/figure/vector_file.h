@@ -1,6 +1,6 @@
-// A tape as a file of vectors: rectangles stay rectangles, text stays text (it can be selected and searched),
-// pictures of tensors are embedded and not smoothed. The faces used are embedded, cut down to the characters
-// used.
+// Writes a tape as a vector file: rectangles stay rectangles, and text stays text that can be selected and
+// searched. Pictures of tensors are embedded and not smoothed. The used fonts are embedded with only the used
+// characters.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace shardlens::ui {
 
 struct Page {
   ImVec2 size;       ///< in the tape's pixels
-  float pixels = 1;  ///< of the tape in a point of the page (1/96 inch)
+  float pixels = 1;  ///< pixels of the tape in a point of the page (1/96 inch)
   ImU32 ground = 0;
   std::string title;
 };
 
-/// The whole file.
+/// Returns the whole file.
 std::string to_svg(const Tape& tape, const Page& page, const Fonts& fonts);
-/// Throws a run Error when the page cannot be made.
+/// Returns the whole file. Throws a run Error if the page cannot be made.
 std::string to_pdf(const Tape& tape, const Page& page, const Fonts& fonts);
 
 }  // namespace shardlens::ui

@@ -1,4 +1,4 @@
-// Runs settings and keeps them for undo.
+// Runs settings and remembers them for undo.
 #include "ui/follow/own_run.h"
 
 #include <imgui.h>

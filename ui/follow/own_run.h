@@ -1,4 +1,4 @@
-// What this machine runs, whether or not a recording is shown in its place.
+// The run on this machine, also while a recording is shown in its place.
 #pragma once
 
 #include "engine/runtime/session/session.h"
@@ -8,12 +8,12 @@ namespace shardlens::ui {
 
 class OwnRun {
  public:
-  /// `first`: the settings the studio was started with. The Session runs them at once or waits, as `begin`
-  /// says.
+  /// `first`: the settings with which the studio was started. `begin`: the Session runs them at once, or
+  /// waits.
   OwnRun(Session& session, const Settings& first, Session::Begin begin)
       : session_(session), first_(first), begun_(begin == Session::Begin::AtOnce) {}
 
-  /// Runs other settings. Undo brings back the ones before.
+  /// Runs other settings. Undo goes back to the earlier ones.
   void run(const Settings& settings, ViewState& view);
   /// Runs the first settings if nothing has run yet.
   void run_first(ViewState& view) {

@@ -1,4 +1,5 @@
-// Follows what is being recorded, and says when a file has ended or could not be written.
+// Follows the recording of runs and trainings. Shows a message when a file is finished or could not be
+// written.
 #pragma once
 
 #include "ui/frame/message_card.h"
@@ -9,7 +10,8 @@ namespace shardlens::ui {
 
 class RecordingWatch {
  public:
-  /// The newest states of both kinds of recording. Files that begin or end become recent ones.
+  /// Takes the newest states of both kinds of recording. Files that begin or end are added to the recent
+  /// ones.
   void take(const RecordingState& runs, const RecordingState& steps, ViewState& view, MessageCard& message);
 
   const BeingRecorded& recorded() const { return recorded_; }

@@ -1,4 +1,4 @@
-// Follows the recording that is open.
+// Follows the open recording.
 #include "ui/follow/replay_follower.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// The Timeline's stretch moves on with a recording that has grown by so many seconds.
+/// Moves the Timeline's stretch along when the recording has grown by `seconds`.
 void move_along(Stretch& shown, double seconds) {
   if (shown.size() > 0 && seconds > 0) shown = {shown.begin + seconds, shown.end + seconds};
 }
@@ -30,7 +30,7 @@ std::shared_ptr<const Snapshot> ReplayFollower::beside(const std::shared_ptr<con
                        live->state == RunState::Cancelled;
   if (stopped) {
     view_.of<ReplayView>().beside = false;
-    message_.say("The recording's settings do not run here: " + live->message);
+    message_.say("This machine cannot run the recording's settings: " + live->message);
   }
   if (!live->result || !live->result->timed || live->stale()) return nullptr;
   if (live->plan != compared_plan_) {
@@ -38,37 +38,38 @@ std::shared_ptr<const Snapshot> ReplayFollower::beside(const std::shared_ptr<con
     same_program_ = live->plan->program == recording.plan->program;
     if (!same_program_)
       message_.say(
-          {"This machine runs the recording's settings, and they make another Program than the recorded one: "
-           "a mistake was planted in it, or another version planned it. The two are not laid beside each "
-           "other."});
+          {"The recording's settings make a different Program here than the recorded one: a mistake was "
+           "planted in the recorded Program, or another version planned it. So the two runs are not "
+           "compared."});
   }
   return same_program_ ? live : nullptr;
 }
 
-/// The timeline is that of the recording that is open.
+/// Opens the timeline of the open recording, or closes it.
 void ReplayFollower::follow_timeline(const ReplaySnapshot& now, const ReplaySnapshot& before) {
   if (same_recording(now.recording.get(), before.recording.get())) return;
   HistoryView anew;
-  anew.numbers = view_.of<HistoryView>().numbers;  // an answer on its way is none to the new one's questions
+  anew.numbers =
+      view_.of<HistoryView>().numbers;  // an answer for the old recording must not match a new question
   view_.of<HistoryView>() = anew;
   if (!now.is_open()) return sessions_.history.send(history_command::Close{});
   const std::shared_ptr<const Plan>& plan = now.recording->plan;
   sessions_.history.send(history_command::Open{now.recording->path, {plan, &plan->program}});
 }
 
-/// A recording takes the place of the run.
+/// Called when a recording takes the place of the run.
 void ReplayFollower::opened(const ReplaySnapshot& now, const ReplaySnapshot& before) {
-  if (now.messages == before.messages) message_.close();  // what could not be opened before it
+  if (now.messages == before.messages) message_.close();  // a message about a recording that did not open
   view_.playing = view_.chooser_open = false;
   view_.of<ReplayView>().beside = view_.of<ReplayView>().run_here = false;
   view_.of<NotesView>().edited = 0;
   view_.wanted = {};
-  // A training would not be seen, and would disturb what is measured beside the recording.
+  // A training would not be visible, and would disturb a run that is timed for comparison with the recording.
   if (sessions_.training.snapshot()->is_active()) {
     sessions_.training.send(train_command::Pause{});
     training_waits_ = true;
     message_.say(
-        {"Training is paused while a recording is shown in its place, and goes on when that is closed "
+        {"Training is paused while the recording is shown. It continues when you close the recording "
          "(Ctrl+W)."});
   }
   add_recent(view_.recent, now.recording->path);
@@ -78,9 +79,10 @@ void ReplayFollower::opened(const ReplaySnapshot& now, const ReplaySnapshot& bef
   }
 }
 
-/// No recording is open. One that was closed, or could not be opened at the start, gives its place to a run.
+/// Called while no recording is open. After one was closed, or could not be opened at the start, the run is
+/// shown.
 void ReplayFollower::closed(const ReplaySnapshot& now, const ReplaySnapshot& before) {
-  if (before.is_open()) view_.playing = false;  // a run stands until it is played itself
+  if (before.is_open()) view_.playing = false;  // the run does not play until Play is pressed
   if (std::exchange(training_waits_, false)) outbox_.send(train_command::Resume{});
   if (before.is_open() || now.messages != before.messages) own_run_.run_first(view_);
   view_.of<NotesView>().open = false;
@@ -100,7 +102,8 @@ void ReplayFollower::follow(const ReplaySnapshot& now, const ReplaySnapshot& bef
     move_along(view_.of<HistoryView>().shown, now.recording->seconds - before.recording->seconds);
   const bool moved =
       !before.shown || before.shown->position != now.shown->position || before.pass != now.pass;
-  const bool follows = now.playing || before.playing || sought_;  // the last move of a play ends it
+  const bool follows =
+      now.playing || before.playing || sought_;  // `before`: the last move of playing counts too
   if (follows && moved && now.shown->plan) {
     const auto at = static_cast<StepId>(now.shown->position);
     select_step(view_, now.shown->plan->program, std::max(0, at - 1));
@@ -116,7 +119,7 @@ void ReplayFollower::jump(const ReplaySnapshot& now) {
   select_step(view_, plan->program, wanted->step);
   if (wanted->tensor != kNoTensor) {
     view_.selected_tensor = wanted->tensor;
-    if (is_whole_model(plan->program))  // its layer is opened
+    if (is_whole_model(plan->program))  // open its layer
       view_.open_section = sections_of(plan).of_step[static_cast<size_t>(view_.selected_step)];
   }
   view_.scroll_to_selection = view_.focus_tab = true;

@@ -1,4 +1,4 @@
-// Follows plans by the names of their steps.
+// Keeps the selection in a new plan by the names of the steps.
 #include "ui/follow/selection_follower.h"
 
 #include <string>
@@ -9,7 +9,8 @@
 namespace shardlens::ui {
 namespace {
 
-/// What to look at first: the product whose Partial result the first collective sums, where the idea shows.
+/// Returns the step selected at first: the product whose Partial result the first collective sums. It shows
+/// the idea of tensor parallelism best.
 StepId first_look(const Program& program) {
   for (const Step& step : program.steps) {
     if (!is_collective(step.op)) continue;
@@ -26,7 +27,7 @@ StepId step_like(const Program& program, const Step& wanted) {
   return -1;
 }
 
-/// An open part stays open in another program that has it too.
+/// Returns the section with this title, so that an open part stays open in another Program.
 int section_like(const Sections& sections, const std::string& title) {
   for (size_t i = 0; i < sections.list.size(); ++i) {
     if (sections.list[i].title == title) return static_cast<int>(i);
@@ -34,7 +35,7 @@ int section_like(const Sections& sections, const std::string& title) {
   return kWholeModel;
 }
 
-/// An open part holds the selected step: if one is selected elsewhere, that part is opened.
+/// If a part is open and the selected step is in another part, opens that part.
 void open_part_of_selection(const std::shared_ptr<const Plan>& plan, ViewState& view) {
   if (!plan || view.open_section == kWholeModel || view.selected_step < 0) return;
   view.open_section = sections_of(plan).of_step[static_cast<size_t>(view.selected_step)];

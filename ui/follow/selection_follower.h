@@ -1,5 +1,5 @@
-// Keeps the selection while plans come and go: on the same step, in the part of the model that is open, and
-// in view on the Stage.
+// Keeps the selection when the plan changes: on the same step, in the open part of the model, and visible on
+// the Stage.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@ namespace shardlens::ui {
 
 class SelectionFollower {
  public:
-  /// Another plan: selects the step of the same name, else the one where the first collective gets its
-  /// Partial input. The same plan: opens the part of the model that the selected step is in.
+  /// For a new plan: selects the step with the same name, else the step that makes the Partial input of the
+  /// first collective. For the same plan: opens the part of the model that holds the selected step.
   void follow(const std::shared_ptr<const Plan>& plan, ViewState& view);
-  /// Coming back to the Stage, a selection that changed meanwhile is brought into view.
+  /// When the Stage comes to the front again, scrolls to the selection if it has changed.
   void follow_to_stage(const ViewState& view);
 
-  /// Brings the selection into view in the next frames: panels take a few to find their place.
+  /// Scrolls to the selection in the next frames, because panels need a few frames to get their final places.
   void bring_into_view() { frames_ = kFrames; }
-  /// Once per frame, before the panels.
+  /// Call once per frame, before the panels.
   void begin_panels(ViewState& view);
 
  private:
   static constexpr int kFrames = 6;
 
   std::shared_ptr<const Plan> plan_;              ///< the selection belongs to it
-  int frames_ = 0;                                ///< that still bring the selection into view
+  int frames_ = 0;                                ///< frames that still scroll to the selection
   bool left_stage_ = false;                       ///< another tab is in front
   std::pair<const Plan*, StepId> stage_place_{};  ///< what was selected when the Stage was last in front
 };

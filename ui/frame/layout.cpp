@@ -1,4 +1,4 @@
-// The dock tree, built through Dear ImGui's DockBuilder.
+// Builds the dock tree with Dear ImGui's DockBuilder.
 #include "ui/frame/layout.h"
 
 #include <imgui_internal.h>
@@ -18,10 +18,10 @@ constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
 constexpr std::array kTabWindows{"Start",   "Stage", "Memory",  "Traffic", "Scaling",
                                  "Compare", "Train", "Program", "Break it"};
-constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1: a lecture's on a projector of 1280x720 is smaller
-constexpr float kMostOfTimeline = 0.305f;  // four ranks in a lecture at 1280x720
+constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1; lecture mode on a 1280x720 projector is below this
+constexpr float kMostOfTimeline = 0.305f;  // fits four ranks in lecture mode at 1280x720
 
-/// The leaf that holds `window`, or null while it floats or does not exist yet.
+/// Returns the dock node that holds `window`, or null if it floats or does not exist yet.
 ImGuiDockNode* node_of(const char* window) {
   ImGuiWindow* found = ImGui::FindWindowByName(window);
   return found != nullptr ? found->DockNode : nullptr;
@@ -40,8 +40,7 @@ bool has_size(const char* window, ImGuiAxis axis, float length) {
   return node != nullptr && std::abs(node->Size[axis] - length) < 2.0f;
 }
 
-/// All tabs of the centre, and no other panel, stand in the dock space beside each other in their first
-/// order.
+/// True if the centre holds all its tabs and no other panel, in the dock space and in their first order.
 bool has_all_tabs(ImGuiID root) {
   const ImGuiDockNode* centre = node_of("Stage");
   if (centre == nullptr || centre->TabBar == nullptr || centre->Windows.Size != std::ssize(kTabWindows))
@@ -74,7 +73,7 @@ bool holds_a_panel(ImGuiID root) {
 
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
   const PanelSizes full;
-  // Wide enough to be read, no wider than drawn, and never more than a part of the window.
+  // Wide enough to read, no wider than the full measure, and never more than a part of the window.
   const auto side = [&](float measure, float least, float share, float most) {
     return std::floor(std::min(std::clamp(size.x * share, least * scale, measure * scale), size.x * most));
   };
@@ -109,8 +108,8 @@ void widen_inspector(ViewState& view) {
   view.wide_inspector = shown && !view.wide_inspector;
 }
 
-/// Into view with the tab that is open, when another one was opened or the bar has changed its width. Dear
-/// ImGui does this where a tab is clicked, not where its window is brought to the front.
+/// Scrolls the tab bar to the open tab when another tab was opened or the bar's width has changed. Dear ImGui
+/// does this when a tab is clicked, but not when its window is brought to the front.
 void DockTree::show_open_tab(ImGuiTabBar& bar, float margin) {
   const float width = bar.BarRect.GetWidth();
   if (bar.VisibleTabId == open_tab_ && width == tabs_width_) return;
@@ -126,7 +125,7 @@ void DockTree::show_open_tab(ImGuiTabBar& bar, float margin) {
 }
 
 ImVec2 tab_padding(const Context& context) {
-  // All tabs of the centre side by side also where it is narrow.
+  // Less padding in a narrow centre, so that all tabs fit side by side.
   const ImGuiDockNode* centre = node_of("Stage");
   const float width = centre != nullptr ? centre->Size.x : ImGui::GetMainViewport()->Size.x;
   const float beside_a_name = width < context.px(kNarrowestCentre) ? 6
@@ -172,8 +171,8 @@ void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
   untouched_ = true;
 }
 
-/// Gives the side panels their measure again when the window or the scale has changed; notices when a person
-/// has moved a border or a panel, and then leaves everything alone.
+/// Resizes the side panels when the window or the scale has changed. If a person has moved a border or a
+/// panel, it changes nothing any more.
 void DockTree::follow(const PanelSizes& sizes, const SidePanels& shown) {
   if (!untouched_) return;
   if (!(sizes == assigned_) || !(shown == shown_)) {
@@ -225,8 +224,8 @@ void DockTree::end(const Context& context, const std::string& hint) {
   for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
     if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())
       return;
-    // A click on the corner of a panel that stands alone opens its tab, to be dragged by; nothing else closes
-    // it.
+    // A click on the corner of a panel without tabs opens its tab, so that it can be dragged. Nothing else
+    // closes the tab again, so this does.
     const ImRect panel(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});
     if (node.Windows.Size == 1 && !panel.Contains(ImGui::GetMousePos()) &&
         !ImGui::IsMouseDown(ImGuiMouseButton_Left))
@@ -237,7 +236,8 @@ void DockTree::end(const Context& context, const std::string& hint) {
     const float thickness = std::round(context.px(3));
     float end_of_tabs = bar.Min.x;
     if (&node == centre) show_open_tab(*node.TabBar, context.px(24));
-    node.TabBar->ScrollingAnim = node.TabBar->ScrollingTarget;  // at once: the tab that is open is in view
+    node.TabBar->ScrollingAnim =
+        node.TabBar->ScrollingTarget;  // no animation: the open tab is visible at once
     for (const ImGuiTabItem& tab : node.TabBar->Tabs) {
       const float left = bar.Min.x + tab.Offset - node.TabBar->ScrollingAnim;
       end_of_tabs = std::max(end_of_tabs, left + tab.Width);

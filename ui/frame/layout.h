@@ -1,6 +1,5 @@
-// Where the panels stand: a dock space under the Bar, first laid out as in the sketches and from then on as
-// the person left it. As long as nobody has moved anything, the side panels follow the window's size and the
-// scale.
+// The places of the panels: a dock space under the Bar. It starts with the first layout and then stays as the
+// person leaves it. While nothing was moved, the side panels follow the window's size and the scale.
 #pragma once
 
 #include <imgui.h>
@@ -20,11 +19,12 @@ struct PanelSizes {
   bool operator==(const PanelSizes&) const = default;
 };
 
-/// What the side panels take of a window of `size` pixels at `scale`: their full measure where there is room,
-/// and never so much that the centre starves. Strips below the Bar take of the centre alone.
+/// Returns the sizes of the side panels in a window of `size` pixels at `scale`: their full measure if there
+/// is room, and never so much that the centre becomes too small. Strips below the Bar take room only from the
+/// centre.
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector);
 
-/// Which panels stand beside the centre.
+/// The panels that are shown beside the centre.
 struct SidePanels {
   bool setup = true;
   bool inspector = true;
@@ -32,30 +32,30 @@ struct SidePanels {
   bool operator==(const SidePanels&) const = default;
 };
 
-/// What a person wants to see of them, in a window of `size` pixels. In a small one (a lecture's, at
-/// 1280x720) every page but the Stage has the room of the Inspector and the Timeline as well, which would
-/// leave it no line of its own.
+/// Returns which of them are shown in a window of `size` pixels. In a small window (lecture mode at 1280x720)
+/// every tab but the Stage also takes the room of the Inspector and the Timeline, because otherwise it had no
+/// room for a line.
 SidePanels side_panels(const ViewState& view, ImVec2 size);
 
-/// Hides the Timeline, or shows it where it is not. Beside a page that had its room the Inspector comes and
-/// goes with it.
+/// Hides the Timeline if it is shown, else shows it. In a small window the Inspector is hidden and shown with
+/// it.
 void show_or_hide_timeline(ViewState& view);
-/// Half the window for the Inspector, or its own place again; one that is not there is shown.
+/// Gives the Inspector half the window, or its normal width. Shows it if it is hidden.
 void widen_inspector(ViewState& view);
 
 /// The padding of a panel's tab. Dear ImGui measures a docked window's content from it, so the dock space and
 /// every panel's Begin() must agree on it.
 ImVec2 tab_padding(const Context& context);
 
-/// Not named for its layout: shardlens::Layout is a tensor's, and a header here may mean that one.
+/// Not called Layout, because shardlens::Layout is the layout of a tensor.
 class DockTree {
  public:
-  /// Forgets what was moved: the first layout again.
+  /// Goes back to the first layout.
   void reset() { wanted_ = true; }
-  /// Takes over a layout that Dear ImGui wrote; one that leaves no panel in its place gives way to the first
-  /// layout. Only before the first frame.
+  /// Takes over a layout that Dear ImGui wrote. If it leaves no panel in the dock space, the first layout is
+  /// used. Only before the first frame.
   void restore(const std::string& ini);
-  /// Dear ImGui's text of the present layout; empty while nobody has moved anything.
+  /// Returns Dear ImGui's text of the present layout; empty while nothing was moved.
   std::string remembered() const;
 
   /// Opens the dock space, `top` pixels below the window's upper edge and `bottom` above its lower one. Once
@@ -71,13 +71,13 @@ class DockTree {
 
   ImGuiID root_ = 0;
   bool wanted_ = true;       ///< build the first layout in the next frame
-  int restored_frames_ = 0;  ///< frames until a restored layout is judged
-  bool untouched_ = true;    ///< nobody has moved anything
+  int restored_frames_ = 0;  ///< frames until a restored layout is checked
+  bool untouched_ = true;    ///< nothing was moved
   PanelSizes assigned_;
   SidePanels shown_;
   ImGuiID open_tab_ = 0;  ///< of the centre, in the last frame
   float tabs_width_ = 0;
-  int settling_frames_ = 0;  ///< frames that still assign: the tree takes a frame or two to follow
+  int settling_frames_ = 0;  ///< frames that still set sizes, because the tree follows a frame or two later
 };
 
 }  // namespace shardlens::ui

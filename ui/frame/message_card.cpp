@@ -1,4 +1,4 @@
-// The card and its buttons.
+// Draws the message card and its buttons.
 #include "ui/frame/message_card.h"
 
 #include <icons_font_awesome_4.h>
@@ -81,7 +81,7 @@ void MessageCard::draw(const Context& context, const OpenRecording& open_recordi
   ImGui::TextWrapped("%s", as_sentence(message_.words).c_str());
   for (const std::string& file : message_.files) draw_file(context, file, open_recording);
   draw_offers(context, message_.offers);
-  if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) shown_since_ = ImGui::GetTime();  // being read
+  if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) shown_since_ = ImGui::GetTime();  // still read
   if (ImGui::Button("Close")) message_ = {};
   ImGui::SameLine();
   ImGui::TextDisabled("Esc");

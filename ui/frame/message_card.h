@@ -1,5 +1,5 @@
-// The card at the bottom with a message about the studio itself. It closes when it has been there long enough
-// to be read; with files in it, it stays until it is closed.
+// The card at the bottom with a message about the studio itself. It closes after enough time to read it. A
+// card with files stays until a person closes it.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class MessageCard {
   bool is_open() const { return !message_.empty(); }
   bool has_files() const { return !message_.files.empty(); }
 
-  /// Takes over what panels said and tables copied, and draws the card if there is a message.
+  /// Takes over messages from panels and copied tables, and draws the card if there is a message.
   void draw(const Context& context, const std::function<void(const std::string&)>& open_recording);
 
  private:

@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// Draws over the current window: a child that is begun last lies above the other children, and below popups.
+/// Draws over the current window: the child that begins last is above the other children, and below popups.
 void over_the_window(const auto& draw) {
   const ImVec2 min = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
@@ -47,7 +47,7 @@ std::string block_words(Block block) {
   return (named ? "the " : "") + block_title(block);
 }
 
-/// Its card says why nothing runs, in the same words.
+/// True if the card in Setup already shows why nothing runs.
 bool told_in_setup(const Context& context) {
   return !context.view.setup_hidden && context.snapshot.state != RunState::Cancelled;
 }
@@ -95,14 +95,14 @@ std::string notice(const Snapshot& snapshot) {
 
 std::string notice(const Snapshot& snapshot, const Settings& wanted) {
   const bool stopped = has_stopped(snapshot);
-  const bool told = shown_failure(snapshot) != nullptr;  // by the strip under the Bar
+  const bool told = shown_failure(snapshot) != nullptr;  // the strip under the Bar shows the reason
   if (!shows_stale(snapshot)) return stopped && !told ? as_sentence(snapshot.message) : std::string();
   const Settings& shown = snapshot.result->plan->program.settings;
   std::string shown_parts = difference(shown, wanted);
   std::string text =
       "Out of date: this is " + (shown_parts.empty() ? std::string("an earlier run") : shown_parts) + ". ";
   if (stopped) return text + as_sentence(snapshot.message);
-  // What was asked for since waits for what is given up for it.
+  // Newer settings are only planned after the running ones have stopped.
   const bool runs = snapshot.state != RunState::Planning && wanted == snapshot.settings;
   const std::string next = difference(wanted, shown);
   return text + (runs ? "Running " : "Planning ") + (next.empty() ? "again" : next) + " \u2026";
@@ -111,7 +111,7 @@ std::string notice(const Snapshot& snapshot, const Settings& wanted) {
 std::string no_plan_words(const Context& context) {
   if (!has_stopped(context.snapshot)) return "Planning.";
   return fmt::format("These settings have no plan to show{}.",
-                     told_in_setup(context) ? ": Setup says why" : "");
+                     told_in_setup(context) ? ": Setup shows why" : "");
 }
 
 void dim_stale_result(const Context& context) {

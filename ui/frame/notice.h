@@ -1,6 +1,5 @@
-// What marks an out-of-date result, so that nobody takes it for a new one: its panel is dimmed, and a line
-// says which settings it belongs to and which are wanted. The same line says why a run was refused, failed or
-// was cancelled.
+// Marks an out-of-date result, so that it is not mistaken for a new one: its panel is dimmed, and a line
+// names its settings and the wanted ones. The same line says why a run was refused, failed or was cancelled.
 #pragma once
 
 #include <string>
@@ -13,8 +12,8 @@ namespace shardlens::ui {
 /// The run was refused, failed or was cancelled.
 bool has_stopped(const Snapshot& snapshot);
 
-/// What differs between two settings, with the values of `of`: "T = 4, split megatron". Empty if they are
-/// equal.
+/// Returns the differences between two settings, with the values of `of`: "T = 4, split megatron". Empty if
+/// they are equal.
 std::string difference(const Settings& of, const Settings& from);
 
 /// The line for a snapshot. Empty if the result belongs to the wanted settings and nothing went wrong.
@@ -22,8 +21,8 @@ std::string notice(const Snapshot& snapshot);
 /// The same if `wanted` may be newer than the snapshot's settings.
 std::string notice(const Snapshot& snapshot, const Settings& wanted);
 
-/// What a page says while there is no plan to show. The reason stands once: in Setup, or in the notice if
-/// Setup is hidden.
+/// Returns the text of a page while there is no plan to show. The reason is shown once: in Setup, or in the
+/// notice if Setup is hidden.
 std::string no_plan_words(const Context& context);
 
 /// Dims the current window, with its children, while the result it shows is out of date.

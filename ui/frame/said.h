@@ -1,4 +1,4 @@
-// A message about the studio itself.
+// A message of the studio to a person.
 #pragma once
 
 #include <optional>

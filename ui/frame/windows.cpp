@@ -1,4 +1,4 @@
-// The windows themselves, and the head of a frozen training step: see windows.h.
+// Draws the windows, and the head of a frozen training step: see windows.h.
 #include "ui/frame/windows.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// The panel was taken out of the dock space.
+/// True if the panel was taken out of the dock space.
 bool is_floating(const char* name) {
   const ImGuiWindow* panel = ImGui::FindWindowByName(name);
   return panel != nullptr && panel->DockId == 0;
@@ -42,10 +42,10 @@ void keep_inside(const char* name) {
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   keep_inside(name);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
-  // One that floats lies on panels of its own colour.
+  // A floating panel needs a border, because the panels below it have the same colour.
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, is_floating(name) ? 1.0f : 0.0f);
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
-  // A panel that comes with a tab takes no focus from it, which would leave another tab in front.
+  // A panel that appears together with a tab must not take the focus, or another tab would be in front.
   const bool visible =
       ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
   ImGui::PopStyleColor();
@@ -53,7 +53,7 @@ bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   return visible;
 }
 
-/// A tab that a remembered layout does not know yet stands with the others.
+/// Docks a tab that is missing in a remembered layout next to the Stage.
 void dock_beside_stage() {
   const ImGuiWindow* stage = ImGui::FindWindowByName("Stage");
   if (stage != nullptr && stage->DockId != 0)
@@ -64,7 +64,7 @@ float line_width(const Context& context) {
   return std::max(1.f, std::floor(context.px(1)));
 }
 
-/// A window that stands where it is put, on the panels' ground; ImGui::End() ends it.
+/// Begins a window with a fixed place and the panels' background; ImGui::End() ends it.
 void begin_fixed(const Context& context, const char* name, ImVec2 min, ImVec2 size, ImVec2 padding,
                  ImGuiWindowFlags flags) {
   ImGui::SetNextWindowPos(min);
@@ -79,7 +79,7 @@ void begin_fixed(const Context& context, const char* name, ImVec2 min, ImVec2 si
   ImGui::PopStyleVar(2);
 }
 
-/// What is left at an edge of the window of a panel that is hidden: a click runs the command that shows it.
+/// Draws the edge that a hidden panel leaves. A click runs the command that shows the panel.
 void draw_edge(const Context& context, const char* name, const char* shown_by, ImVec2 min, ImVec2 size,
                const std::function<void(const TextStyle&)>& draw) {
   begin_fixed(context, name, min, size, {0, 0}, ImGuiWindowFlags_NoFocusOnAppearing);
@@ -92,7 +92,8 @@ void draw_edge(const Context& context, const char* name, const char* shown_by, I
   ImGui::End();
 }
 
-/// The head of a tab that shows a training step: which one, and the ways on. The tab itself begins below it.
+/// Draws the head of a tab that shows a training step: the step's name, and buttons to leave it. The tab's
+/// content begins below.
 void draw_frozen_head(const Context& context) {
   const std::shared_ptr<const FrozenStep>& frozen = context.train.frozen;
   if (!frozen || context.replay.is_open()) return;
@@ -110,16 +111,16 @@ void draw_frozen_head(const Context& context) {
     return pressed;
   };
   if (button("Back to the plan", ButtonLook::Plain,
-             "Every panel shows the plan of before; training stays held"))
+             "Every panel shows the earlier plan again; training stays paused"))
     context.send(train_command::LetGo{});
   if (context.train.state == TrainState::Paused &&
-      button("Go on", ButtonLook::Accent, "Training goes on; every panel shows the plan of before"))
+      button("Go on", ButtonLook::Accent, "Training continues; every panel shows the earlier plan again"))
     context.send(train_command::Resume{});
   const auto index = static_cast<size_t>(frozen->step - 1);
-  const bool ended = index >= curve.steps.size();  // a rank ended it
+  const bool ended = index >= curve.steps.size();  // a rank failed or was lost in it
   const bool skipped = !ended && curve.steps[index]->report.skipped;
   const std::string words = fmt::format("Training step {} of {}{}", grouped_text(frozen->step), curve.name,
-                                        ended     ? ", which a rank ended"
+                                        ended     ? ", ended by a failed rank"
                                         : skipped ? ", frozen: it overflowed and was skipped"
                                                   : ", frozen");
   const TextStyle style{context.fonts.bold, context.px(kBodySize), theme.text};
@@ -184,7 +185,7 @@ void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPane
   const bool visible = begin_docked(context, name, context.theme.window);
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view.focus_tab)
     view.tab = tab;
-  // In the first frames nothing is docked yet: every tab would draw, and ask for what it is about to show.
+  // In the first frames nothing is docked yet, so every tab would draw and request its data.
   const bool settles = ImGui::GetFrameCount() <= kFirstFrames && view.tab != tab;
   if (visible && !settles) {
     const bool is_beside = stands_beside_the_run(tab);

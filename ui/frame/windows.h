@@ -1,4 +1,4 @@
-// The studio's windows, around what is drawn in them: strips over the whole width, docked panels, the
+// The studio's windows, which hold the panels' contents: strips over the whole width, docked panels, the
 // centre's tabs, and the edges that hidden panels leave.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace shardlens::ui {
 
-inline constexpr int kFirstFrames = 3;  ///< until new windows are docked
+inline constexpr int kFirstFrames = 3;  ///< frames until new windows are docked
 
 using DrawPanel = void (*)(const Context&);
 
@@ -16,13 +16,14 @@ void draw_strip_window(const Context& context, const char* name, float top, floa
 /// A docked panel. `is_result`: it shows results of a run, which may be out of date.
 void draw_panel_window(const Context& context, const char* name, DrawPanel draw, bool is_result);
 
-/// One of the centre's tabs. Above the panel stands which training step it shows, if one is frozen; below it
-/// why there is no run. The Stage says the latter itself.
+/// One of the centre's tabs. A frozen training step is named above the panel; the reason why there is no run
+/// is below it. The Stage shows the reason itself.
 void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPanel draw);
 
-/// The lower edge of the window while the Timeline is hidden: its name. A click shows it.
+/// The window's lower edge while the Timeline is hidden, with its name. A click shows the Timeline.
 void draw_folded_timeline(const Context& context, float height);
-/// The left edge while Setup is hidden: its icon, for want of room. A click shows it.
+/// The left edge while Setup is hidden, with an icon because there is no room for a name. A click shows
+/// Setup.
 void draw_folded_setup(const Context& context, float top, float bottom, float width);
 
 }  // namespace shardlens::ui

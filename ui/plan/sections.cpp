@@ -1,4 +1,4 @@
-// Which part of the model a step belongs to.
+// Finds the part of the model to which each step belongs.
 #include "ui/plan/sections.h"
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 namespace shardlens::ui {
 namespace {
 
-/// Where steps that belong to no layer stand.
+/// The part for a step that belongs to no layer.
 enum class Place { Embedding, Head, Replicas, Optimizer };
 
 Place place_of(const Step& step, bool layers_passed) {
   if (step.phase == Phase::Update) return Place::Optimizer;
   if (step.axis == Axis::Dp) return Place::Replicas;
   if (step.block == "loss") return Place::Head;
-  // Forward the embedding comes before the layers, backward after them.
+  // In the forward pass the embedding comes before the layers, in the backward pass after them.
   const bool head = step.phase == Phase::Forward ? layers_passed : !layers_passed;
   return head ? Place::Head : Place::Embedding;
 }

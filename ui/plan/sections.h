@@ -1,7 +1,7 @@
-// A Program in the parts a person opens: of a whole model its embedding, each layer, what follows the last
-// one, the sum over replicas and the optimizer. A part holds its forward and its backward steps; of a single
-// layer there is one part. Read off the Program's steps once a plan, so that no frame walks through all of
-// them.
+// Splits a Program into the parts that a person can open. A whole model has the embedding, each layer, the
+// output and loss, the sum over replicas and the optimizer; a single layer is one part. A part holds its
+// forward and its backward steps. The parts are found once for each plan, so that no frame walks through all
+// steps.
 #pragma once
 
 #include <memory>
@@ -31,11 +31,11 @@ struct Sections {
 
 Sections make_sections(const Program& program);
 
-/// The sections of `plan`, made once and remembered until another plan is asked about. The main thread's.
+/// Returns the sections of `plan`, which are cached for a few plans. Only for the main thread.
 const Sections& sections_of(const std::shared_ptr<const Plan>& plan);
 
-/// The tensors whose values are on screen: of an open part, or of a single layer, all that its steps touch;
-/// of a closed model the selected step's and the loss. Ascending, each once.
+/// Returns the tensors whose values are on screen, ascending, each once. For an open part or a single layer
+/// these are all tensors of its steps; for a closed model those of the selected step, and the loss.
 std::vector<TensorId> tensors_on_screen(const std::shared_ptr<const Plan>& plan, const ViewState& view);
 
 inline bool is_whole_model(const Program& program) {

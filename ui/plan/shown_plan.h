@@ -1,4 +1,4 @@
-// Which plan and which result are drawn.
+// Chooses the plan and the result that are drawn.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ inline std::shared_ptr<const Plan> shared_shown_plan(const Snapshot& snapshot) {
 inline const Plan* shown_plan(const Snapshot& snapshot) {
   return shared_shown_plan(snapshot).get();
 }
-/// How the figures of the shown result are known: "measured", of a recording "replayed" or "live".
+/// The source of the shown result's figures: "measured", or for a recording "replayed" or "live".
 inline const char* how_known(const Snapshot& snapshot) {
   return snapshot.result ? snapshot.result->how() : "measured";
 }
-/// What is drawn belongs to settings that are no longer wanted.
+/// True if the drawn result belongs to settings that are no longer wanted.
 inline bool shows_stale(const Snapshot& snapshot) {
   return snapshot.stale() && !snapshot.only_planned();
 }

@@ -1,4 +1,4 @@
-// The thread that frees.
+// The thread that frees the objects.
 #include "ui/platform/background_release.h"
 
 #include <utility>

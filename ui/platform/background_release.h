@@ -1,4 +1,4 @@
-// Frees large objects on a thread of its own. A run's samples are hundreds of megabytes. Returning their
+// Frees large objects on another thread. A run's samples are hundreds of megabytes. Returning their
 // pages takes the system many milliseconds, in which the window's thread could draw nothing.
 #pragma once
 

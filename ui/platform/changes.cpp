@@ -1,4 +1,4 @@
-// Summing up tiles, gathering those that changed into a few areas, and cutting draw commands to them.
+// Computes a hash for each tile, joins the changed tiles into a few areas, and cuts draw commands to them.
 #include "ui/platform/changes.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace shardlens {
 namespace {
 
 constexpr int kTile = 32;         // pixels in each direction
-constexpr size_t kMostAreas = 8;  // every command is drawn once for each area that it meets
+constexpr size_t kMostAreas = 8;  // every command is drawn once for each area that it overlaps
 
 uint64_t mixed(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
@@ -28,7 +28,7 @@ PixelArea common(const PixelArea& a, const PixelArea& b) {
           std::min(a.bottom, b.bottom)};
 }
 
-// What holds both.
+// Returns the smallest area that holds both.
 PixelArea joined(const PixelArea& a, const PixelArea& b) {
   return {std::min(a.left, b.left), std::min(a.top, b.top), std::max(a.right, b.right),
           std::max(a.bottom, b.bottom)};
@@ -38,7 +38,8 @@ bool meet(const PixelArea& a, const PixelArea& b) {
   return !common(a, b).is_empty();
 }
 
-// The pixels a command may touch, rounded as the renderer rounds them: it counts rows from below.
+// Returns the pixels that a command may touch, rounded like the renderer does, which counts rows from the
+// bottom.
 PixelArea clip_area(const ImDrawData& data, const ImDrawCmd& command, PixelSize size) {
   const ImVec4 clip(command.ClipRect.x - data.DisplayPos.x, command.ClipRect.y - data.DisplayPos.y,
                     command.ClipRect.z - data.DisplayPos.x, command.ClipRect.w - data.DisplayPos.y);
@@ -50,7 +51,7 @@ PixelArea clip_area(const ImDrawData& data, const ImDrawCmd& command, PixelSize 
       {0, 0, size.width, size.height});
 }
 
-// Triangles of a command, each with the pixels that it may touch.
+// Visits the triangles of a command, each with the pixels that it may touch.
 template <class Visit>
 void each_triangle(const ImDrawData& data, const ImDrawList& list, const ImDrawCmd& command,
                    const PixelArea& clip, Visit visit) {
@@ -65,7 +66,7 @@ void each_triangle(const ImDrawData& data, const ImDrawList& list, const ImDrawC
     const float least_y = std::min({a.pos.y, b.pos.y, c.pos.y}) - data.DisplayPos.y;
     const float most_x = std::max({a.pos.x, b.pos.x, c.pos.x}) - data.DisplayPos.x;
     const float most_y = std::max({a.pos.y, b.pos.y, c.pos.y}) - data.DisplayPos.y;
-    // Beyond the clip rectangle numbers may be too large for whole ones. What is not a number touches all.
+    // Outside the clip rectangle coordinates may be too large for int. NaN counts as touching everything.
     const PixelArea area{static_cast<int>(least_x > left ? std::min(least_x, right) : left),
                          static_cast<int>(least_y > top ? std::min(least_y, bottom) : top),
                          static_cast<int>(std::ceil(most_x < right ? std::max(most_x, left) : right)),
@@ -74,15 +75,15 @@ void each_triangle(const ImDrawData& data, const ImDrawList& list, const ImDrawC
   }
 }
 
-// Adds an area to disjoint ones. Those that meet become one, those side by side too where that adds no pixel;
-// and where they are too many, the two of which the fewest pixels are drawn in vain.
+// Adds an area to disjoint areas. Areas that overlap are joined, also neighbours if that adds no pixel. If
+// there are too many areas, it joins the two that add the fewest unneeded pixels.
 void add_area(std::vector<PixelArea>& areas, PixelArea area) {
   for (size_t i = 0; i < areas.size();) {
     const PixelArea both = joined(area, areas[i]);
     if (meet(area, areas[i]) || both.pixels() == area.pixels() + areas[i].pixels()) {
       area = both;
       areas.erase(areas.begin() + static_cast<std::ptrdiff_t>(i));
-      i = 0;  // it has grown and may meet others now
+      i = 0;  // the larger area may overlap others now
     } else {
       ++i;
     }
@@ -115,7 +116,7 @@ const std::vector<PixelArea>& Changes::find(const ImDrawData& data, ImU32 ground
   size_ = size;
   before_.swap(tiles_);
   tiles_.assign(static_cast<size_t>(cols) * static_cast<size_t>(rows), ground);
-  uint64_t state = 0;  // set by callbacks for whatever follows them
+  uint64_t state = 0;  // callbacks change it for all later commands
   for (const ImDrawList* list : data.CmdLists) {
     for (const ImDrawCmd& command : list->CmdBuffer) {
       if (command.UserCallback != nullptr) {

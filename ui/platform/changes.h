@@ -1,7 +1,7 @@
-// What of a frame is not as it was in the frame before, and drawing only that. Dear ImGui describes the whole
-// picture anew every time, but beside computing ranks most frames repeat the last one, but for a row of the
-// Stage or a number in the Bar, and a software renderer pays for every pixel. So the picture is kept, what is
-// drawn in each tile of it is summed up in a number, and only tiles whose number is another one are drawn.
+// Finds what has changed since the last frame, so that only that is drawn. Dear ImGui describes the whole
+// picture in every frame, but while ranks compute most frames differ only in a row of the Stage or a number
+// in the Bar, and a software renderer pays for every pixel. So the picture is kept, the drawing in each tile
+// is reduced to a hash, and only tiles with another hash are drawn.
 #pragma once
 
 #include <imgui.h>
@@ -24,14 +24,14 @@ struct PixelArea {
 
 class Changes {
  public:
-  // Where a picture of `size` pixels of `data` over `ground` may differ from the one that was asked about
-  // last: disjoint areas, few of them, and the whole picture at first, after forget() and when the size is
-  // another one. Call it for every frame, between ImGui::Render() and the renderer, with textures as they are
-  // before the renderer updates them; Dear ImGui and the heatmaps write into a texture only where nothing was
-  // yet, so a texture's name and place stand for what it shows.
+  // Returns the areas in which this picture (`size` pixels of `data` over `ground`) may differ from the last
+  // one: a few disjoint areas, or the whole picture at first, after forget() and after a change of size. Call
+  // it for every frame between ImGui::Render() and the renderer, before the renderer updates textures. Dear
+  // ImGui and the heatmaps write only into unused parts of a texture, so a texture's name and a place in it
+  // always show the same.
   const std::vector<PixelArea>& find(const ImDrawData& data, ImU32 ground, PixelSize size);
 
-  // The kept picture is lost.
+  // Call it when the kept picture is lost.
   void forget() { tiles_.clear(); }
 
  private:
@@ -40,7 +40,7 @@ class Changes {
   std::vector<PixelArea> areas_;
 };
 
-// Leaves of `data`, which is `size` pixels large, only what is seen in `areas`.
+// Removes everything from `data` (`size` pixels) that is not visible in `areas`.
 void draw_only(ImDrawData& data, const std::vector<PixelArea>& areas, PixelSize size);
 
 }  // namespace shardlens

@@ -1,5 +1,5 @@
 // Builds each font as a chain of embedded faces; the first face that has a character draws it. Two characters
-// of the equations are in none of the faces and are drawn as a small letter, raised or centred.
+// of the equations are missing in all faces, so they are drawn as a small letter, raised or centred.
 #include "ui/platform/fonts.h"
 
 #include <imgui.h>
@@ -42,8 +42,8 @@ const Chains& chains() {
 constexpr StandIn kTranspose{0x1D40, U'T', 0.66F, 0.26F};
 constexpr StandIn kHadamard{0x2218, U'o', 0.72F, 0.08F};
 
-// Dear ImGui's own loader, which finds `stand_in.letter` where it is asked for `stand_in.character` and has
-// no other characters.
+// Dear ImGui's own loader, changed so that it returns `stand_in.letter` for `stand_in.character` and has no
+// other characters.
 template <const StandIn& stand_in>
 const ImFontLoader* stand_in_loader() {
   static const ImFontLoader loader = [] {
@@ -79,7 +79,7 @@ ImFont* add_chain(ImFontAtlas& atlas, Chain faces) {
   for (const FontFace& face : faces) {
     ImFontConfig config;
     config.FontDataOwnedByAtlas = false;
-    config.PixelSnapH = true;  // textures are not filtered: a glyph stands on whole pixels
+    config.PixelSnapH = true;  // textures are not filtered, so a glyph must be on whole pixels
     config.MergeMode = font != nullptr;
     // The atlas only reads the data, though its interface asks for a mutable pointer.
     font = atlas.AddFontFromMemoryTTF(const_cast<char*>(face.data.data()), static_cast<int>(face.data.size()),
@@ -93,7 +93,7 @@ ImFont* add_chain(ImFontAtlas& atlas, Chain faces) {
 }  // namespace
 
 ui::Fonts add_fonts(ImFontAtlas& atlas) {
-  // Lines are smoothed by their geometry, which needs no filter, and not by a texture, which does.
+  // Lines are smoothed by geometry, not by a texture, because a texture would need filtering.
   atlas.Flags |= ImFontAtlasFlags_NoBakedLines;
   const Chains& chain = chains();
   return {.body = add_chain(atlas, chain.body),

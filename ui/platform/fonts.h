@@ -17,7 +17,7 @@ namespace shardlens {
 
 ui::Fonts add_fonts(ImFontAtlas& atlas);
 
-/// A face a font is made of; its file's bytes live as long as the program.
+/// A face of a font; its file's bytes are valid until the program ends.
 struct FontFace {
   std::string_view file;    ///< "Roboto/Roboto-Bold.ttf"
   std::string_view family;  ///< "Roboto"
@@ -28,7 +28,7 @@ struct FontFace {
 /// The faces of a font; the first that has a character draws it.
 std::span<const FontFace> faces_of(const ui::Fonts& fonts, const ImFont* font);
 
-/// A character that no face has, drawn as a smaller letter of the font's first face; sizes in parts of the
+/// A character that no face has, drawn as a smaller letter of the font's first face. Sizes are parts of the
 /// font's size.
 struct StandIn {
   char32_t character;

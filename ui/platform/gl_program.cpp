@@ -1,4 +1,4 @@
-// Compiling and linking of shaders.
+// Compiles and links shaders.
 #include "ui/platform/gl_program.h"
 
 #include <fmt/format.h>

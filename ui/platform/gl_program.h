@@ -1,5 +1,5 @@
-// A linked OpenGL program from two shaders of shaders/, one file a stage. A fault in a shader is an error
-// that names the file and quotes the compiler.
+// A linked OpenGL program made of two shaders in shaders/, one file for each stage. If a shader has a fault,
+// the error names the file and quotes the compiler.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ EmbeddedFile shader(std::string_view name);
 
 class GlProgram {
  public:
-  // Needs a current OpenGL context, and so does everything below. Throws Error when a stage does not compile.
+  // This and all functions below need a current OpenGL context. Throws Error if a stage does not compile.
   GlProgram(const EmbeddedFile& vertex, const EmbeddedFile& fragment);
   ~GlProgram();
   GlProgram(const GlProgram&) = delete;
@@ -25,7 +25,7 @@ class GlProgram {
 
   GLuint id() const { return id_; }
 
-  // The location of a uniform; throws Error when the program has none of that name.
+  // Returns the location of a uniform; throws Error if the program has none with that name.
   GLint uniform(const char* name) const;
 
  private:

@@ -1,4 +1,4 @@
-// Set-up of Dear ImGui on a current OpenGL context, drawing, and reading back.
+// Sets up Dear ImGui on a current OpenGL context, draws, and reads pixels back.
 #include "ui/platform/gui_context.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace shardlens {
 
 namespace {
 
-constexpr float kLeastClearedPixels = 4096;  // below, a clear costs more than the pixels it saves
+constexpr float kLeastClearedPixels = 4096;  // for smaller rectangles a clear costs more than it saves
 
 std::string gl_text(GLenum name) {
   const GLubyte* text = glGetString(name);
@@ -28,9 +28,9 @@ bool is_modifier(ImGuiKey key) {
   return (key & ImGuiMod_Mask_) != 0 || (key >= ImGuiKey_LeftCtrl && key <= ImGuiKey_RightSuper);
 }
 
-/// What of the waiting input belongs to a later frame: a frame knows which keys went down in it, and of the
-/// modifiers only how they are at its end. So it ends where a modifier changes after a key went down: Ctrl+P
-/// struck within one frame, Ctrl let go first, is Ctrl+P, and P followed by Ctrl is not.
+/// Removes and returns the input that belongs to a later frame. A frame has all its key presses, but only the
+/// final state of the modifiers. So a frame must end before a modifier that changes after a key press. Then
+/// Ctrl+P within one frame is Ctrl+P even if Ctrl is released first, and P followed by Ctrl is not.
 ImVector<ImGuiInputEvent> take_later_input() {
   ImVector<ImGuiInputEvent>& waiting = ImGui::GetCurrentContext()->InputEventsQueue;
   bool struck = false;
@@ -55,8 +55,8 @@ GuiContext::GuiContext(GLADloadfunc load) {
   const int version = gladLoadGL(load);
   if (GLAD_VERSION_MAJOR(version) * 10 + GLAD_VERSION_MINOR(version) < 33) {
     throw run_error(
-        fmt::format("the graphics driver offers OpenGL {}.{}, and the studio needs 3.3; Mesa's software "
-                    "renderer has it (LIBGL_ALWAYS_SOFTWARE=1)",
+        fmt::format("the graphics driver has OpenGL {}.{}, but the studio needs 3.3; Mesa's software "
+                    "renderer has it (set LIBGL_ALWAYS_SOFTWARE=1)",
                     GLAD_VERSION_MAJOR(version), GLAD_VERSION_MINOR(version)));
   }
   IMGUI_CHECKVERSION();
@@ -64,7 +64,7 @@ GuiContext::GuiContext(GLADloadfunc load) {
   ImPlot::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
   io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
-  io.IniFilename = nullptr;  // the application decides where the layout is remembered
+  io.IniFilename = nullptr;  // the application saves the layout itself
   fonts_ = add_fonts(*io.Fonts);
   ImGui::GetStyle().FontSizeBase = ui::kBodySize;
   ImGui_ImplOpenGL3_Init("#version 330 core");
@@ -81,13 +81,14 @@ void GuiContext::begin_frame() {
   const ImVector<ImGuiInputEvent> later = take_later_input();
   ImGui::NewFrame();
   for (const ImGuiInputEvent& event : later) ImGui::GetCurrentContext()->InputEventsQueue.push_back(event);
-  // Every texture is drawn texel by pixel (glyphs at whole pixels, heatmaps as blocks), so nothing is
-  // filtered: the picture is sharper, and a software renderer reads one texel a pixel instead of four.
+  // Every texture is drawn texel by pixel (glyphs at whole pixels, heatmaps as blocks), so no filter is
+  // needed: the picture is sharper, and a software renderer reads one texel for a pixel instead of four.
   ImGui::GetBackgroundDrawList()->AddCallback(ImGui::GetPlatformIO().DrawCallback_SetSamplerNearest, nullptr);
 }
 
 int64_t GuiContext::render(PixelSize size) {
-  // Only one window is begun in here, Ctrl+Tab's list of panels, which would be a list on no ground in light.
+  // Render() begins only one window, the list of panels of Ctrl+Tab. It needs a border to be visible in the
+  // light theme.
   float& border = ImGui::GetStyle().WindowBorderSize;
   const float usual = std::exchange(border, 1.0F);
   ImGui::Render();
@@ -109,7 +110,7 @@ int64_t GuiContext::render(PixelSize size) {
   }
   glDisable(GL_SCISSOR_TEST);
   clear_opaque_rectangles(data, ground_colour, kLeastClearedPixels, cleared_);
-  ImGui_ImplOpenGL3_RenderDrawData(&data);  // and the textures, also where nothing is drawn
+  ImGui_ImplOpenGL3_RenderDrawData(&data);  // also updates textures if nothing is drawn
   return pixels;
 }
 

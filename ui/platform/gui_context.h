@@ -1,4 +1,4 @@
-// What both platforms share once an OpenGL context is current: the functions of OpenGL, the Dear ImGui and
+// Shared by both platforms after an OpenGL context is current: the OpenGL functions, the Dear ImGui and
 // ImPlot contexts, and Dear ImGui's renderer.
 #pragma once
 
@@ -22,10 +22,10 @@ class GuiContext {
   GuiContext& operator=(const GuiContext&) = delete;
 
   void begin_frame();
-  // Ends the frame and draws it into the bound framebuffer, which is `size` large and holds the frame before:
-  // only what is another one in this frame is drawn. Returns how many pixels that were.
+  // Ends the frame and draws it into the bound framebuffer, which has size `size` and holds the last frame.
+  // Draws only what has changed. Returns the number of drawn pixels.
   int64_t render(PixelSize size);
-  // The framebuffer does not hold the frame before: the next frame is drawn whole.
+  // Call it if the framebuffer no longer holds the last frame: the next frame is then drawn whole.
   void forget_picture() { changes_.forget(); }
   // Reads the bound framebuffer.
   Image read_pixels(PixelSize size) const;

@@ -1,4 +1,4 @@
-// PNG through libpng's simplified interface.
+// Encodes PNG with libpng's simplified interface.
 #include "ui/platform/image.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace shardlens {
 
 std::vector<std::uint8_t> encode_png(const Image& image) {
-  // Dropping alpha here keeps a screenshot opaque whatever the blending left in the alpha channel.
+  // Without alpha a screenshot is opaque, no matter what blending has left in the alpha channel.
   const auto pixels =
       static_cast<std::size_t>(image.size.width) * static_cast<std::size_t>(image.size.height);
   std::vector<std::uint8_t> rgb(3 * pixels);
@@ -26,8 +26,8 @@ std::vector<std::uint8_t> encode_png(const Image& image) {
   png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
   std::vector<std::uint8_t> encoded(bytes);
   if (png_image_write_to_memory(&png, encoded.data(), &bytes, 0, rgb.data(), 0, nullptr) == 0) {
-    throw run_error(fmt::format("could not encode a {}x{} picture: {}", image.size.width, image.size.height,
-                                png.message));
+    throw run_error(fmt::format("cannot encode a {}x{} picture as PNG: {}", image.size.width,
+                                image.size.height, png.message));
   }
   encoded.resize(bytes);
   return encoded;

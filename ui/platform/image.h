@@ -1,4 +1,4 @@
-// A picture in memory, and PNG files: what a screenshot is before it reaches the disk.
+// A picture in memory, and functions that write it as PNG.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Image {
 // The bytes of a PNG without alpha.
 std::vector<std::uint8_t> encode_png(const Image& image);
 
-// Writes `image` as a PNG without alpha. The file appears whole or not at all: it is written beside its place
-// and renamed. Throws Error if the folder does not exist or cannot be written.
+// Writes `image` as a PNG without alpha. The file appears whole or not at all: it is written under another
+// name and then renamed. Throws Error if the folder does not exist or cannot be written to.
 void write_png(const Image& image, const std::filesystem::path& path);
 
 }  // namespace shardlens

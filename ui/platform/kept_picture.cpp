@@ -1,4 +1,4 @@
-// One colour buffer and nothing else: neither depth nor stencil is drawn with.
+// The framebuffer has only a colour buffer, because drawing uses neither depth nor stencil.
 #include "ui/platform/kept_picture.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ KeptPicture::KeptPicture(Bytes bytes) : bytes_(bytes) {
   glGenFramebuffers(1, &framebuffer_);
   glGenTextures(1, &colour_);
   glBindTexture(GL_TEXTURE_2D, colour_);
-  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);  // it has no smaller copies
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);  // it has no mipmaps
 }
 
 KeptPicture::~KeptPicture() {
@@ -34,7 +34,7 @@ void KeptPicture::allocate(PixelSize size) {
     if (glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) return;
   }
   throw request_error(
-      fmt::format("a picture of {}x{} pixels cannot be drawn; width and height must lie between 1 and {}",
+      fmt::format("cannot draw a picture of {}x{} pixels; width and height must be between 1 and {}",
                   size.width, size.height, largest));
 }
 

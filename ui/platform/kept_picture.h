@@ -1,4 +1,4 @@
-// A framebuffer of our own that keeps the picture from frame to frame, so that only what changed is drawn. (A
+// Our own framebuffer, which keeps the picture from frame to frame, so that only changes are drawn. (A
 // window's own buffer may hold anything after it was shown.) Needs a current OpenGL context.
 #pragma once
 
@@ -9,9 +9,9 @@ namespace shardlens {
 
 class KeptPicture {
  public:
-  // The order of a pixel's bytes. A window's copies one without turning every pixel; but in it llvmpipe draws
-  // some rectangles by a shortcut that rounds otherwise, by 1 of 255, so a picture that is to be the same
-  // bytes wherever it lies is kept in the order of files.
+  // The order of a pixel's bytes. OfWindows can be copied to a window without converting pixels. But with it
+  // llvmpipe draws some rectangles by a shortcut that rounds differently, by 1 of 255. So a picture that must
+  // have the same bytes everywhere uses OfFiles.
   enum class Bytes { OfWindows, OfFiles };
 
   explicit KeptPicture(Bytes bytes);
@@ -19,13 +19,14 @@ class KeptPicture {
   KeptPicture(const KeptPicture&) = delete;
   KeptPicture& operator=(const KeptPicture&) = delete;
 
-  // What was in it is lost. Throws a request Error that names the possible sizes for an impossible one.
+  // Sets the size; the old content is lost. For an impossible size throws a request Error that names the
+  // possible ones.
   void allocate(PixelSize size);
   PixelSize size() const { return size_; }
 
-  // Drawing and reading go here from now on.
+  // Makes this the target of drawing and reading.
   void bind() const;
-  // Copies the whole of it into the window's buffer, which must be as large.
+  // Copies the whole picture into the window's buffer, which must have the same size.
   void copy_to_window() const;
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 Error no_egl(const std::string& reason) {
   return run_error(
-      fmt::format("cannot draw without a display: {} (EGL error {:#x}); Mesa can, in software: apt-get "
+      fmt::format("cannot draw without a display: {} (EGL error {:#x}); Mesa can do it in software: apt-get "
                   "install libegl-mesa0 libgl1-mesa-dri",
                   reason, static_cast<unsigned>(eglGetError())));
 }
@@ -58,14 +58,14 @@ class SurfacelessContext {
       display_ = candidate;
       break;
     }
-    if (display_ == EGL_NO_DISPLAY) throw no_egl("no EGL display opens");
+    if (display_ == EGL_NO_DISPLAY) throw no_egl("no EGL display can be opened");
     if (eglBindAPI(EGL_OPENGL_API) == EGL_FALSE) throw failed("EGL has no desktop OpenGL");
     constexpr std::array<EGLint, 5> wanted{EGL_SURFACE_TYPE, 0, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT,
                                            EGL_NONE};
     EGLConfig config = nullptr;
     EGLint count = 0;
     if (eglChooseConfig(display_, wanted.data(), &config, 1, &count) == EGL_FALSE || count == 0) {
-      throw failed("EGL offers no OpenGL configuration");
+      throw failed("EGL has no OpenGL configuration");
     }
     constexpr std::array<EGLint, 7> version{EGL_CONTEXT_MAJOR_VERSION,
                                             3,
@@ -75,7 +75,7 @@ class SurfacelessContext {
                                             EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
                                             EGL_NONE};
     context_ = eglCreateContext(display_, config, EGL_NO_CONTEXT, version.data());
-    if (context_ == EGL_NO_CONTEXT) throw failed("EGL makes no OpenGL 3.3 context");
+    if (context_ == EGL_NO_CONTEXT) throw failed("EGL cannot make an OpenGL 3.3 context");
     if (eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, context_) == EGL_FALSE) {
       throw failed("the OpenGL context needs a surface");
     }
@@ -88,7 +88,7 @@ class SurfacelessContext {
  private:
   Error failed(const std::string& reason) {
     const Error error = no_egl(reason);
-    close();  // a constructor that throws runs no destructor
+    close();  // the destructor does not run if the constructor throws
     return error;
   }
 

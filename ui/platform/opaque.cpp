@@ -1,4 +1,4 @@
-// Finding the rectangles in Dear ImGui's triangles, and clearing them.
+// Finds the rectangles in Dear ImGui's triangles, and clears them.
 #include "ui/platform/opaque.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kIndices = 6;  // of a rectangle: two triangles, as ImDrawList::PrimRect writes them
 
-// Whether the atlas' texel at `uv` is opaque white: the white pixel, and the inside of rounded corners.
+// True if the atlas' texel at `uv` is opaque white: the white pixel, or the inside of rounded corners.
 bool is_white_pixel(ImVec2 uv) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   if (uv.x == atlas.TexUvWhitePixel.x && uv.y == atlas.TexUvWhitePixel.y) return true;
@@ -25,8 +25,9 @@ bool is_white_pixel(ImVec2 uv) {
   return *static_cast<const ImU32*>(texture->GetPixelsAt(x, y)) == IM_COL32_WHITE;
 }
 
-// The rectangle drawn by the six indices at `index`, if it is one: two triangles that share the diagonal
-// from the first corner to the third, as Dear ImGui writes plain rectangles and the parts of rounded ones.
+// Returns the rectangle of the six indices at `index`, if they draw one: two triangles that share the
+// diagonal from the first corner to the third. Dear ImGui writes plain rectangles and the parts of rounded
+// ones like this.
 std::optional<OpaqueRectangle> rectangle_at(const ImDrawList& list, const ImDrawCmd& command,
                                             const ImDrawIdx* index) {
   if (index[3] != index[0] || index[4] != index[2]) return std::nullopt;
@@ -50,13 +51,13 @@ std::optional<OpaqueRectangle> rectangle_at(const ImDrawList& list, const ImDraw
   return rectangle;
 }
 
-// The first pixel whose middle lies at or after `edge`.
+// Returns the first pixel whose middle is at or after `edge`.
 int pixel(float edge) {
   return static_cast<int>(std::ceil(edge - 0.5f));
 }
 
-// A draw callback. The renderer's scissor test is on, and it sets the scissor rectangle anew for whatever
-// follows.
+// A draw callback. The renderer's scissor test is on, and the renderer sets the scissor rectangle again for
+// later commands.
 void clear_rectangle(const ImDrawList*, const ImDrawCmd* command) {
   const OpaqueRectangle& rectangle = *static_cast<const OpaqueRectangle*>(command->UserCallbackData);
   const ImDrawData& data = *ImGui::GetDrawData();
@@ -72,7 +73,8 @@ void clear_rectangle(const ImDrawList*, const ImDrawCmd* command) {
   glClear(GL_COLOR_BUFFER_BIT);
 }
 
-// Where something has been drawn so far; after a while, anywhere. Grounds come first, so that is soon enough.
+// The areas where something was drawn so far. After kMost areas, everything counts as drawn; backgrounds come
+// first, so that is enough.
 class Touched {
  public:
   void add(const OpaqueRectangle& rectangle) {
@@ -120,7 +122,7 @@ void clear_opaque_rectangles(ImDrawData& data, ImU32 ground, float least_pixels,
         commands.push_back(command);
         continue;
       }
-      ImDrawCmd rest = command;  // what of the command is not yet given out
+      ImDrawCmd rest = command;  // the part of the command that is not in `commands` yet
       const auto give_out = [&](unsigned until) {
         rest.ElemCount = until - rest.IdxOffset;
         if (rest.ElemCount == 0) return;
@@ -131,7 +133,7 @@ void clear_opaque_rectangles(ImDrawData& data, ImU32 ground, float least_pixels,
       for (unsigned at = command.IdxOffset; at + kIndices <= end;) {
         const std::optional<OpaqueRectangle> found = rectangle_at(*list, command, list->IdxBuffer.Data + at);
         if (!found) {
-          at += 3;  // triangle by triangle, because shapes of other sizes lie between rectangles
+          at += 3;  // go on by one triangle, because other shapes may be between rectangles
           continue;
         }
         const ImVec2 size(found->max.x - found->min.x, found->max.y - found->min.y);

@@ -1,7 +1,6 @@
-// Large opaque rectangles are cleared, not drawn. A software renderer samples a texture and blends for every
-// pixel of a filled rectangle, although neither changes anything when the rectangle is opaque and has one
-// colour; for the grounds of windows, ghosts and blocks that was a third of a frame's time. A clear only
-// writes.
+// Clears large opaque rectangles instead of drawing them. For every pixel of a filled rectangle, a software
+// renderer samples a texture and blends, which changes nothing if the rectangle is opaque and has one colour.
+// For the backgrounds of windows, ghosts and blocks this was a third of a frame's time. A clear only writes.
 #pragma once
 
 #include <imgui.h>
@@ -16,10 +15,10 @@ struct OpaqueRectangle {
   ImU32 colour = 0;
 };
 
-// Replaces the drawing of opaque, axis-aligned, one-coloured rectangles of `least_pixels` or more by clears
-// at the same place in the order of drawing: the picture stays the same, pixel for pixel. Call between
-// ImGui::Render() and the renderer. `ground` is the colour that the whole framebuffer has already: what
-// repeats it over nothing is left out. `storage` holds what the clears need until they are done.
+// Replaces opaque, axis-aligned, one-coloured rectangles of `least_pixels` or more by clears at the same
+// place in the drawing order. Every pixel of the picture stays the same. Call it between ImGui::Render() and
+// the renderer. `ground` is the colour that the whole framebuffer already has: a rectangle of that colour on
+// an unused area is left out. `storage` holds the data of the clears until they are done.
 void clear_opaque_rectangles(ImDrawData& data, ImU32 ground, float least_pixels,
                              std::vector<OpaqueRectangle>& storage);
 

@@ -1,7 +1,6 @@
-// The frame that everything is drawn through, and the only place that knows what is behind it: a window
-// (GLFW), or no display at all (a surfaceless EGL context that draws into a framebuffer object). Both give
-// the same OpenGL, the same Dear ImGui with docking, and the same fonts, so a screenshot comes from the code
-// that draws the window.
+// The interface that everything is drawn through. Behind it is a window (GLFW), or no display at all (a
+// surfaceless EGL context that draws into a framebuffer object). Both have the same OpenGL, the same Dear
+// ImGui with docking, and the same fonts, so the code that draws the window also makes screenshots.
 //
 //   auto platform = make_offscreen_platform({1920, 1080});
 //   while (!platform->should_close()) {
@@ -34,20 +33,20 @@ class Platform {
   // by 1/60 s.
   virtual void begin_frame(double wait_seconds = 0.0) = 0;
 
-  // Ends the frame and draws it over a ground of the style's WindowBg colour; of it, only what is not as it
-  // was in the frame before.
+  // Ends the frame and draws it over the style's WindowBg colour. Draws only what has changed since the last
+  // frame.
   virtual void render() = 0;
 
-  // Shows what was drawn, if anything was; returns when the drawing is done.
+  // Shows the picture if anything was drawn. Returns when the drawing is done.
   virtual void present() = 0;
 
-  // The next frame is drawn whole, whatever the last one was.
+  // Draws the next frame whole, even if little has changed.
   virtual void draw_whole() = 0;
 
-  // What render() drew last, in pixels.
+  // The number of pixels that the last render() drew.
   virtual int64_t drawn_pixels() const = 0;
 
-  // The picture drawn by render(), to be called before present().
+  // Returns the picture drawn by render(). Call it before present().
   virtual Image read_pixels() = 0;
 
   // Ends a wait in begin_frame. Any thread.
@@ -61,10 +60,10 @@ class Platform {
 
   virtual bool should_close() const = 0;
 
-  // The files that were dropped on the window since this was asked last.
+  // Returns the files that were dropped on the window since the last call.
   virtual std::vector<std::string> take_dropped_files() { return {}; }
 
-  // What draws, for provenance: "OpenGL 4.5, llvmpipe (...)".
+  // The name of the renderer, for provenance: "OpenGL 4.5, llvmpipe (...)".
   virtual std::string renderer() const = 0;
 
   virtual const ui::Fonts& fonts() const = 0;
@@ -72,15 +71,15 @@ class Platform {
 
 enum class VerticalSync { on, off };
 
-// Opens a window of `size` pixels; without one, of 1600 × 960 or what the screen has room for. Throws Error
-// when there is no display or no OpenGL 3.3.
+// Opens a window of `size` pixels; if none is given, of 1600 × 960 or what fits on the screen. Throws Error
+// if there is no display or no OpenGL 3.3.
 std::unique_ptr<Platform> make_window_platform(const std::string& title, std::optional<PixelSize> size,
                                                VerticalSync vertical_sync = VerticalSync::on);
 
-// Draws without a display. Throws Error when there is no EGL or no OpenGL 3.3.
+// Draws without a display. Throws Error if there is no EGL or no OpenGL 3.3.
 std::unique_ptr<Platform> make_offscreen_platform(PixelSize size);
 
-// Whether a window can be expected to open: an X server is named in the environment.
+// True if the environment names an X server, so that a window can probably open.
 bool has_display();
 
 }  // namespace shardlens

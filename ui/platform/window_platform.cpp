@@ -26,16 +26,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kScreenTime{16};  // of a frame
+constexpr std::chrono::milliseconds kScreenTime{16};  // time of a frame on a 60 Hz screen
 
-// GLFW is a process-wide service; its last error is fetched where a call fails.
+// GLFW is a process-wide service; last_error() returns the reason of the last failed call.
 class GlfwLibrary {
  public:
   GlfwLibrary() {
     if (glfwInit() == GLFW_FALSE) {
       throw request_error(
-          fmt::format("no window can be opened here ({}); start the studio where DISPLAY names an X "
-                      "server, or use --screenshot, which needs none",
+          fmt::format("cannot open a window ({}); start the studio where DISPLAY names an X server, or use "
+                      "--screenshot, which needs none",
                       last_error()));
     }
   }
@@ -52,7 +52,7 @@ class GlfwLibrary {
 
 constexpr PixelSize kFirstSize{1600, 960};
 
-/// That of a window nobody gave a size: no part of it lies beside the screen.
+/// Returns the size of a window for which no size was given, so that all of it is on the screen.
 PixelSize first_size() {
   PixelSize room;
   if (GLFWmonitor* screen = glfwGetPrimaryMonitor())
@@ -72,10 +72,10 @@ class WindowPlatform final : public Platform {
     const PixelSize size = wanted.value_or(first_size());
     window_ = glfwCreateWindow(size.width, size.height, title.c_str(), nullptr, nullptr);
     if (window_ == nullptr) {
-      throw run_error(
-          fmt::format("no OpenGL 3.3 window: {}; Mesa's software renderer has it (apt-get install "
-                      "libgl1-mesa-dri, LIBGL_ALWAYS_SOFTWARE=1)",
-                      GlfwLibrary::last_error()));
+      throw run_error(fmt::format(
+          "cannot open a window with OpenGL 3.3: {}; Mesa's software renderer can (apt-get install "
+          "libgl1-mesa-dri, then set LIBGL_ALWAYS_SOFTWARE=1)",
+          GlfwLibrary::last_error()));
     }
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(vertical_sync == VerticalSync::on ? 1 : 0);
@@ -126,9 +126,9 @@ class WindowPlatform final : public Platform {
     shown_ = shown_ && drawn_pixels_ == 0;
   }
 
-  // What the window shows already is not shown again: where it is drawn in software, that is a copy of it
-  // all. Then the next frame waits as long as the screen would have let it, so that a moving mouse over
-  // nothing does not draw as many frames as it sends events.
+  // An unchanged picture is not shown again, because with a software renderer that copies all of it. Then it
+  // waits as long as the screen would have made it wait. Otherwise a moving mouse would make one frame for
+  // each event.
   void present() override {
     if (!shown_) {
       picture_->copy_to_window();
@@ -171,7 +171,7 @@ class WindowPlatform final : public Platform {
   std::optional<KeptPicture> picture_;
   int64_t drawn_pixels_ = 0;
   bool shown_ = false;  // the window shows the picture
-  bool paced_;          // by the screen
+  bool paced_;          // frames come at the screen's rate
   Clock::time_point frame_begin_ = Clock::now();
 };
 

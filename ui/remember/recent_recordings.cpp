@@ -1,4 +1,4 @@
-// Absolute paths, each once, a few of them.
+// Keeps a few absolute paths, each only once.
 #include "ui/remember/recent_recordings.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The recordings made or opened last, for the start page and the list of recordings.
+// The recordings that were made or opened last, for the start page and the list of recordings.
 #pragma once
 
 #include <string>

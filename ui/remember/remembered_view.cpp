@@ -1,4 +1,4 @@
-// What of the view is remembered.
+// Copies the remembered parts of the view to and from the state file.
 #include "ui/remember/remembered_view.h"
 
 #include <spdlog/spdlog.h>
@@ -72,7 +72,7 @@ void RememberedView::save(const ViewState& view, const DockTree& layout) {
   try {
     write_state(state_, path_);
   } catch (const std::exception& error) {
-    spdlog::warn("the layout is not remembered: {}", error.what());
+    spdlog::warn("cannot save the layout: {}", error.what());
   }
 }
 

@@ -15,11 +15,12 @@ class RememberedView {
   /// `path`: the state file; empty: nothing is restored or saved.
   explicit RememberedView(std::filesystem::path path);
 
-  /// Returns what was wrong with the file, in a sentence; empty: nothing. Before the first frame.
+  /// Returns a sentence about what was wrong with the file; empty if nothing was. Call it before the first
+  /// frame.
   std::string restore(ViewState& view, DockTree& layout);
   /// Writes the file if anything changed.
   void save(const ViewState& view, const DockTree& layout);
-  /// The same, at most once in a few seconds. Once per frame.
+  /// The same, at most once every few seconds. Call it once per frame.
   void save_now_and_then(const ViewState& view, const DockTree& layout);
 
  private:

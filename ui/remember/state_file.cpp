@@ -42,7 +42,7 @@ ComparePage parse_compare_page(const std::string& name) {
   throw request_error(fmt::format("unknown page \"{}\"", name));
 }
 
-/// Throws for a split that is not there any more.
+/// Throws for a split that no longer exists.
 std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
   const auto splits = json.get<std::array<std::string, 3>>();
   for (const std::string& name : splits) {
@@ -82,7 +82,7 @@ nlohmann::json as_json(const TrainChoices& choices) {
           {"timeout_seconds", choices.timeout_seconds}};
 }
 
-/// Throws for a preset that is not there any more, and for anything that is missing.
+/// Throws for a preset that no longer exists, and for missing values.
 TrainChoices parse_choices(const nlohmann::json& json) {
   TrainChoices choices;
   choices.model = model_preset(json.at("model").get<std::string>()).name;
@@ -101,10 +101,10 @@ TrainChoices parse_choices(const nlohmann::json& json) {
   choices.checkpoint_every = json.value("checkpoint_every", choices.checkpoint_every);
   choices.timeout_seconds = json.value("timeout_seconds", choices.timeout_seconds);
   if (choices.checkpoint_every < 0 || !(choices.timeout_seconds >= 0))
-    throw request_error("a training with less than no checkpoints or no time-out");
+    throw request_error("the checkpoint interval or the time-out of a training is below 0");
   for (const int64_t count : {choices.layers, static_cast<int64_t>(choices.tp),
                               static_cast<int64_t>(choices.dp), choices.batch, choices.seq, choices.steps}) {
-    if (count < 1) throw request_error(fmt::format("a training with {} of something", count));
+    if (count < 1) throw request_error(fmt::format("a number of a training is {}, not 1 or more", count));
   }
   return choices;
 }
@@ -116,12 +116,12 @@ nlohmann::json as_json(const WritingWish& wish) {
           {"every", wish.every}};
 }
 
-/// Throws for anything that is missing or below its least.
+/// Throws for missing values and for values below their minimum.
 WritingWish parse_writing(const nlohmann::json& json) {
   const WritingWish wish{json.at("prompt").get<std::string>(), json.at("tokens").get<int64_t>(),
                          json.at("temperature").get<double>(), json.at("every").get<int64_t>()};
   if (wish.tokens < 1 || wish.every < 0 || !(wish.temperature >= 0))
-    throw request_error("a text of no tokens, or of less than no temperature");
+    throw request_error("a text needs 1 or more tokens, and a temperature and interval of 0 or more");
   return wish;
 }
 
@@ -139,7 +139,7 @@ nlohmann::json as_json(const ScalingView& view) {
           {"parts", view.parts}};
 }
 
-/// Throws for a preset that is not there any more, and for anything that is missing.
+/// Throws for a preset that no longer exists, and for missing values.
 ScalingView parse_scaling(const nlohmann::json& json) {
   ScalingView view;
   const auto name = json.at("page").get<std::string>();
@@ -157,14 +157,14 @@ ScalingView parse_scaling(const nlohmann::json& json) {
   view.parts = json.at("parts").get<int64_t>();
   for (const int64_t count : {view.tp, view.pp, view.dp, view.parts}) {
     if (count < 1 || count > 1'000'000)
-      throw request_error(fmt::format("a cluster of {} of something", count));
+      throw request_error(fmt::format("a number of the cluster is {}, not 1 to 1,000,000", count));
   }
   return view;
 }
 
 RememberedState parse(const nlohmann::json& json) {
   if (const int format = json.at("format").get<int>(); format != kFormat) {
-    throw request_error(fmt::format("it is of format {}, and this studio reads {}", format, kFormat));
+    throw request_error(fmt::format("it has format {}, but this studio reads format {}", format, kFormat));
   }
   RememberedState state;
   state.theme = parse_theme(json.at("theme").get<std::string>());
@@ -174,7 +174,7 @@ RememberedState parse(const nlohmann::json& json) {
   }
   state.lecture = json.at("lecture").get<bool>();
   state.tab = parse_tab(json.at("tab").get<std::string>());
-  // Added later: a file without them is as good.
+  // Added later, so older files do not have them.
   state.memory_this_layer = json.value("memory_this_layer", false);
   state.program_filter = json.value("program_filter", std::string());
   state.layout = json.at("layout").get<std::string>();
@@ -213,7 +213,7 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
   try {
     return parse(nlohmann::json::parse(file));
   } catch (const std::exception& error) {
-    problem = fmt::format("{} cannot be understood ({}), so the studio starts as at first", path.string(),
+    problem = fmt::format("cannot read {} ({}): the studio starts with its first settings", path.string(),
                           error.what());
     return {};
   }

@@ -1,5 +1,5 @@
-// What the studio remembers between two starts: how a person likes to look, and where the panels stand. One
-// small JSON file, written beside its place and renamed, so that it is whole or not there.
+// The state that the studio remembers between two starts: the look, and the places of the panels. It is one
+// small JSON file, written under another name and then renamed, so that it is whole or missing.
 #pragma once
 
 #include <filesystem>
@@ -32,20 +32,21 @@ struct RememberedState {
   bool operator==(const RememberedState&) const = default;
 };
 
-/// $XDG_CONFIG_HOME/shardlens/studio.json, or under ~/.config; empty when the environment names no home.
+/// Returns $XDG_CONFIG_HOME/shardlens/studio.json, or under ~/.config; empty if the environment names no
+/// home.
 std::filesystem::path default_state_path();
 
-/// Where the studio puts recordings: $XDG_DATA_HOME/shardlens/recordings, or under ~/.local/share; the folder
-/// the studio was started in when the environment names no home.
+/// Returns the folder for recordings: $XDG_DATA_HOME/shardlens/recordings, or under ~/.local/share. If the
+/// environment names no home, the folder in which the studio was started.
 std::filesystem::path default_recordings_folder();
-/// The same of what is trained.
+/// The same for checkpoints of trainings.
 std::filesystem::path default_checkpoints_folder();
 
-/// What `path` holds. The defaults when there is no such file, and also when it cannot be understood: then
-/// `problem` says what was wrong in one sentence, else it is left empty.
+/// Returns the state in `path`, or the defaults if there is no such file or it cannot be read. In the last
+/// case `problem` says in one sentence what was wrong; otherwise it is empty.
 RememberedState read_state(const std::filesystem::path& path, std::string& problem);
 
-/// Throws a run Error naming the path when it cannot be written.
+/// Throws a run Error with the path if it cannot be written.
 void write_state(const RememberedState& state, const std::filesystem::path& path);
 
 }  // namespace shardlens::ui

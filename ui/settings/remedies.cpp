@@ -1,4 +1,5 @@
-// Candidates in the order a person would try them, kept when validation accepts them: see remedies.h.
+// Lists candidates in the order a person would try them and keeps those that validation accepts: see
+// remedies.h.
 #include "ui/settings/remedies.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ bool is_possible(const Settings& settings) {
   }
 }
 
-/// Head counts on either side of the wanted ones that divide hidden and are cut evenly by T.
+/// Returns the nearest head counts below and above the wanted one that divide hidden and that T divides.
 std::vector<int64_t> head_counts_for(const Settings& wanted) {
   const Model& model = wanted.model;
   std::vector<int64_t> counts;
@@ -41,7 +42,7 @@ std::vector<int64_t> head_counts_for(const Settings& wanted) {
   return counts;
 }
 
-/// Replicas and parts that divide the batch, a batch that they divide, and what one layer alone can have.
+/// Adds batches that replicas and parts divide, numbers of replicas that divide the batch, and one part.
 void add_for_a_whole_model(const Settings& wanted, std::vector<Remedy>& list) {
   const auto add = [&](std::string label, auto change) {
     Remedy remedy{std::move(label), wanted};

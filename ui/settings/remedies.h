@@ -1,6 +1,5 @@
-// The nearest settings that can be run, for settings that cannot: what Setup offers to click beside the
-// engine's sentence. Found by asking the engine's own validation, so that nothing offered is refused in its
-// turn.
+// Finds the nearest settings that can run, for settings that cannot. Setup shows them as buttons next to the
+// engine's message. The engine's own validation checks them, so no offered settings are refused.
 #pragma once
 
 #include <string>
@@ -15,11 +14,11 @@ struct Remedy {
   Settings settings;
 };
 
-/// The smallest changes that make `wanted` valid, at most `most`, nearest first; none when it is valid
+/// Returns the smallest changes that make `wanted` valid, at most `most`, nearest first; none if it is valid
 /// already.
 std::vector<Remedy> remedies(const Settings& wanted, size_t most);
 
-/// The first sentence of an error message and what follows it.
+/// The first sentence of an error message, and the rest.
 struct Message {
   std::string headline;
   std::string rest;

@@ -1,4 +1,4 @@
-// What was run before, so that a change of the settings can be taken back, and made again.
+// The settings that were run, so that a change can be undone and redone.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@ namespace shardlens::ui {
 
 class SettingsHistory {
  public:
-  /// `settings` are run in place of those before. `grip` tells one hold of the mouse from another, and is 0
-  /// where it holds nothing: all that one drag changes is one change.
+  /// Call it when `settings` are run. `grip` identifies one press of the mouse button and is 0 if no button
+  /// is pressed: all changes during one drag count as one change.
   void ran(const Settings& settings, double grip);
 
   bool can_undo() const { return at_ > 0; }
   bool can_redo() const { return at_ + 1 < run_.size(); }
-  /// To run `settings` now is what undo() does.
+  /// True if undo() would return `settings`.
   bool would_undo_to(const Settings& settings) const { return can_undo() && run_[at_ - 1] == settings; }
-  /// What is to be run now; only where it can.
+  /// Return the settings to run now. Call them only if can_undo() or can_redo().
   const Settings& undo() { return run_[--at_]; }
   const Settings& redo() { return run_[++at_]; }
 
  private:
-  std::vector<Settings> run_;  ///< one after the other
-  size_t at_ = 0;              ///< of these what is run now; later ones were taken back
+  std::vector<Settings> run_;  ///< in the order they were run
+  size_t at_ = 0;              ///< index of the present settings; later ones were undone
   double grip_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Settings in flight: see wanted.h.
+// Keeps settings that were sent and have not arrived yet: see wanted.h.
 #include "ui/settings/wanted.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace shardlens::ui {
 const Settings& Wanted::settings(const Snapshot& snapshot) {
   if (chain_.empty()) return snapshot.settings;
   const auto arrived = std::find(chain_.rbegin(), chain_.rend(), snapshot.settings);
-  // The end of the chain has arrived, or somebody else's settings have: nothing is in flight any more.
+  // The last settings of the chain have arrived, or settings from elsewhere: nothing is on its way any more.
   if (arrived == chain_.rbegin() || arrived == chain_.rend()) {
     chain_.clear();
     return snapshot.settings;

@@ -1,6 +1,6 @@
-// The settings a person wants, between the change and the Snapshot that carries it. A Command takes a frame
-// or more to come back; until then a panel must show and build on what was sent, or a quick second change
-// would undo the first and a slider would jump under the mouse.
+// The settings that a person wants, from the change until a Snapshot shows it. A Snapshot follows a Command a
+// frame or more later. Until then panels must use the sent settings: otherwise a quick second change would
+// undo the first, and a slider would jump under the mouse.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ namespace shardlens::ui {
 
 class Wanted {
  public:
-  /// What is wanted now: the newest settings sent while the snapshot still shows an older state of that same
-  /// chain of changes, else the snapshot's own.
+  /// Returns the wanted settings: the newest sent ones while the snapshot still shows an older state of the
+  /// same chain of changes, else the snapshot's own.
   const Settings& settings(const Snapshot& snapshot);
 
   /// Remembers `settings` as sent; the caller puts the SetSettings command into the outbox.

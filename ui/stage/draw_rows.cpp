@@ -1,5 +1,6 @@
-// Everything of a row but its tensors: the words in the gutter, the ground of the selected row, bands with
-// their sentences, dotted lines where f and g do nothing, headings, and the heads of the lanes.
+// Draws everything of a row except its tensors: the text in the gutter, the background of the selected row,
+// bands with their text, dotted lines for f and g where they do nothing, headings, and the heads of the
+// lanes.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 
@@ -33,8 +34,8 @@ void draw_letter(const Scene& scene, ImDrawList* list, const Rect& row, Conjugat
   draw_text(list, {x, (row.min.y + row.max.y) / 2 - style.size * 0.56f}, style, letter, Align::Centre);
 }
 
-// The layout's word and the shape. Where room is short the shape stays whole: it is written closer, and then
-// the word is shortened; its outline says the same.
+// Returns the layout's word and the shape. If they do not fit, first the shape loses its spaces, then the
+// word is shortened, because the outline shows the layout too.
 std::string layout_words(const Tensor& tensor, const TextStyle& style, float width) {
   const std::string word = to_string(tensor.layout);
   std::string shape = " " + to_string(tensor.shape);
@@ -44,7 +45,7 @@ std::string layout_words(const Tensor& tensor, const TextStyle& style, float wid
   return fitted(style, word, width - text_width(style, shape)) + shape;
 }
 
-// Whose lane it is, and which of its ranks was lost or failed: where room is short that alone stays.
+// Returns the lane's ranks, and which of them was lost or failed. If there is little room, only the latter.
 std::string lane_title(const Lane& lane, const RunFailure* failure, const TextStyle& style, float width) {
   const std::string whose =
       lane.group() ? fmt::format("ranks {}–{}", lane.first, lane.last) : fmt::format("rank {}", lane.first);
@@ -59,7 +60,7 @@ std::string lane_title(const Lane& lane, const RunFailure* failure, const TextSt
   return fitted(style, ICON_FA_UNLINK " " + ranks, width);
 }
 
-// The fullest form of the band that fits.
+// Returns the longest form of the band's text that fits.
 std::string sentence(const Scene& scene, const Row& row, const TextStyle& style, float width) {
   const Step& step = scene.program().step(row.step);
   const Progress progress = scene.progress(row.step);
@@ -109,7 +110,8 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const TextStyle layout =
       scene.text(partial ? fonts.bold : fonts.body, kNoteSize, partial ? theme.communication : theme.dim);
 
-  // As many of the three lines as the row is high; in a row taller than the view they stay in sight.
+  // Draws as many of the three lines as the row has room for. In a row taller than the view they stay
+  // visible.
   const float line = std::round(scene.px(16));
   const float visible_top = std::max(rect.min.y, scene.view.min.y),
               visible_bottom = std::min(rect.max.y, scene.view.max.y);
@@ -167,11 +169,11 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
               Align::Centre);
   }
 
-  // Every rank's tick, above and below: they all meet here.
+  // A tick for every rank above and below the band, because all ranks take part in the collective.
   if (progress == Progress::Done) {
     const float length = std::min(scene.px(5), rect.height() / 5),
                 width = std::max(2.0f, std::round(scene.px(3)));
-    const float inside = rect.height() < scene.px(26) ? 1 : length;  // a low band is full of its words
+    const float inside = rect.height() < scene.px(26) ? 1 : length;  // a low band has no room beside its text
     for (const Lane& lane : scene.lanes) {
       for (int rank = lane.first; rank <= lane.last; ++rank) {
         const float part =
@@ -255,7 +257,7 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     if (seen_right - seen_left < scene.px(8)) continue;
     const ImVec2 min(seen_left, room.min.y + scene.px(4)), max(seen_right, room.max.y - scene.px(4));
     fill_rect(list, min, max, scene.ink(theme.panel), scene.px(3));
-    // A group wears the colours of all its ranks.
+    // A lane for several ranks shows the colours of all of them.
     const int count = lane.last - lane.first + 1;
     const float bar = std::round(scene.px(4));
     for (int i = 0; i < count; ++i) {
@@ -284,8 +286,9 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     const bool hovered =
         ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::IsMouseHoveringRect(min, max);
     if (hovered && !aside.empty())
-      ImGui::SetTooltip("%s", lane.group() ? "These ranks hold shards of the same shapes: drawn once"
-                                           : (aside + " in this rank's arenas; Memory says of what").c_str());
+      ImGui::SetTooltip("%s", lane.group()
+                                  ? "These ranks hold shards of the same shapes: drawn once"
+                                  : (aside + " in this rank's arenas; the Memory tab lists them").c_str());
   }
   list->PopClipRect();
 }

@@ -1,4 +1,4 @@
-// The strip's picture, and the line above an open part.
+// Draws the strip, and the line above an open part.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 
@@ -20,12 +20,13 @@ namespace shardlens::ui::stage {
 namespace {
 
 constexpr float kLeastRow = 9, kMostRow = 44;
-constexpr size_t kMostScrolled = 16;  // so many rows keep their words and scroll; more become lower instead
-constexpr float kHead = 72;           // the lines above the rows
-constexpr float kLeastWords = 11;     // rows as high as words of this size have some, each its own
+constexpr size_t kMostScrolled =
+    16;                            // up to this many rows keep their text and scroll; more rows become lower
+constexpr float kHead = 72;        // the lines above the rows
+constexpr float kLeastWords = 11;  // a row of at least this height has its own text
 constexpr float kLabelWidth = 124;
 
-/// The strip of the plan, with the times of a result that has any.
+/// Returns the strip of the plan, with the result's times if it has any.
 const Strip& strip_of(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Result>& result) {
   const bool timed = result && result->timed;
   const double seconds = timed ? result->forward_seconds + result->backward_seconds : 0;
@@ -37,7 +38,7 @@ std::string amount_text(StripUnit unit, double amount) {
   return unit == StripUnit::Flops ? format_flop_count(amount) : format_seconds(amount);
 }
 
-/// "2 × 1.50 MiB": how often the ranks meet, and what each sends in all.
+/// Returns "2 collectives · 1.50 MiB": their number, and the bytes that each rank sends in all of them.
 std::string meeting_text(const StripSide& side) {
   if (side.collectives == 0) return {};
   return fmt::format("{} · {}", counted(side.collectives, "collective"),
@@ -60,12 +61,12 @@ ImU32 segment_colour(const Context& context, StripSegment::Kind kind, bool backw
 }
 
 struct SidePlace {
-  Rect rect;      ///< of bar and words
+  Rect rect;      ///< room for bar and text
   float bar = 0;  ///< pixels of the longest bar
   bool backward = false;
 };
 
-/// Pixels of the words of a row so high.
+/// Returns the text size for a row of this height, in pixels.
 float words_size(const Context& context, float row_height) {
   return std::min(std::round(context.px(kSmallSize)), std::max(row_height, context.px(kLeastWords)));
 }
@@ -122,7 +123,7 @@ void side_tooltip(const Context& context, const Section& section, const Strip& s
   ImGui::EndTooltip();
 }
 
-/// What a recording says of the loss of the pass that is looked at; NaN: nothing.
+/// Returns the recorded loss of the shown pass, or NaN if the recording has none.
 double recorded_loss(const ReplaySnapshot& replay) {
   const MetricTable* metrics = replay.metrics.get();
   const std::vector<double>* losses = metrics ? metrics->column("loss") : nullptr;
@@ -131,8 +132,8 @@ double recorded_loss(const ReplaySnapshot& replay) {
   return row < losses->size() ? (*losses)[row] : NAN;
 }
 
-/// The loss itself, once it was computed; of a recording that of its pass, and of no other whose picture was
-/// taken.
+/// Returns the loss once it is computed. In a recording it is the loss of the shown pass, never that of
+/// another pass whose tensors were sampled.
 std::string loss_text(const Context& context, const Program& program, const Result* result) {
   if (result == nullptr || result->samples.empty()) return {};
   const bool replayed = context.replay.is_open();
@@ -216,7 +217,7 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
       std::floor(std::clamp((room.height() - head - foot) / count, context.px(least), context.px(kMostRow)));
   const float label = context.px(kLabelWidth), pad = context.px(12);
   const float side = (room.width() - label - 3 * pad) / 2;
-  // Words stand behind the bar, so the longest leaves them room.
+  // The text is to the right of the bar, so the longest bar leaves room for it.
   const float bar = std::max(side * 0.25f, side - context.px(236));
   const auto side_at = [&](float top, bool backward) {
     const float left = room.min.x + pad + label + (backward ? side + pad : 0);
@@ -235,7 +236,7 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   draw_strip_head(context, list, {{room.min.x, top}, {room.max.x, top + head}}, *plan, result.get(), strip,
                   side_at(top, false), side_at(top, true));
 
-  // Low rows share the words of every fourth, eighth, …: as many as there is room for.
+  // If rows are low, only every second, fourth, eighth, … has text, so that it fits.
   size_t words_every = 1;
   while (static_cast<float>(words_every) * row_height < context.px(kLeastWords)) words_every *= 2;
   const size_t position = result ? context.snapshot.position : program.steps.size();
@@ -264,7 +265,7 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
       fill_rect(list, row.min, row.max,
                 is_selected ? mixed(theme.window, theme.forward, 0.16f) : theme.panel);
     const bool outside = section.layer < 0;
-    // A layer right beside what stands outside the layers leaves the room to those words.
+    // A layer next to a row outside the layers leaves the room to that row's text.
     const auto is_outside = [&](size_t at) {
       return at < sections.list.size() && sections.list[at].layer < 0;
     };
@@ -306,7 +307,7 @@ float draw_breadcrumb(const Context& context, const Plan& plan, const Sections& 
           : section.title;
   float x = room.min.x + pad;
   const float y = room.min.y + (height - words.size) / 2;
-  if (Tape::current() != nullptr) {  // a page, whose caption names the model and where nothing can be clicked
+  if (Tape::current() != nullptr) {  // on a page the caption names the model, and nothing can be clicked
     draw_text(list, {x, y}, here, name);
     return height;
   }

@@ -1,6 +1,6 @@
-// One rank's tensor in its lane: the ghost of the whole, the rank's piece at its true place filled with its
-// real values, and the outline that tells the layout: thin for Replicated, the rank's colour for Sharded,
-// dashed amber for Partial. Near enough, the numbers themselves stand in the cells.
+// Draws one rank's tensor in its lane: a ghost of the full tensor, the rank's piece at its true place with
+// its real values, and an outline that shows the layout: thin for Replicated, the rank's colour for Sharded,
+// dashed amber for Partial. When zoomed in enough, the cells show their numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace shardlens::ui::stage {
 namespace {
 
-// Dashes along one side; only those in sight are made, however far one has zoomed in.
+// Draws dashes along one side. Only visible dashes are made, also at the largest zoom.
 void draw_dashes(ImDrawList* list, bool across, float begin, float end, float at, float thickness, float dash,
                  ImU32 colour) {
   const ImVec2 clip_min = list->GetClipRectMin(), clip_max = list->GetClipRectMax();
@@ -44,7 +44,8 @@ Rect common(const Rect& a, const Rect& b) {
           {std::min(a.max.x, b.max.x), std::min(a.max.y, b.max.y)}};
 }
 
-// Three times the rms of the elements themselves, over all ranks: the picture's cells are means and smaller.
+// Returns a scale to three times the rms of the exact elements over all ranks. The cells of the picture are
+// means, so their values are smaller.
 ColourScale exact_scale(const Scene& scene, TensorId tensor) {
   double squares = 0, count = 0, largest = 0;
   for (int rank = 0; rank < scene.program().ranks(); ++rank) {
@@ -59,7 +60,7 @@ ColourScale exact_scale(const Scene& scene, TensorId tensor) {
   return {ColourMap::Signed, limit > 0 ? limit : 1};
 }
 
-// The numbers in the cells of one piece, where they have room.
+// Draws the numbers in the cells of one piece, if they fit.
 void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample,
                   ColourScale scale) {
   const float cell_width = piece.place.width() / static_cast<float>(piece.local_cols.size());
@@ -87,7 +88,8 @@ void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, cons
   }
 }
 
-// A piece's values: the picture, or the elements themselves once the picture's cells have become large.
+// Draws a piece's values: the picture, or the exact elements when the picture's cells are large on the
+// screen.
 void draw_values(const Scene& scene, ImDrawList* list, TensorId tensor, const Piece& piece,
                  const std::shared_ptr<const TensorSample>& sample) {
   const Picture& picture = sample->picture;
@@ -118,7 +120,7 @@ void draw_values(const Scene& scene, ImDrawList* list, TensorId tensor, const Pi
                               piece.uv0, piece.uv1, scene.opacity());
 }
 
-// A tensor of which `fill` says whether its values may be shown; ranks [first, last] share the ghost.
+// Draws a tensor. `fill`: its values may be shown. Ranks [first, last] share the ghost.
 void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& ghost, int first, int last,
                  bool fill) {
   const Theme& theme = scene.context.theme;
@@ -128,7 +130,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   choose_layer(list, kGhostLayer);
   fill = fill && scene.sample(id, first);
   if (sharded || !fill) fill_rect(list, ghost.min, ghost.max, scene.ink(theme.ghost));
-  // Whole tensors are the same (or the same kind of share) on every rank of a group: one stands for all.
+  // Replicated and Partial tensors look alike on every rank of the lane, so one rank is drawn for all.
   const int drawn_last = sharded ? last : first;
   for (int rank = first; rank <= drawn_last; ++rank) {
     const std::shared_ptr<const TensorSample> sample = fill ? scene.sample(id, rank) : nullptr;
@@ -141,7 +143,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
       if (partial) {
         draw_dashed_outline(list, piece.place, outline, scene.px(1.5f), scene.px(5));
       } else {
-        // A narrow piece must not drown in its outline.
+        // A narrow piece gets a thin outline, so that its values stay visible.
         const bool narrow = std::min(piece.place.width(), piece.place.height()) < scene.px(14);
         outline_rect(list, piece.place.min, piece.place.max, outline, 0,
                      sharded && !narrow ? scene.px(2) : scene.px(1));
@@ -157,8 +159,8 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   }
 }
 
-// A product's weight and, under it, the bias that is cut with it. They are there from the start, whether or
-// not their step has run.
+// Draws a product's weight and, below it, the bias that is cut with it. Both have values from the start, even
+// if their step has not run yet.
 void draw_weights(const Scene& scene, ImDrawList* list, const Row& row, Rect room, const Lane& lane) {
   const Program& program = scene.program();
   if (row.vector != kNoTensor) {
@@ -185,7 +187,7 @@ void draw_weights(const Scene& scene, ImDrawList* list, const Row& row, Rect roo
   }
 }
 
-// "partial, Σ over 4" at the right of a ghost, or as much of it as there is room for.
+// Draws "partial, Σ over 4" at the right of a ghost, or the part of it that fits.
 void draw_partial_words(const Scene& scene, ImDrawList* list, const Rect& ghost, const Rect& cell) {
   const TextStyle word = scene.text(scene.context.fonts.bold, 12, scene.context.theme.communication);
   const TextStyle sum = scene.text(scene.context.fonts.body, 12, scene.context.theme.dim);

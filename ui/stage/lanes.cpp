@@ -1,4 +1,4 @@
-// Lanes, ghosts and pieces.
+// Computes lanes, ghosts and pieces.
 #include "ui/stage/lanes.h"
 
 #include <algorithm>
@@ -8,16 +8,16 @@ namespace shardlens::ui::stage {
 namespace {
 
 constexpr int kMostSingleLanes = 8;
-constexpr int kSinglesBesideGroups = 4;  // enough to see the pattern before the rest is folded
+constexpr int kSinglesBesideGroups = 4;  // enough single lanes to see the pattern
 
-// Every tensor's shape on one rank.
+// Returns the shape of every tensor on one rank.
 std::vector<Shape> shapes_of(const Program& program, int rank) {
   std::vector<Shape> shapes;
   for (const Tensor& tensor : program.tensors) shapes.push_back(local_shape(tensor, program.ranks(), rank));
   return shapes;
 }
 
-// Edges on whole pixels, so that what is drawn at them is sharp and neighbours share them.
+// Moves the edges to whole pixels, so that lines are sharp and neighbours share edges.
 Rect snapped(Rect rect) {
   return {{std::round(rect.min.x), std::round(rect.min.y)}, {std::round(rect.max.x), std::round(rect.max.y)}};
 }
@@ -70,7 +70,7 @@ size_t lane_of(const std::vector<Lane>& lanes, int rank) {
 Extent largest_matrix(const Program& program) {
   Extent largest;
   for (const Tensor& tensor : program.tensors) {
-    // Attention's probabilities and scratch are never drawn and would dwarf what is.
+    // Attention's probabilities and scratch are never drawn, and would make the others look tiny.
     if (tensor.kind == MemoryKind::Workspace) continue;
     for (const Step& step : program.steps) {
       if (step.outputs.empty() || step.outputs[0] != tensor.id) continue;

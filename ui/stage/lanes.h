@@ -1,5 +1,5 @@
-// Where things lie from left to right: one lane a rank, or one for several equal ranks when there are too
-// many, and within a lane the ghost of the full tensor with every rank's piece at its true place. Plain
+// Computes the horizontal layout of the Stage: one lane for each rank, or one for several equal ranks if
+// there are too many; in a lane the ghost of the full tensor, with each rank's piece at its true place. Only
 // arithmetic, no drawing.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Rect {
   bool contains(ImVec2 p) const { return p.x >= min.x && p.x < max.x && p.y >= min.y && p.y < max.y; }
 };
 
-/// Ranks [first, last], which all have the same shapes when there are several.
+/// Ranks [first, last]. If there are several, they all have the same shapes.
 struct Lane {
   int first = 0;
   int last = 0;
@@ -26,29 +26,30 @@ struct Lane {
   bool group() const { return last > first; }
 };
 
-/// Lanes over `width` pixels, `gap` apart. Every rank has its own while that leaves `least` pixels each, and
-/// there are at most eight; otherwise the first ranks stand alone and those that follow are grouped by equal
-/// shapes.
+/// Returns lanes over `width` pixels, `gap` apart. Each rank has its own lane if there are at most eight
+/// ranks and each lane gets `least` pixels. Otherwise the first ranks have their own lanes, and the others
+/// are grouped by equal shapes.
 std::vector<Lane> lanes_of(const Program& program, float width, float gap, float least);
 
-/// The lane that shows `rank`.
+/// Returns the index of the lane that shows `rank`.
 size_t lane_of(const std::vector<Lane>& lanes, int rank);
 
-/// Largest matrices of a Program: what ghosts are measured against.
+/// The largest matrix sides of a Program; ghosts are drawn relative to them.
 struct Extent {
   int64_t rows = 1, cols = 1;
 };
 Extent largest_matrix(const Program& program);
 
-/// The ghost of a full tensor in `room`, at its left, as high as the room. Widths follow the number of
-/// columns, but less than in proportion (power 0.4), so that a narrow tensor keeps room for its pieces beside
-/// a wide one.
+/// Returns the ghost of a full tensor at the left of `room`, as high as the room. Its width grows with the
+/// number of columns, but less than in proportion (power 0.4), so that a narrow tensor still has room for its
+/// pieces.
 Rect ghost_of(const Tensor& tensor, const Extent& largest, Rect room);
 
-/// The ghost of a weight in `room`: its sides follow its shape less than in proportion (power 0.5), centred.
+/// Returns the ghost of a weight, centred in `room`. Its sides grow with its shape less than in proportion
+/// (power 0.5).
 Rect weight_ghost_of(const Tensor& tensor, Rect room);
 
-/// One rectangle of a rank's piece: where it lies in the ghost, and which part of the rank's own matrix it
+/// One rectangle of a rank's piece: its place in the ghost, and the part of the rank's own matrix that it
 /// shows.
 struct Piece {
   Rect place;

@@ -1,4 +1,4 @@
-// Collectives in numbers and words.
+// Computes the times of collectives and writes their text.
 #include "ui/stage/meeting.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace shardlens::ui::stage {
 namespace {
 
-// Less than a twentieth of the meeting is not worth a clause.
+// Waiting is mentioned only if it is more than a twentieth of the collective's time.
 constexpr double kWorthNaming = 0.05;
 
 }  // namespace
@@ -49,9 +49,8 @@ std::string collective_title(const Program& program, const Step& step) {
 }
 
 std::string reason_of(const Program& program, StepId step) {
-  return explain(program, step) + (program.step(step).beside
-                                       ? " The steps after it go on meanwhile, until one needs its result."
-                                       : "");
+  return explain(program, step) +
+         (program.step(step).beside ? " Later steps run at the same time, until one needs its result." : "");
 }
 
 std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting) {
@@ -59,16 +58,16 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
   const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent";
   const std::string tensor = bytes_text(static_cast<double>(converted_bytes(program, step, 0))) +
                              (step.outputs.size() == 1 ? " tensor" : " together");
-  const std::string beside = step.beside ? "beside the next steps" : "";
+  const std::string beside = step.beside ? "overlaps next steps" : "";
   std::string time, waiting, for_whom;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
-      const std::string wait = time + ", of it " + format_seconds(meeting.wait_seconds);
+      const std::string wait = time + ", " + format_seconds(meeting.wait_seconds);
       waiting = wait + " waiting";
       for_whom = step.beside ? fmt::format("{} until rank {} came", wait, meeting.last_rank)
                              : fmt::format("{} for rank {}", waiting, meeting.last_rank);
-      if (step.beside) waiting.clear();  // nobody need have waited
+      if (step.beside) waiting.clear();  // perhaps no rank waited
     }
   } else if (meeting.source == Meeting::Source::Estimated) {
     time = format_seconds(meeting.seconds) + " estimated";

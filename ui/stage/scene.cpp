@@ -1,4 +1,4 @@
-// Assembling one frame's scene.
+// Assembles the scene of one frame.
 #include "ui/stage/scene.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace shardlens::ui::stage {
 
 Progress Scene::progress(StepId step) const {
   if (step < 0) return Progress::Done;
-  // A stale result belongs to other settings than the session's position speaks of: what it holds is done.
+  // The session's position belongs to other settings than a stale result. In a stale result every step with a
+  // sample is done.
   if (stale) return sample(program().step(step).outputs[0], 0) ? Progress::Done : Progress::Ahead;
   const size_t position = result ? context.snapshot.position : 0;
   const size_t index = static_cast<size_t>(step);
@@ -77,13 +78,13 @@ Rect Scene::tensor_room(const Rect& cell) const {
 
 namespace {
 
-/// What follows from the plan and the open part alone.
+/// The parts of a scene that depend only on the plan and the open part.
 struct Contents {
   std::vector<Row> rows;
   Extent largest;
 };
 
-/// The largest matrix among those that are drawn.
+/// Returns the largest sides of the matrices that are drawn.
 Extent largest_in(const Program& program, const std::vector<Row>& rows) {
   Extent largest;
   for (const Row& row : rows) {
@@ -122,7 +123,7 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   scene.stack = stack_rows(scene.rows, scene.zoom, context.view.ui_scale());
   scene.largest = contents.largest;
 
-  const float across = std::max(1.0f, scene.zoom);  // lanes widen with the rows, and never narrow
+  const float across = std::max(1.0f, scene.zoom);  // lanes become wider with the zoom, never narrower
   const bool full = density == Density::Full;
   Measure& measure = scene.measure;
   measure.pad = context.px(full ? 12 : 6);

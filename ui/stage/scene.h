@@ -1,5 +1,5 @@
-// One frame of the Stage, ready to be drawn: what is shown (a Program and the results that belong to it),
-// where everything lies, and in which ink. The drawing functions read it and hold nothing.
+// One frame of the Stage, ready to draw: a Program with its results, the place of everything, and the
+// colours. The drawing functions read it and have no state.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace shardlens::ui::stage {
 
-/// How far a step has come.
+/// The state of a step: done, next, or still ahead.
 enum class Progress { Done, Next, Ahead };
 
 /// Lengths in pixels, all scaled.
@@ -30,7 +30,7 @@ struct Scene {
   const Context& context;
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Result> result;  ///< of this plan; null: nothing ran yet
-  bool stale = false;                    ///< of settings that are no longer wanted
+  bool stale = false;                    ///< belongs to settings that are no longer wanted
 
   std::vector<Row> rows;
   Stack stack;
@@ -38,20 +38,20 @@ struct Scene {
   Extent largest;
   Measure measure{};
   float zoom = 1;
-  Rect view;  ///< what can be seen of the rows, on the screen
+  Rect view;  ///< the visible area of the rows, on the screen
   ImVec2 scroll;
 
   const Program& program() const { return plan->program; }
   Progress progress(StepId step) const;
-  /// What a rank holds of a tensor after its step; null while it does not.
+  /// Returns the sample of a rank's piece of a tensor after its step; null before it.
   std::shared_ptr<const TensorSample> sample(TensorId tensor, int rank) const;
-  /// Whether values of this row may be shown: an input is there from the start.
+  /// True if the values of this row may be shown. An input has values from the start.
   bool filled(const Row& row) const;
   ColourScale scale(TensorId tensor) const;
   bool selected(const Row& row) const;
 
   float px(float at_scale_one) const { return context.px(at_scale_one); }
-  /// A colour as it is shown now: what is out of date is grey and close to the ground.
+  /// Returns the colour to draw with: greyer and closer to the background if the result is out of date.
   ImU32 ink(ImU32 colour) const;
   float opacity() const { return stale ? 0.35f : 1.0f; }
   TextStyle text(ImFont* font, float size_at_scale_one, ImU32 colour) const;
@@ -62,25 +62,26 @@ struct Scene {
   Rect lanes_view() const { return {{view.min.x + measure.gutter, view.min.y}, view.max}; }
   Rect row_rect(size_t row) const;
   Rect cell(size_t row, const Lane& lane) const;  ///< a lane's part of a row
-  Rect weight_room(const Rect& cell) const;       ///< of a cell: where its weight stands
+  Rect weight_room(const Rect& cell) const;       ///< the part of a cell for its weight
   Rect tensor_room(const Rect& cell) const;
 };
 
-/// Compact: beside another scene, with room for little more than what is cut how.
+/// Compact: next to another scene, with room for little more than the cuts.
 enum class Density { Full, Compact };
 
-/// One frame's scene in a view of `view` pixels; lanes and rows follow view.stage_zoom. `plan` is not null.
+/// Makes the scene of one frame in a view of `view` pixels; lanes and rows follow view.stage_zoom. `plan`
+/// must not be null.
 Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
                  std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll,
                  Density density = Density::Full);
 
-/// The layers a tensor is drawn in; draw_tensor_cell expects the list split into them.
+/// The layers of a tensor's drawing; draw_tensor_cell() needs a list that is split into them.
 enum Layer { kGhostLayer, kHeatmapLayer, kOutlineLayer, kLayers };
 
-/// All rows in view.
+/// Draws all visible rows.
 void draw_rows(const Scene& scene, ImDrawList* list);
 
-// Drawing; each draws its part of what can be seen.
+// Each of these draws its part of the visible area.
 void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room);
 void draw_gutter(const Scene& scene, ImDrawList* list, size_t row);
 void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row);
@@ -89,7 +90,7 @@ void draw_line(const Scene& scene, ImDrawList* list, size_t row);
 void draw_divider(const Scene& scene, ImDrawList* list, size_t row);
 void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row, const Lane& lane);
 
-/// What the mouse rests on, in a tooltip.
+/// Tooltips for the tensor or the step under the mouse.
 void tensor_tooltip(const Scene& scene, const Row& row, TensorId tensor, int rank);
 void step_tooltip(const Scene& scene, const Row& row);
 

@@ -1,7 +1,7 @@
-// The Stage: one lane a rank, one row a step. Here a frame is put together: what is shown, where one has
-// scrolled and zoomed to, what is under the mouse; rows in view are drawn by the functions of scene.h. The
-// rows' items are there for all steps, also out of view, so that keyboard, tests and scripts can reach each
-// of them by its name:
+// The Stage: one lane for each rank, one row for each step. This file puts a frame together: the shown
+// result, scroll and zoom, and the item under the mouse. The functions of scene.h draw the visible rows.
+// Every step has its items, also outside the view, so that keyboard, tests and scripts can reach them by
+// name:
 // "##stage_step_12" for a row, "##stage_step_12_rank_3" for a rank's tensor, "..._weight" for its weight.
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ void select(const Scene& scene, const Row& row, TensorId tensor, int rank) {
   state.selected_rank = rank;
 }
 
-/// The rank whose piece is under the mouse in a lane that several ranks share.
+/// Returns the rank whose piece is under the mouse in a lane of several ranks.
 int rank_under_mouse(const Scene& scene, const Row& row, const Lane& lane, const Rect& ghost) {
   const ImVec2 mouse = ImGui::GetMousePos();
   const Tensor& tensor = scene.program().tensor(row.tensor);
@@ -58,7 +58,7 @@ int rank_under_mouse(const Scene& scene, const Row& row, const Lane& lane, const
   return lane.first;
 }
 
-/// An invisible, clickable rectangle; true when it was clicked and not dragged.
+/// Adds an invisible, clickable rectangle. Returns true if it was clicked and not dragged.
 bool item(const std::string& id, const Rect& rect, bool overlapped) {
   ImGui::SetCursorScreenPos(rect.min);
   if (overlapped) ImGui::SetNextItemAllowOverlap();
@@ -81,7 +81,7 @@ void interact_with_row(const Scene& scene, size_t index) {
   for (const Lane& lane : scene.lanes) {
     Rect cell = scene.cell(index, lane);
     cell.min.x =
-        std::max(cell.min.x, scene.lanes_view().min.x);  // the gutter covers what is scrolled under it
+        std::max(cell.min.x, scene.lanes_view().min.x);  // the gutter covers cells that scroll under it
     if (cell.max.x <= cell.min.x) continue;
     const std::string cell_name = fmt::format("{}_rank_{}", name, lane.first);
     const Rect ghost = tensor_row ? ghost_of(scene.program().tensor(row.tensor), scene.largest,
@@ -118,8 +118,8 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
       draw(row);
   };
   in_view([&](size_t row) { draw_row_ground(scene, list, row); });
-  // Ghosts, then all heatmaps in one call, then outlines: three layers, so that no texture changes in
-  // between.
+  // Three layers: ghosts, then all heatmaps in one call, then outlines. So the texture does not change
+  // between heatmaps.
   const Rect lanes = scene.lanes_view();
   list->PushClipRect(lanes.min, lanes.max, true);
   split_layers(list, kLayers);
@@ -155,7 +155,7 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
 
 namespace {
 
-/// Where one would have to scroll to see the selected step, given where one is.
+/// Returns the scroll position that makes the selected step visible, as near as possible to the present one.
 float scroll_to_selection(const Scene& scene) {
   const float margin = scene.px(48);
   const float from = scene.context.view.scroll_from_top ? 0 : scene.scroll.y;
@@ -169,7 +169,7 @@ float scroll_to_selection(const Scene& scene) {
   return scene.scroll.y;
 }
 
-/// The zoom at which an element is high enough for its number.
+/// Returns the zoom at which an element is high enough to show its number.
 float most_zoom(const Scene& scene) {
   const float wanted = kCellHeight * static_cast<float>(scene.largest.rows) / (kTensorRow * 0.84f);
   return std::max(4.0f, wanted);
@@ -178,7 +178,7 @@ float most_zoom(const Scene& scene) {
 /// Zooms about the mouse: the row and the column under it stay where they are.
 void zoom_about_mouse(const Scene& scene, float factor) {
   const float zoom = std::clamp(scene.zoom * factor, kLeastZoom, most_zoom(scene));
-  // Zooming out of a part that is as small as it gets leads back to the whole model.
+  // Zooming out of a part at the smallest zoom goes back to the whole model.
   if (factor < 1 && zoom == scene.zoom) scene.context.view.open_section = kWholeModel;
   if (zoom == scene.zoom) return;
   const ImVec2 mouse = ImGui::GetMousePos();
@@ -202,7 +202,7 @@ void navigate(const Scene& scene) {
     zoom_about_mouse(scene, std::pow(kZoomPerNotch, io.MouseWheel));
     return;
   }
-  // Dragging moves the paper under the mouse, wherever one takes hold of it.
+  // Dragging moves the content with the mouse, from any place.
   ImGuiStorage* storage = ImGui::GetStateStorage();
   const ImGuiID held = ImGui::GetID("##stage_held");
   if (hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) storage->SetBool(held, true);
@@ -214,7 +214,7 @@ void navigate(const Scene& scene) {
   }
 }
 
-/// What stands in the corner left of the lane heads: where one is in the Program.
+/// Draws the corner left of the lane heads: the position in the Program.
 void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
   const Snapshot& snapshot = scene.context.snapshot;
   const size_t steps = scene.program().steps.size();
@@ -231,10 +231,10 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
             fitted(style, words, scene.measure.gutter - 2 * scene.measure.pad));
 }
 
-/// What must be said before anything is shown: an impossible request, a failed run, an out-of-date picture.
+/// A notice above the rows: an impossible request, a failed run, or an out-of-date picture.
 struct Notice {
-  std::string title;  ///< empty for what passes by itself
-  std::string words;  ///< empty: there is nothing to say
+  std::string title;  ///< empty for a notice that goes away by itself
+  std::string words;  ///< empty: no notice
 };
 
 Notice notice_of(const Context& context) {
@@ -247,7 +247,7 @@ Notice notice_of(const Context& context) {
   return said;
 }
 
-/// A notice as a card across the width; returns its height.
+/// Draws a notice as a card over the whole width, if `draw`; returns its height.
 float draw_card(const Context& context, ImDrawList* list, const Notice& said, ImVec2 at, float width,
                 bool draw) {
   const Theme& theme = context.theme;
@@ -268,8 +268,8 @@ float draw_card(const Context& context, ImDrawList* list, const Notice& said, Im
 
 void draw_stage(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
-  // Rows have margins of their own, so half of the window's padding is theirs too; not at the bottom, where
-  // the window would take it for something to scroll to.
+  // Rows have their own margins, so they also use half of the window's padding; but not at the bottom, where
+  // that would make the window scrollable.
   const float reach = std::floor(ImGui::GetCursorStartPos().x / 2);
   const ImVec2 origin = ImGui::GetCursorScreenPos() - ImVec2(reach, reach);
   const ImVec2 corner = ImGui::GetCursorScreenPos() + ImGui::GetContentRegionAvail() + ImVec2(reach, 0);
@@ -277,7 +277,7 @@ void draw_stage(const Context& context) {
   if (room.x < context.px(200) || room.y < context.px(80)) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
 
-  // The newest result is shown until a newer one is there; a plan that has no result yet shows its ghosts.
+  // The last result is shown until a newer one exists. A plan without a result shows only ghosts.
   const bool stale = shows_stale(snapshot);
   const std::shared_ptr<const Result> result = shown_result(snapshot);
   const std::shared_ptr<const Plan> plan = shared_shown_plan(snapshot);
@@ -311,7 +311,7 @@ void draw_stage(const Context& context) {
   const ImVec2 rows_min(origin.x, top + header), rows_max(origin.x + room.x, origin.y + room.y);
   if (rows_max.y - rows_min.y < context.px(40)) return;
 
-  // Content follows from the zoom, so it is known before the scrolling child begins.
+  // The content's size depends on the zoom, so it is known before the scrolling child begins.
   const float bar = ImGui::GetStyle().ScrollbarSize;
   const Rect view{rows_min, {rows_max.x - bar, rows_max.y}};
   if (context.view.fit_stage) {

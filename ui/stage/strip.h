@@ -1,6 +1,6 @@
-// The whole model on one page: a row for each part, its forward steps at the left and its backward steps at
-// the right, as long as they took. One reads down the left side and up the right one, as the run does. Plain
-// data first, then its drawing.
+// The whole model on one page: a row for each part, with its forward steps at the left and its backward steps
+// at the right. Lengths are times. The run goes down the left side and up the right side. This header has the
+// data, then the drawing.
 #pragma once
 
 #include <vector>
@@ -12,12 +12,12 @@
 
 namespace shardlens::ui::stage {
 
-/// What lengths in the strip mean.
+/// The meaning of lengths in the strip.
 enum class StripUnit { Measured, Estimated, Flops };
 
-/// A stretch of one side of a row: steps of one kind in a row.
+/// A stretch of one side of a row: consecutive steps of one kind.
 struct StripSegment {
-  enum class Kind { Compute, Again, Wait, Transfer };  ///< Again: forward steps run once more
+  enum class Kind { Compute, Again, Wait, Transfer };  ///< Again: recomputed forward steps
   Kind kind = Kind::Compute;
   double amount = 0;  ///< seconds, or FLOPs
 };
@@ -25,7 +25,8 @@ struct StripSegment {
 /// One side of a row.
 struct StripSide {
   std::vector<StripSegment> segments;
-  double amount = 0;  ///< sum over the segments: of what goes on beside the steps what they wait for it
+  double amount =
+      0;  ///< sum over the segments; an overlapped collective counts only the time steps wait for it
   double communication = 0;
   int collectives = 0;
   int64_t sent_bytes = 0;
@@ -33,7 +34,7 @@ struct StripSide {
 };
 
 struct StripRow {
-  StripSide forward, backward;  ///< what the optimizer does stands on the backward side
+  StripSide forward, backward;  ///< the optimizer's steps are on the backward side
 };
 
 struct Strip {
@@ -42,15 +43,15 @@ struct Strip {
   double longest = 0;          ///< largest amount of one side
 };
 
-/// Rank 0's share of the run, or of the plan while nothing was timed; `hardware_known`: predicted times
-/// exist.
+/// Makes the strip of rank 0 from the timed result, or from the plan if nothing was timed.
 Strip make_strip(const Plan& plan, const Result* result, const Sections& sections);
 
-/// Draws the strip into `room` and opens what is clicked.
+/// Draws the strip into `room` and opens a part that is clicked.
 void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
                 const std::shared_ptr<const Result>& result, const Rect& room);
 
-/// The line above an open part: back to the whole model, and the parts beside it. Returns its height.
+/// Draws the line above an open part, with links back to the whole model and to the parts before and after.
+/// Returns its height.
 float draw_breadcrumb(const Context& context, const Plan& plan, const Sections& sections, const Rect& room);
 
 }  // namespace shardlens::ui::stage

@@ -1,5 +1,5 @@
-// What the mouse rests on, in words: shape, layout, this rank's range, statistics; for a conversion, why it
-// is there.
+// Draws tooltips: a tensor's shape, layout, this rank's range and statistics; for a collective, why it is
+// there.
 #include <fmt/format.h>
 
 #include "engine/runtime/snapshot.h"
@@ -38,12 +38,12 @@ std::string layout_sentence(const Tensor& tensor, int ranks, int rank) {
   switch (tensor.layout.kind) {
     case LayoutKind::Replicated:
       return ranks == 1 ? "The whole tensor: there is one rank."
-                        : "Replicated: the whole tensor, bit-identical on every rank.";
+                        : "Replicated: the whole tensor, with the same bits on every rank.";
     case LayoutKind::Sharded:
       return fmt::format("{}: rank {} holds {} of {}.", to_string(tensor.layout), rank,
                          ranges(tensor, ranks, rank), to_string(tensor.shape));
     case LayoutKind::Partial:
-      return fmt::format("Partial: full shape, and wrong until it is summed over the {} ranks.", ranks);
+      return fmt::format("Partial: full shape, but wrong until it is summed over the {} ranks.", ranks);
   }
   return {};
 }
@@ -71,7 +71,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
                       format_value(stats.mean), format_value(stats.rms)));
     if (stats.nan_count > 0) {
       words(scene, fonts.bold, theme.text,
-            fmt::format("{} of its elements are not finite numbers.", grouped_text(stats.nan_count)));
+            fmt::format("{} of its elements are NaN or infinite.", grouped_text(stats.nan_count)));
     }
   } else {
     words(scene, fonts.body, theme.dim, "not computed yet");

@@ -1,5 +1,5 @@
-// The colour of a step by the phase it belongs to: everywhere the same, on the Stage, in the tracks and in
-// the tables. What is neither forward nor backward is the optimizer's, and has none of its own.
+// The colour of a step by its phase, the same on the Stage, in the tracks and in the tables. The optimizer's
+// phase has no colour of its own.
 #pragma once
 
 #include "engine/program/program.h"

@@ -86,7 +86,7 @@ void style_plots(const Theme& theme, float scale) {
   ImPlotStyle& plot = ImPlot::GetStyle();
   plot = ImPlotStyle();
   plot.PlotBorderSize = 0;
-  plot.MinorAlpha = 1;  // a figure on an axis has its line, whether it is a round one or not
+  plot.MinorAlpha = 1;  // every number on an axis has a grid line, round or not
   plot.PlotPadding = ImVec2(8 * scale, 8 * scale);
   plot.LabelPadding = ImVec2(8 * scale, 4 * scale);
   plot.LegendPadding = ImVec2(8 * scale, 8 * scale);
@@ -145,7 +145,7 @@ void apply(const Theme& theme, float scale) {
   style.DisabledAlpha = 0.45f;
   style.HoverDelayNormal = 0.35f;
   style.ScaleAllSizes(scale);
-  style.DockingSeparatorSize = std::max(1.f, std::floor(scale));  // lines stay thin, and never vanish
+  style.DockingSeparatorSize = std::max(1.f, std::floor(scale));  // lines stay thin but visible
   style.PopupBorderSize = 1;
   style.TabBarBorderSize = 1;
   style.FontScaleMain = scale;

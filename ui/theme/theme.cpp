@@ -1,6 +1,6 @@
-// Both colour tables of the look. The idea: the tokens are the only literal colours in the studio, so a theme
-// is a table and switching it is one assignment. Nothing here calls Dear ImGui, so charts without a window
-// draw with the same colours.
+// The colour tables of both themes. These tokens are the only literal colours in the studio, so a theme is a
+// table, and switching it is one assignment. Nothing here calls Dear ImGui, so charts without a window use
+// the same colours.
 #include "ui/theme/theme.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// 0xRRGGBB as people write it, to Dear ImGui's opaque packed colour.
+/// Converts 0xRRGGBB to Dear ImGui's opaque packed colour.
 constexpr ImU32 rgb(uint32_t hex) {
   return IM_COL32((hex >> 16) & 0xFF, (hex >> 8) & 0xFF, hex & 0xFF, 0xFF);
 }

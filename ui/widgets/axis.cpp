@@ -1,4 +1,4 @@
-// Logarithmic places and labels that do not touch.
+// Computes places on a logarithmic axis, and chooses labels that do not touch.
 #include "ui/widgets/axis.h"
 
 #include <algorithm>

@@ -25,7 +25,7 @@ TextStyle chip_style(const Context& c) {
   return {c.fonts.body, c.px(kSmallSize), c.theme.text};
 }
 
-/// Where the last item is, and its state.
+/// The place and state of the last item.
 struct ItemBox {
   ImVec2 min, max;
   bool hovered, held;
@@ -36,7 +36,7 @@ ItemBox last_item() {
   return {ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ImGui::IsItemHovered(), ImGui::IsItemActive()};
 }
 
-/// The look of a thing that can be clicked: a card with a line round it that lights up under the mouse.
+/// Draws the background of a clickable item: a card with an outline that lights up under the mouse.
 void draw_card(const Context& c, const ItemBox& box, float rounding) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImU32 ground = box.held ? c.theme.ghost : c.theme.card;
@@ -118,7 +118,7 @@ int draw_segments(const Context& c, const char* id, const std::string& label,
     x += segment_size;
   }
   ImGui::PopID();
-  // One item for the whole, so that the next control stands beside it.
+  // One item for all segments, so that the next control is placed beside it.
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy({width, height});
   return clicked;
@@ -156,7 +156,7 @@ const std::string& chip_text(const Chip& chip, ChipDetail detail) {
                                        : chip.least_text;
 }
 
-/// What a chip is wider than its words.
+/// Returns how much wider a chip is than its text.
 float chip_padding(const Context& c) {
   return c.px(12 + 8 + 8 + 12);
 }
@@ -202,8 +202,8 @@ bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail de
 
 namespace {
 
-/// A window without a picture below the cover and above all others: a click beside the cover closes it and
-/// reaches nothing that lies there, and nothing there explains itself meanwhile.
+/// Puts an invisible window below the cover and above all others. So a click outside the cover closes it and
+/// does not reach other windows, and these show no tooltips.
 void hold_mouse_beside() {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   ImGui::SetNextWindowPos(viewport.Pos);
@@ -212,7 +212,7 @@ void hold_mouse_beside() {
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDocking |
                    ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoFocusOnAppearing);
-  // The cover, which begins after it and takes the focus, stands before it.
+  // The cover begins after this window and takes the focus, so it is in front.
   if (ImGui::IsWindowAppearing()) ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());
   ImGui::End();
 }
@@ -231,7 +231,7 @@ void begin_cover(const Context& c, const char* name, ImVec2 position, ImVec2 piv
                    ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
   if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows)) ImGui::SetWindowFocus();
-  // The shade and the ground belong to this window's own list, so that both lie above all other windows.
+  // The shade and the background are in this window's own list, so that both are above all other windows.
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 min = ImGui::GetWindowPos();

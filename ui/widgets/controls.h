@@ -1,6 +1,6 @@
-// The Bar's controls: a field that opens a list, a segmented choice, a button, and a chip that states a fact.
-// Each has a stable id, measures itself first, and draws itself at the cursor; a row of them is laid out by
-// whoever owns it.
+// The Bar's controls: a field that opens a list, a segmented choice, a button, and a chip that shows a fact.
+// Each has a stable id, can return its width, and draws itself at the cursor. The caller lays out a row of
+// them.
 #pragma once
 
 #include <imgui.h>
@@ -12,8 +12,8 @@
 
 namespace shardlens::ui {
 
-/// A place that takes a click, and Enter or Space once the keys have come to it; true then. What is there is
-/// drawn by whoever asks.
+/// An area that can be clicked, or pressed with Enter or Space if it has the keyboard focus. Returns true
+/// then. The caller draws its content.
 bool click_area(const char* id, ImVec2 size);
 
 inline constexpr float kControlHeight = 32;
@@ -25,17 +25,17 @@ struct FieldText {
   std::string value;
 };
 float field_width(const Context& context, const FieldText& text);
-/// True when clicked.
+/// Returns true if it was clicked.
 bool draw_field(const Context& context, const char* id, const FieldText& text);
 
 struct Segment {
   std::string text;
   std::string tooltip;
   bool chosen = false;
-  bool possible = true;  ///< false: faint, and a click says why
+  bool possible = true;  ///< false: faint, and a click shows why
 };
 float segments_width(const Context& context, const std::string& label, const std::vector<Segment>& segments);
-/// The index clicked in this frame, or -1. Ids are `id` and the segment's text: "T/4".
+/// Returns the index clicked in this frame, or -1. Ids are `id` and the segment's text: "T/4".
 int draw_segments(const Context& context, const char* id, const std::string& label,
                   const std::vector<Segment>& segments);
 
@@ -44,7 +44,7 @@ float button_width(const Context& context, const std::string& text);
 bool draw_button(const Context& context, const char* id, const std::string& text, ButtonLook look,
                  bool enabled, const std::string& tooltip);
 
-enum class Mark { Dot, Ring, Cross };  ///< good or neutral; nothing to say yet; wrong
+enum class Mark { Dot, Ring, Cross };  ///< good or neutral; not known yet; wrong
 struct Chip {
   std::string text;
   std::string short_text;
@@ -54,16 +54,16 @@ struct Chip {
   Mark mark = Mark::Dot;
 };
 enum class ChipDetail { Full, Short, Least, MarkOnly };
-/// `words`, shortened so that a chip with them is at most `width` wide.
+/// Shortens `words` so that a chip with them is at most `width` wide.
 std::string chip_words(const Context& context, const std::string& words, float width);
 float chip_width(const Context& context, const Chip& chip, ChipDetail detail);
 bool draw_chip(const Context& context, const char* id, const Chip& chip, ChipDetail detail);
 
-/// Begins a window that covers the others: everything behind it is dimmed. `size.y` 0: as high as its
-/// content. Ends with end_cover().
+/// Begins a window that covers the others and dims everything behind it. `size.y` 0: as high as its content.
+/// end_cover() ends it.
 void begin_cover(const Context& context, const char* name, ImVec2 position, ImVec2 pivot, ImVec2 size,
                  float padding, ImGuiWindowFlags flags);
-/// True when the person clicked beside the window, which nothing there hears of.
+/// Returns true if a person clicked outside the window. The click reaches no other window.
 bool end_cover();
 
 /// A tooltip for the last item, wrapped at a readable width. Also for items that are disabled.

@@ -1,4 +1,4 @@
-// Tables as aligned text and as Markdown, and the ways to ask for them.
+// Writes tables as aligned text and as Markdown, and handles the menu and the key that copy them.
 #include "ui/widgets/copy_table.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string escaped(const std::string& cell) {
   return text;
 }
 
-/// Of the last copy_text() that nobody was told of yet.
+/// Describes the last copy_text() until take_copied() is called.
 std::string copied;
 
 void copy_as_text(const TextTable& table) {

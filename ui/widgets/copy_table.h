@@ -1,5 +1,5 @@
-// A table as text, so that what is on the screen can be pasted into a report: aligned columns or Markdown.
-// Every table on the screen is copied in the one way that is here.
+// Copies a table from the screen as text for a report: aligned columns or Markdown. Every table on the screen
+// uses this.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace shardlens::ui {
 
-/// Cells as they stand on the screen. Columns are aligned Left or Right.
+/// Cells as shown on the screen. Columns are aligned Left or Right.
 struct TextTable {
   struct Column {
     std::string name;
@@ -20,24 +20,25 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// Puts `text` on the clipboard; "12 rows as text" says what was copied.
+/// Puts `text` on the clipboard. `what` describes it: "12 rows as text".
 void copy_text(const std::string& text, const std::string& what);
-/// What was copied since the last call, so that the frame can say it; empty: nothing.
+/// Returns the description of what was copied since the last call, for a message; empty if nothing was.
 std::string take_copied();
 
-/// Columns padded with blanks to the widest cell, two blanks between them, a rule under the names.
+/// Returns columns padded with blanks to the widest cell, with two blanks between them and a rule under the
+/// names.
 std::string to_plain_text(const TextTable& table);
-/// A Markdown table; a `|` inside a cell is escaped.
+/// Returns a Markdown table; a `|` inside a cell is escaped.
 std::string to_markdown(const TextTable& table);
 
-/// Makes the table, with whole texts where the screen shortens them. Called when something is copied.
+/// Makes the table, with full texts even if the screen shortens them. Called when a person copies.
 using MakeTable = std::function<TextTable()>;
 
-/// What was drawn in [min, max] of the current window is a table: a right click offers to copy it, and Ctrl+C
-/// copies it as text while the mouse is over it. `id`: its own in the window.
+/// Makes the table drawn in [min, max] of the current window copyable: a right click opens a menu, and Ctrl+C
+/// copies it as text while the mouse is over it. `id` must be unique in the window.
 void copyable_table(const char* id, ImVec2 min, ImVec2 max, const MakeTable& make);
 
-/// The entries "as text" and "as Markdown" of a menu, with `what` before them when it is not empty.
+/// Adds the entries "as text" and "as Markdown" to a menu, with `what` before them if it is not empty.
 void copy_entries(const std::string& what, const MakeTable& make);
 
 }  // namespace shardlens::ui

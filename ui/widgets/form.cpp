@@ -20,7 +20,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kRow = 28, kLabelWidth = 84, kValueWidth = 56, kKnob = 6;
-constexpr float kStackedWidth = 196, kStackedTrack = 16;  ///< a narrower slider has its track below the words
+constexpr float kStackedWidth = 196, kStackedTrack = 16;  ///< a narrower slider has its track below its label
 
 TextStyle form_label_style(const Context& context) {
   return {context.fonts.body, context.px(kSmallSize), context.theme.dim};
@@ -49,7 +49,7 @@ void draw_value_with_caret(const Context& context, ImVec2 right_middle, const st
             fitted(style, text, room), Align::Right);
 }
 
-/// What was typed into a field; a text that is no such number changes nothing and is told.
+/// Takes a typed number. If the text is not such a number, changes nothing and shows a message.
 template <class T>
 void take_typed(const Context& context, const std::string& text, T& value) {
   if (const std::optional<T> number = typed_number<T>(text))
@@ -58,8 +58,8 @@ void take_typed(const Context& context, const std::string& text, T& value) {
     context.view.said = not_typed(text, std::is_signed_v<T>);
 }
 
-/// A field for a number, of the next item's width; true when another was typed and Enter pressed or the field
-/// left.
+/// Draws a field for a number with the next item's width. Returns true if another number was typed and Enter
+/// was pressed or the field was left.
 template <class T>
 bool draw_number(const Context& context, const char* id, T& value) {
   const T before = value;
@@ -69,20 +69,20 @@ bool draw_number(const Context& context, const char* id, T& value) {
   return value != before;
 }
 
-/// Of a line "title: what it does###title" the title, of another one all of it.
+/// Returns the title of a line "title: what it does###title", or the whole line if it has no "###".
 std::string_view title_in(std::string_view option) {
   const size_t mark = option.find("###");
   return mark == std::string_view::npos ? option : option.substr(mark + 3);
 }
 
-/// The list behind a choice that was clicked: below it, or above where there is no room, never over it.
-/// Returns the index chosen.
+/// Draws the list of a choice that was clicked: below the choice, or above it if there is no room, never over
+/// it. Returns the chosen index, or -1.
 int choose_from(const Context& context, const char* popup, const ImRect& choice, const std::string& current,
                 const std::vector<std::string>& options) {
   int chosen = -1;
   constexpr ImGuiComboFlags kFlags = ImGuiComboFlags_HeightLargest | ImGuiComboFlags_PopupAlignLeft;
   if (!ImGui::BeginComboPopup(ImGui::GetID(popup), choice, kFlags)) return chosen;
-  // Lines far enough apart to be hit; the form's own rows have no space between them.
+  // Space between the lines makes them easy to click; the form's own rows have none.
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(context.px(8), context.px(8)));
   for (size_t i = 0; i < options.size(); ++i) {
     const bool is_current = title_in(options[i]) == current;
@@ -126,10 +126,10 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
   fill_rect(list, {begin, centre - half}, {knob, centre + half}, theme.forward, half);
   list->AddCircleFilled({knob, centre}, context.px(lit ? kKnob + 1 : kKnob), theme.text);
 
-  // The number: a click makes it a field, of the same name, so that the keys stay on it.
+  // The number. A click turns it into a field with the same name, so that it keeps the keyboard focus.
   ImGuiStorage* storage = ImGui::GetStateStorage();
   const ImGuiID editing = ImGui::GetID("editing");
-  const int editing_frames = storage->GetInt(editing, 0);  // 0: not, 1: just begun, 2: going on
+  const int editing_frames = storage->GetInt(editing, 0);  // 0: no, 1: just begun, 2: yes
   ImGui::SetCursorScreenPos({value_left, at.y});
   if (editing_frames > 0) {
     ImGui::SetNextItemWidth(right - value_left);
@@ -150,7 +150,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
       ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
       list->AddLine({right - text_width(style, std::to_string(value)), at.y + row - context.px(5)},
                     {right, at.y + row - context.px(5)}, theme.faint);
-      ImGui::SetTooltip("Click or Enter: type a value");
+      ImGui::SetTooltip("Click or press Enter to type a value");
     }
   }
   ImGui::PopID();
@@ -196,7 +196,7 @@ int option_at(const Context& context, const char* id, ImVec2 right_middle, const
 
 namespace {
 
-/// Draws a row's label and leaves the cursor and the next item's width for a field at the right.
+/// Draws a row's label and sets the cursor and the next item's width for a field at the right.
 void begin_field_row(const Context& context, const char* label, float field_width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x;

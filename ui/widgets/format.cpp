@@ -1,4 +1,4 @@
-// Three significant digits and a unit: see format.h.
+// Formats numbers with three significant digits and a unit: see format.h.
 #include "ui/widgets/format.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// Figures as a person reads them: three significant digits and a unit. Every number on the screen passes
-// through here or, where the command line prints it too, through engine/config/units.h, so that the same
-// figure looks the same everywhere.
+// Formats numbers for people: three significant digits and a unit. Every number on the screen comes from
+// here, or from engine/config/units.h if the command line prints it too, so the same number looks the same
+// everywhere.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace shardlens::ui {
 
 /// "840 ns", "12.3 µs", "1.10 ms", "2.50 s".
 std::string format_seconds(double seconds);
-/// The same for a tick of an axis, without digits that say nothing: "5 ms", "12.5 ms", "0".
+/// The same for a tick of an axis, without zeros at the end: "5 ms", "12.5 ms", "0".
 std::string format_tick(double seconds);
 /// Floating-point operations per second: "1.44 TFLOP/s".
 std::string format_flops(double flops_per_second);
@@ -20,14 +20,14 @@ std::string format_flops(double flops_per_second);
 std::string format_flop_count(double flops);
 /// Counts in decimal units: "768", "50.3 k", "8.30 B" (billion), "1.01 T" (trillion).
 std::string format_count(double count);
-/// Bytes per second in decimal units, as links are sold: "12.4 GB/s".
+/// Bytes per second in decimal units, as in data sheets of links: "12.4 GB/s".
 std::string format_bandwidth(double bytes_per_second);
 /// A value of a tensor: "0.317", "-1.41", "2.1e-7", "0".
 std::string format_value(double value);
 /// An error or a bound in two digits: "2.1e-7"; exactly zero is "0".
 std::string format_error(double error);
-/// A step or a pass among all: "4 of 0–37". They count from 0 on the screen, as on the command line and in
-/// files; the steps of a training count from 1 everywhere.
+/// A step or a pass and the range of all: "4 of 0–37". Steps and passes count from 0 on the screen, on the
+/// command line and in files; the steps of a training count from 1 everywhere.
 std::string number_of(int64_t number, size_t count);
 /// A share in [0, 1] as a percentage: "82 %", "0.4 %".
 std::string format_percent(double share);

@@ -1,4 +1,4 @@
-// The textures' cache, and the way from values to colours.
+// The cache of textures, and the conversion from values to colours.
 #include "ui/widgets/heatmap.h"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ constexpr int64_t kTile = 128;        // exact elements are uploaded in tiles of
 constexpr int kPageExtent = 2048;     // pixels of a texture page in each direction
 constexpr int64_t kPageTexels = int64_t{kPageExtent} * kPageExtent;
 constexpr size_t kSparePages = 2;
-// Texels. Where the middle of a pixel falls on the edge of two texels, rounding would choose one of them by
-// the place in the page, which depends on what was drawn before: the same moment would not be the same
-// picture.
+// In texels. If the middle of a pixel is exactly on the edge of two texels, rounding would choose one by the
+// place in the page. That place depends on what was drawn before, so the same moment could give different
+// pictures.
 constexpr float kOffTheEdges = 0.0037f;
-constexpr uint64_t kUnusedFrames = 120;  // a texture not drawn for so long is freed
+constexpr uint64_t kUnusedFrames = 120;  // a texture not drawn for this long is freed
 constexpr ImU32 kNotANumber = IM_COL32(255, 0, 220, 255);
 
 struct Rgb {
@@ -58,7 +58,7 @@ Shades shades(const std::array<Rgb, N>& anchors) {
   return result;
 }
 
-/// A colour scale made ready for many values.
+/// A colour scale prepared for many values.
 class Colouring {
  public:
   explicit Colouring(ColourScale scale) {
@@ -90,8 +90,8 @@ std::vector<ImU32> coloured(const Picture& picture, ColourScale scale) {
   return pixels;
 }
 
-/// The part [uv0, uv1] of a picture, in fractions of it, at [min, max]: the whole in its place, and the rest
-/// cut away.
+/// Notes the part [uv0, uv1] of a picture, in fractions of it, at [min, max]. It notes the whole picture with
+/// a clip rectangle that cuts the rest away.
 void note_pixels(Tape& tape, ImDrawList* list, ImVec2 min, ImVec2 max, const Picture& picture,
                  ColourScale scale, ImVec2 uv0, ImVec2 uv1, float opacity) {
   auto image = std::make_shared<Image>();
@@ -146,9 +146,9 @@ struct SamplesKeyHash {
   }
 };
 
-// Textures live together in a few large pages, so that a panel full of heatmaps is drawn without changing the
-// texture between them. Space is taken in shelves, left to right, and given back all at once. Some pages that
-// were given back wait for their next use: a new one is memory that the driver clears first.
+// Many textures share a few large pages, so that a panel full of heatmaps is drawn without changing the
+// texture. Space is taken in shelves, left to right, and given back all at once. Some free pages are kept for
+// later, because the driver clears the memory of a new page first.
 class Pages {
  public:
   struct Place {
@@ -171,8 +171,8 @@ class Pages {
     return place;
   }
 
-  /// Forgets everything; the textures stay as they are until free_retired(), for a frame that is built but
-  /// not yet rendered.
+  /// Forgets everything. The textures stay until free_retired(), for a frame that is built but not yet
+  /// rendered.
   void clear() {
     retired_.insert(retired_.end(), pages_.begin(), pages_.end());
     pages_.clear();
@@ -271,7 +271,7 @@ struct Heatmaps::Impl {
     uint64_t used = 0;
   };
   Pages pages;
-  BackgroundRelease released;  ///< of what only a picture still held
+  BackgroundRelease released;  ///< frees owners that only a picture still held
   std::unordered_map<TextureKey, Entry, TextureKeyHash> entries;
   std::unordered_map<SamplesKey, Scale, SamplesKeyHash> scales;
   uint64_t frame = 0;
@@ -289,8 +289,8 @@ struct Heatmaps::Impl {
     return entry.place;
   }
 
-  // Draws the part [uv0, uv1] of a place, in fractions of it. The platform filters no texture, so cells keep
-  // their edges.
+  // Draws the part [uv0, uv1] of a place, in fractions of it. Textures are not filtered, so cells have sharp
+  // edges.
   void draw(ImDrawList* list, const Pages::Place& place, ImVec2 min, ImVec2 max, ImVec2 uv0, ImVec2 uv1,
             float opacity) const {
     const auto u = [&](float part) {
@@ -408,7 +408,7 @@ void Heatmaps::end_frame() {
     if (unused(entry->second.used))
       impl_->released.release(std::make_shared<SamplesKey>(std::move(impl_->scales.extract(entry).key())));
   }
-  // Pages that are mostly forgotten pictures start afresh; what is still looked at comes back in the next
+  // If most of the pages is forgotten pictures, everything is cleared; visible pictures come back in the next
   // frame.
   int64_t wanted = 0;
   for (const auto& [key, entry] : impl_->entries) wanted += int64_t{entry.place.width} * entry.place.height;

@@ -1,4 +1,4 @@
-// Candidates and their costs: see label_places.h.
+// Makes the candidate places and computes their costs: see label_places.h.
 #include "ui/widgets/label_places.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kOutside = 100, kOnText = 20, kOnLine = 3;  // a pixel's cost: per area, and per length
-constexpr float kFarther = 2;                               // of a place that is less natural, each time
-constexpr int kRounds = 3;                                  // until each knows where the others went
+constexpr float kFarther = 2;                               // extra cost for each less natural place
+constexpr int kRounds = 3;  // so that each label sees the places of the others
 
 float area(const Box& box) {
   return std::max(0.0f, box.max.x - box.min.x) * std::max(0.0f, box.max.y - box.min.y);
@@ -25,7 +25,7 @@ Box box_at(ImVec2 min, ImVec2 size) {
   return {min, {min.x + size.x, min.y + size.y}};
 }
 
-/// Corners of the places around a point, the most natural first.
+/// Returns the corners of the places around a point, the most natural first.
 std::array<ImVec2, 12> places(const LabelWish& wish, float gap) {
   const ImVec2 at = wish.at, size = wish.size;
   const float middle = at.x - size.x / 2, left = at.x - size.x - gap, right = at.x + gap;

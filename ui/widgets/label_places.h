@@ -1,5 +1,5 @@
-// Where the figures of a chart go, so that none covers another, a mark or a line as far as there is room:
-// each point tries the places around it, and takes the one that costs least. Plain geometry, in pixels.
+// Places the numbers of a chart so that, if there is room, none covers another number, a mark or a line. Each
+// point tries the places around it and takes the one with the lowest cost. Plain geometry, in pixels.
 #pragma once
 
 #include <imgui.h>
@@ -15,24 +15,24 @@ struct LineSegment {
   ImVec2 from, to;
 };
 
-/// A figure of `size` that belongs to the point `at`; `prefers` is where it goes when nothing is in its way:
-/// 1 above, -1 below, 0 beside.
+/// A number of `size` pixels that belongs to the point `at`. `prefers` is its place if there is room: 1
+/// above, -1 below, 0 beside.
 struct LabelWish {
   ImVec2 at, size;
   int prefers = 1;
 };
 
-/// What is drawn already, and where a figure may be at all.
+/// What is already drawn, and the area where numbers may be.
 struct LabelRoom {
   Box bounds;
   std::vector<LineSegment> lines;
   std::vector<Box> taken;  ///< marks and other texts
 };
 
-/// The upper left corner of each, `gap` away from its point.
+/// Returns the upper left corner of each number, `gap` away from its point.
 std::vector<ImVec2> place_labels(const std::vector<LabelWish>& wishes, const LabelRoom& room, float gap);
 
-/// How much of the line lies in the box; 0 where they do not meet.
+/// Returns the length of the line inside the box; 0 if they do not meet.
 float length_inside(const LineSegment& line, const Box& box);
 
 }  // namespace shardlens::ui

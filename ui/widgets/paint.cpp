@@ -10,7 +10,8 @@
 namespace shardlens::ui {
 namespace {
 
-/// The rectangle's edges on the grid of pixels; what is not empty keeps one.
+/// Moves the rectangle's edges onto the grid of pixels. A rectangle that is not empty stays at least one
+/// pixel wide and high.
 void snap(ImVec2& min, ImVec2& max) {
   const bool wide = max.x > min.x, high = max.y > min.y;
   min = {std::round(min.x), std::round(min.y)};
@@ -18,18 +19,20 @@ void snap(ImVec2& min, ImVec2& max) {
          std::max(std::round(max.y), min.y + (high ? 1.0f : 0.0f))};
 }
 
-/// Letters are kept for whole sizes and shown pixel by pixel: at a size between two they would lose columns.
+/// Glyphs are stored for whole sizes only. At a size between two of them a letter would lose columns of
+/// pixels.
 float letter_size(const TextStyle& style) {
   return std::max(1.0f, std::round(style.size));
 }
 
-/// On paper lines are as far apart as they are large; on the screen they begin on whole pixels.
+/// On paper the distance between lines is the exact text size; on the screen lines begin on whole pixels.
 float line_height(const TextStyle& style) {
   return Tape::current() ? style.size : letter_size(style);
 }
 
-/// Where the line that begins at `from` ends, which lies below `width`. Dear ImGui breaks behind a dot and a
-/// comma too, but "attn.proj" and "1,024" are one word: only one that no line can hold is broken.
+/// Returns the end of the line that begins at `from` and is at most `width` wide. Dear ImGui also breaks
+/// after a dot or a comma, but "attn.proj" and "1,024" are one word. A word is broken only if no line can
+/// hold it.
 const char* end_of_line(const TextStyle& style, const char* from, const char* end, float width) {
   if (width <= 0) return std::find(from, end, '\n');
   const char* to = style.font->CalcWordWrapPosition(letter_size(style), from, end, width);
@@ -40,7 +43,7 @@ const char* end_of_line(const TextStyle& style, const char* from, const char* en
   return blank == std::string_view::npos || blank == 0 ? to : from + blank;
 }
 
-/// Calls `each(line)` for each line of the wrapped text; returns the height of all.
+/// Calls `each(line)` for each line of the wrapped text; returns the height of all lines together.
 template <typename Each>
 float for_each_line(const TextStyle& style, std::string_view text, float width, const Each& each) {
   const char* const end = text.data() + text.size();

@@ -1,4 +1,4 @@
-// Which first words are prose, and which are names.
+// Decides if a text's first word is prose or a name.
 #include "ui/widgets/sentence.h"
 
 #include <algorithm>

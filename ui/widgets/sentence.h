@@ -1,13 +1,13 @@
-// An error's words as they stand on the screen. The engine writes them to follow "shardlens-cli: "; alone
-// they are a sentence and begin like one.
+// Turns an error's text into a sentence for the screen. The engine writes error texts to follow
+// "shardlens-cli: ", so they begin with a small letter.
 #pragma once
 
 #include <string>
 
 namespace shardlens::ui {
 
-/// With a capital letter in front where the first word is one of prose: "cannot open run.shardlens" begins
-/// with "Cannot"; a name is left as it is written: "gpt2-tiny has no layer 9", "attn.qkv", "--gpu", "f's".
+/// Returns the text with a capital first letter if its first word is prose: "cannot open run.shardlens"
+/// becomes "Cannot ...". A name stays as it is: "gpt2-tiny has no layer 9", "attn.qkv", "--gpu", "f's".
 std::string as_sentence(std::string words);
 
 }  // namespace shardlens::ui

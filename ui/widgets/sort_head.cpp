@@ -1,4 +1,4 @@
-// Draws and answers a sortable column's name.
+// Draws a sortable column's name and handles clicks on it.
 #include "ui/widgets/sort_head.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ bool sort_head(const Context& context, const SortColumn& column, ImVec2 at, floa
             in(type.note, sorts || hovered ? context.theme.text : context.theme.dim), words);
   if (hovered) {
     std::string help = column.help != nullptr ? std::string(column.help) + ". " : std::string();
-    tooltip(context, help + "A click sorts by it");
+    tooltip(context, help + "Click to sort by this column");
   }
   if (clicked) order = order.clicked(column.column, column.descends_first);
   return clicked;

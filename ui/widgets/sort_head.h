@@ -1,4 +1,4 @@
-// The name of a table's column, which sorts the table when it is clicked.
+// The name of a table's column. A click on it sorts the table by that column.
 #pragma once
 
 #include "ui/context.h"
@@ -15,8 +15,8 @@ struct SortColumn {
   const char* help = nullptr;   ///< a tooltip
 };
 
-/// Draws it at `at`, its left or right top corner, `room` wide at most; an arrow says that it is the order.
-/// Its id is "sort <words>". True when `order` changed.
+/// Draws the name with its left or right top corner at `at`, at most `room` wide. An arrow shows that the
+/// table is sorted by this column. The item's id is "sort <words>". Returns true if `order` changed.
 bool sort_head(const Context& context, const SortColumn& column, ImVec2 at, float room, SortOrder& order);
 float sort_head_height(const Context& context);
 

@@ -30,7 +30,7 @@ Stretch panned(Stretch shown, double share, Stretch all) {
 
 namespace {
 
-/// The smallest round step with which at most `most` multiples can fall inside `size`.
+/// Returns the smallest round step of which at most `most` multiples fit inside `size`.
 double round_step(double size, int most) {
   const double raw = size / most;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));

@@ -1,5 +1,5 @@
-// A stretch of an axis that a person looks at: zooming about a point, panning, and the round numbers at which
-// to write its ticks. Plain arithmetic, so that the timeline and its keys share one behaviour.
+// The part of an axis that is visible: zoom about a point, pan, and round numbers for the ticks. This is
+// plain arithmetic, so the timeline and its keys behave the same.
 #pragma once
 
 #include <vector>
@@ -14,21 +14,21 @@ struct Stretch {
   bool operator==(const Stretch&) const = default;
 };
 
-/// `shown` moved and shortened as little as it takes to lie inside `all`; `all` itself when `shown` is empty.
+/// Moves and shortens `shown` as little as needed to be inside `all`. Returns `all` if `shown` is empty.
 Stretch clamped(Stretch shown, Stretch all);
 
-/// `shown` made `factor` times as large with the point `at` staying where it is, at least `smallest` long,
-/// inside `all`.
+/// Makes `shown` `factor` times as large, at least `smallest` long and inside `all`. The point `at` keeps its
+/// place.
 Stretch zoomed(Stretch shown, double factor, double at, Stretch all, double smallest);
 
-/// `shown` moved by `share` of its own length, inside `all`.
+/// Moves `shown` by `share` of its own length, inside `all`.
 Stretch panned(Stretch shown, double share, Stretch all);
 
-/// The multiples of a round step (1, 2 or 5 times a power of ten) inside `shown`, with the smallest step that
-/// makes them at most `most`.
+/// Returns the multiples of a round step (1, 2 or 5 times a power of ten) inside `shown`. The step is the
+/// smallest with which there are at most `most` multiples.
 std::vector<double> round_ticks(Stretch shown, int most);
 
-/// The same and the next one at either end that is not a tick: the first and the last bound an axis that
+/// The same, and the next multiple at each end that is not a tick: an axis from the first to the last of them
 /// holds all of `shown`.
 std::vector<double> bounding_ticks(Stretch shown, int most);
 

@@ -1,4 +1,4 @@
-// Marks, their clip rectangles and their layers.
+// Notes marks with their clip rectangles and sorts them by layer.
 #include "ui/widgets/tape.h"
 
 #include <algorithm>

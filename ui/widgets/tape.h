@@ -1,6 +1,6 @@
-// What was drawn, as it was meant: rectangles, lines, words and pictures instead of triangles. A Dear ImGui
-// context that carries a tape draws onto it: the functions of paint.h and the heatmaps note what they would
-// have drawn. So a figure for paper is made by the code that draws the window, and keeps its text as text.
+// A list of drawn marks: rectangles, lines, words and pictures instead of triangles. If a Dear ImGui context
+// has a tape, the functions of paint.h and the heatmaps note their marks on the tape instead of drawing. So
+// the code that draws the window also makes figures for paper, and text stays text.
 #pragma once
 
 #include <imgui.h>
@@ -43,7 +43,8 @@ struct Words {
   Align align = Align::Left;
   std::string text;
 };
-/// A picture whose pixels are cells: not to be smoothed. Only what lies in the clip rectangle is seen.
+/// A picture whose pixels are cells, so it must not be smoothed. Only the part inside the clip rectangle is
+/// visible.
 struct Pixels {
   ImVec2 min, max;
   std::shared_ptr<const Image> image;
@@ -53,18 +54,18 @@ struct Pixels {
 
 struct TapeMark {
   ImVec2 clip_min, clip_max;
-  bool clipped = false;  ///< it reaches over the clip rectangle
+  bool clipped = false;  ///< it extends beyond the clip rectangle
   std::variant<mark::Fill, mark::Outline, mark::Line, mark::Triangle, mark::Words, mark::Pixels> what;
 };
 
 class Tape {
  public:
-  /// The tape of the current context; null: what is drawn goes to the screen.
+  /// The tape of the current context, or null if drawing goes to the screen.
   static Tape* current() { return static_cast<Tape*>(ImGui::GetIO().UserData); }
 
-  /// Notes a mark under the clip rectangle of `list`; what lies outside it altogether is left out.
+  /// Notes a mark with the clip rectangle of `list`. A mark wholly outside that rectangle is left out.
   void note(const ImDrawList* list, decltype(TapeMark::what) what);
-  /// Marks noted until join() are put in the order of their layers.
+  /// Begins layers: join() sorts the marks noted since then by layer.
   void split();
   void choose(int layer);
   void join();
@@ -74,7 +75,7 @@ class Tape {
 
  private:
   std::vector<TapeMark> marks_;
-  std::vector<int> layers_;  ///< of the marks since split()
+  std::vector<int> layers_;  ///< the layers of the marks since split()
   size_t layered_from_ = 0;
   int layer_ = -1;  ///< -1: not split
 };

@@ -1,4 +1,4 @@
-// Means and peaks of stretches.
+// Computes means and peaks of stretches.
 #include "ui/widgets/thinned.h"
 
 #include <algorithm>

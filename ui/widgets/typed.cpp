@@ -1,4 +1,4 @@
-// Reading what was typed: see typed.h.
+// Reads typed numbers: see typed.h.
 #include "ui/widgets/typed.h"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// A comma, a space, an apostrophe or an underscore between digits, with three of them behind it: "1,5" is no
-/// number of fifteen.
+/// True for a comma, space, apostrophe or underscore between digits with exactly three digits after it. So
+/// "1,5" is not read as fifteen.
 bool parts_thousands(std::string_view text, size_t at) {
   if (std::string_view(", '_").find(text[at]) == std::string_view::npos || at == 0 || at + 3 >= text.size())
     return false;
@@ -44,7 +44,7 @@ std::optional<T> typed_number(std::string_view text) {
   if (whole.ec == std::errc() && whole.ptr == end) return number;
   double real = 0;
   const auto written = std::from_chars(begin, end, real);
-  constexpr double kExact = 9007199254740992;  // 2^53: beyond it a double is no longer what was typed
+  constexpr double kExact = 9007199254740992;  // 2^53: larger whole numbers are not exact in a double
   if (written.ec != std::errc() || written.ptr != end || std::abs(real) > kExact || real != std::floor(real))
     return std::nullopt;
   if (std::is_unsigned_v<T> && real < 0) return std::nullopt;
@@ -55,8 +55,8 @@ template std::optional<int64_t> typed_number(std::string_view text);
 template std::optional<uint64_t> typed_number(std::string_view text);
 
 std::string not_typed(std::string_view text, bool may_be_negative) {
-  return fmt::format("\"{}\" is no whole number{}; one is written 1024, 1,024 or 1e3", text,
-                     may_be_negative ? "" : " from 0 on");
+  return fmt::format("\"{}\" is not a whole number{}; write it as 1024, 1,024 or 1e3", text,
+                     may_be_negative ? "" : " of 0 or more");
 }
 
 }  // namespace shardlens::ui

@@ -7,17 +7,18 @@
 namespace shardlens::ui {
 namespace {
 
-/// Which cell of a picture of `cells` shows element `at` of `extent`.
+/// Returns the cell, of `cells`, that shows element `at` of `extent`.
 int64_t cell_of(int64_t at, int64_t extent, int64_t cells) {
   return std::clamp<int64_t>(at * cells / std::max<int64_t>(extent, 1), 0, cells - 1);
 }
 
-/// The element in the middle of cell `cell` of `cells` that show `extent` elements.
+/// Returns the element in the middle of cell `cell`, if `cells` cells show `extent` elements.
 int64_t middle_of(int64_t cell, int64_t cells, int64_t extent) {
   return (2 * cell + 1) * extent / (2 * cells);
 }
 
-/// Which of a piece's own cells each cell of the whole shows in one direction; -1 outside the piece.
+/// Returns for each cell of the whole picture, in one direction, the cell of the piece that it shows; -1
+/// outside the piece.
 std::vector<int64_t> own_cells(int64_t cells, int64_t extent, Range piece, int64_t local_begin,
                                int64_t own_extent, int64_t own_cells) {
   std::vector<int64_t> own(static_cast<size_t>(cells), -1);

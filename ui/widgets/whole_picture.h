@@ -1,6 +1,6 @@
-// The full tensor, put together from what the ranks hold: slices side by side, partial sums added. It is made
-// of the pictures already taken, so it costs a few microseconds and shows exactly what the ranks' own
-// pictures show.
+// Makes the picture of the full tensor from the ranks' pictures: slices are joined, partial sums are added.
+// It uses the pictures that exist already, so it takes a few microseconds and shows the same as the ranks'
+// own pictures.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace shardlens::ui {
 
 using RankSamples = std::vector<std::shared_ptr<const TensorSample>>;  ///< [rank]; null: not yet
 
-/// A picture of the full tensor, at most kPictureExtent in each direction. Empty unless every rank that is
-/// needed has a sample (Replicated: rank 0).
+/// Returns a picture of the full tensor, at most kPictureExtent in each direction. Empty unless every needed
+/// rank (Replicated: only rank 0) has a sample.
 Picture whole_picture(const Tensor& tensor, const RankSamples& samples);
 
 }  // namespace shardlens::ui

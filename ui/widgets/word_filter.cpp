@@ -1,4 +1,4 @@
-// Compares in lower case, word by word.
+// Compares texts in lower case, word by word.
 #include "ui/widgets/word_filter.h"
 
 #include <algorithm>

@@ -80,11 +80,11 @@ TEST(StageBand, SaysTensorBytesTimeAndWhomTheyWaitedFor) {
   const Step& step = first(plan.program, Op::AllReduce);
   EXPECT_THAT(
       band_forms(plan.program, step, meeting_of(plan, &result, step.id)),
-      ElementsAre("all-reduce O · 3.00 MiB tensor · 4.50 MiB sent per rank · 5.00 ms, of it 3.00 ms waiting "
+      ElementsAre("all-reduce O · 3.00 MiB tensor · 4.50 MiB sent per rank · 5.00 ms, 3.00 ms waiting "
                   "for rank 3",
-                  "all-reduce O · 4.50 MiB sent per rank · 5.00 ms, of it 3.00 ms waiting for rank 3",
-                  "all-reduce O · 4.50 MiB sent · 5.00 ms, of it 3.00 ms waiting for rank 3",
-                  "all-reduce O · 4.50 MiB sent · 5.00 ms, of it 3.00 ms waiting",
+                  "all-reduce O · 4.50 MiB sent per rank · 5.00 ms, 3.00 ms waiting for rank 3",
+                  "all-reduce O · 4.50 MiB sent · 5.00 ms, 3.00 ms waiting for rank 3",
+                  "all-reduce O · 4.50 MiB sent · 5.00 ms, 3.00 ms waiting",
                   "all-reduce O · 4.50 MiB sent · 5.00 ms", "all-reduce O · 4.50 MiB sent", "all-reduce O"));
 }
 
@@ -104,12 +104,14 @@ TEST(StageBand, WhatGoesOnBesideTheStepsIsNotCalledWaiting) {
   const auto& steps = plan.program.steps;
   const auto beside = std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.beside; });
   ASSERT_NE(beside, steps.end());
-  EXPECT_THAT(band_forms(plan.program, *beside, meeting_of(plan, &result, beside->id)),
-              AllOf(Contains(HasSubstr(" · beside the next steps · ")),
-                    Contains(EndsWith("5.00 ms, of it 3.00 ms until rank 3 came")),
-                    Not(Contains(HasSubstr("waiting")))));
-  EXPECT_THAT(reason_of(plan.program, beside->id), EndsWith("go on meanwhile, until one needs its result."));
-  EXPECT_THAT(reason_of(plan.program, first(plan.program, Op::AllReduce).id), Not(HasSubstr("meanwhile")));
+  EXPECT_THAT(
+      band_forms(plan.program, *beside, meeting_of(plan, &result, beside->id)),
+      AllOf(Contains(HasSubstr(" · overlaps next steps · ")),
+            Contains(EndsWith("5.00 ms, 3.00 ms until rank 3 came")), Not(Contains(HasSubstr("waiting")))));
+  EXPECT_THAT(reason_of(plan.program, beside->id),
+              EndsWith("run at the same time, until one needs its result."));
+  EXPECT_THAT(reason_of(plan.program, first(plan.program, Op::AllReduce).id),
+              Not(HasSubstr("at the same time")));
 }
 
 TEST(StageBand, AnEstimateIsCalledOneAndNothingKnownSaysNothing) {
