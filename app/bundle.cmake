@@ -1,8 +1,8 @@
 # `cmake --install BUILD --prefix FOLDER` makes a folder that runs elsewhere, wherever it is put: the programs that are
-# built in bin/, and in lib/ the modules and every library that a bare system does not have. The driver, cuBLASLt and
+# built in bin/, and in lib/ the plug-ins and every library that a bare system does not have. The driver, cuBLASLt and
 # NCCL are the other machine's (engine/cuda.cmake); so are OpenGL and X11 for the studio.
 set(bundle_programs shardlens shardlens-cli)
-set(bundle_modules shardlens_cuda shardlens_mpi shardlens_chart)
+set(bundle_plugins shardlens_cuda shardlens_mpi shardlens_chart)
 foreach(target IN LISTS bundle_programs)
   if(TARGET ${target})
     # The old kind of search path, which the libraries' own libraries are searched by too.
@@ -11,7 +11,7 @@ foreach(target IN LISTS bundle_programs)
     install(TARGETS ${target} RUNTIME DESTINATION bin OPTIONAL)
   endif()
 endforeach()
-foreach(target IN LISTS bundle_modules)
+foreach(target IN LISTS bundle_plugins)
   if(TARGET ${target})
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS ${target} LIBRARY DESTINATION lib OPTIONAL)
@@ -32,8 +32,8 @@ install(CODE [[
       list(APPEND programs "${root}/bin/${name}")
     endif()
   endforeach()
-  file(GLOB modules "${root}/lib/libshardlens_*.so")
-  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} MODULES ${modules}
+  file(GLOB plugins "${root}/lib/libshardlens_*.so")
+  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} MODULES ${plugins}
     RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
     PRE_EXCLUDE_REGEXES
       # the system itself, with its C++ library: ours would ask for as new a C library as it was built with

@@ -26,8 +26,8 @@ fail() {
 [ -n "$with_tests" ] || command -v zip >/dev/null || fail "zip is not installed; install it (Debian: zip)"
 cmake --preset bundle >/dev/null
 targets=shardlens-cli
-for module in shardlens_cuda shardlens_mpi; do
-  ! cmake --build build/bundle --target help | grep -q "^$module:" || targets="$targets $module"
+for plugin in shardlens_cuda shardlens_mpi; do
+  ! cmake --build build/bundle --target help | grep -q "^$plugin:" || targets="$targets $plugin"
 done
 [ -z "$with_tests" ] || targets="$targets gpu_tests"
 # shellcheck disable=SC2086 # one word a target

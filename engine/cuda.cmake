@@ -1,8 +1,8 @@
-# The module that computes on GPUs, libshardlens_cuda.so: built where CUDA's toolkit is, opened by the program when
+# The plug-in that computes on GPUs, libshardlens_cuda.so: built where CUDA's toolkit is, opened by the program when
 # GPUs are asked for. It brings CUDA's runtime along (1 MB). cuBLASLt (540 MB) and NCCL (220 MB) it takes from the
 # machine it runs on, where they are with the toolkit or with a Python that has PyTorch (engine/device/gpu_libraries.h):
 # the archives that could be linked for one kind of GPU alone are not part of every toolkit.
-option(SHARDLENS_CUDA "Build the GPU module where CUDA's toolkit is found" ON)
+option(SHARDLENS_CUDA "Build the GPU plug-in where CUDA's toolkit is found" ON)
 set(SHARDLENS_CUDA_ARCHITECTURES "80-real;90-real;90-virtual" CACHE STRING
   "GPUs to compile for: A100, H100 and H200, and what newer ones translate when they load it")
 
@@ -47,13 +47,13 @@ set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER} ${CMAKE_CUDA_COMPILER_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES}")
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS "device/cuda/*.cu" "comm/local_cuda*.cu" "comm/nccl*.cu")
-add_library(shardlens_cuda MODULE ${cuda_sources} ${module_shared_sources})
+add_library(shardlens_cuda MODULE ${cuda_sources} ${plugin_shared_sources})
 target_include_directories(shardlens_cuda PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(shardlens_cuda SYSTEM PRIVATE "${SHARDLENS_CUBLASLT_INCLUDE}" "${SHARDLENS_NCCL_INCLUDE}")
 # No contraction into fused multiply-adds, as in the CPU's kernels: an element's bits may not depend on its place.
 target_compile_options(shardlens_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-O3;-fmad=false;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>")
-target_link_libraries(shardlens_cuda PRIVATE shardlens_module_version fmt::fmt Threads::Threads "${SHARDLENS_CUBLASLT}" ${CMAKE_DL_LIBS})
+target_link_libraries(shardlens_cuda PRIVATE shardlens_plugin_version fmt::fmt Threads::Threads "${SHARDLENS_CUBLASLT}" ${CMAKE_DL_LIBS})
 # Whatever is missing is to be found here, not where it is opened.
 target_link_options(shardlens_cuda PRIVATE -Wl,-z,defs)
 set_target_properties(shardlens_cuda PROPERTIES

@@ -6,8 +6,8 @@
 
 #include "app/cli/bench.h"
 #include "app/cli/op_times.h"
-#include "engine/config/counted.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/generate/generate_bench.h"
 

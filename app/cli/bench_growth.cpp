@@ -8,10 +8,10 @@
 
 #include "app/cli/bench.h"
 #include "app/cli/or_null.h"
-#include "engine/config/error.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
-#include "engine/config/units.h"
 #include "engine/io/atomic_file.h"
 #include "engine/runtime/measure/growth_bench.h"
 #include "engine/runtime/measure/growth_chart.h"
@@ -46,7 +46,7 @@ void check_folder(const std::string& folder) {
 // If the plug-in that draws charts is missing, the measurement still runs, without charts.
 std::optional<DrawChart> find_drawer() {
   try {
-    return open_chart_module();
+    return open_chart_plugin();
   } catch (const Error& error) {
     fmt::print(stderr, "cannot draw charts: {}\n", error.what());
     return {};

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/bench.h"
+#include "engine/base/units.h"
 #include "engine/config/presets.h"
-#include "engine/config/units.h"
 #include "engine/cost/plan_bench.h"
 #include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"

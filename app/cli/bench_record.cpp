@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "app/cli/bench.h"
-#include "engine/config/counted.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/runtime/measure/record_bench.h"
 #include "engine/runtime/measure/trace_bench.h"

@@ -10,7 +10,7 @@
 #include "app/cli/late_report.h"
 #include "app/cli/op_times.h"
 #include "app/cli/or_null.h"
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/device/device.h"
 #include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
@@ -25,7 +25,7 @@ void print_times(const TimeComparison& times, const Program& program) {
   std::map<std::pair<Op, bool>, StepTimes> by_op;
   for (const Step& step : program.steps) {
     const StepTimes& both = times.means[static_cast<size_t>(step.id)];
-    StepTimes& sum = by_op[{step.op, step.beside}];
+    StepTimes& sum = by_op[{step.op, step.overlapped}];
     sum.predicted_seconds += both.predicted_seconds;
     sum.measured_seconds += both.measured_seconds;
   }

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "app/cli/bench_timeline.h"
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/measure/timeline_bench.h"

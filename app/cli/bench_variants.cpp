@@ -8,8 +8,8 @@
 
 #include "app/cli/bench.h"
 #include "app/cli/plan_reports.h"
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 #include "engine/runtime/measure/variants_bench.h"
 #include "engine/runtime/plan.h"

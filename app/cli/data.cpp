@@ -9,8 +9,8 @@
 #include "app/cli/verbs.h"
 #include "app/command_line/live_line.h"
 #include "app/command_line/request.h"
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/train/data/corpus.h"
 
 namespace shardlens::cli {

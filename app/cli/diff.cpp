@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/verbs.h"
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/record/diff.h"
 #include "engine/record/gallery.h"
 #include "engine/train/experiments/run_again.h"
@@ -98,8 +98,8 @@ void print_times(const RecordingDiff& diff, const Program& a) {
   row("a pass", diff.a_pass_seconds, diff.b_pass_seconds);
   double a_wait = 0, b_wait = 0;
   for (const KindDiff& kind : diff.kinds) {
-    row(op_name(kind.op, kind.beside), kind.a_seconds, kind.b_seconds);
-    if (kind.beside) continue;
+    row(op_name(kind.op, kind.overlapped), kind.a_seconds, kind.b_seconds);
+    if (kind.overlapped) continue;
     a_wait += kind.a_wait_seconds;
     b_wait += kind.b_wait_seconds;
   }
@@ -188,7 +188,7 @@ ordered_json to_json(const RecordingDiff& diff, const Recording& a, const Record
                             {"b_sent_bytes", step.b_sent_bytes}});
   out["kinds"] = ordered_json::array();
   for (const KindDiff& kind : diff.kinds)
-    out["kinds"].push_back({{"op", op_name(kind.op, kind.beside)},
+    out["kinds"].push_back({{"op", op_name(kind.op, kind.overlapped)},
                             {"a_seconds", kind.a_seconds},
                             {"b_seconds", kind.b_seconds},
                             {"a_wait_seconds", kind.a_wait_seconds},

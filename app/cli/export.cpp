@@ -6,7 +6,7 @@
 
 #include "app/cli/options.h"
 #include "app/cli/verbs.h"
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/record/chrome_trace.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording_csv.h"

@@ -10,7 +10,7 @@
 #include "app/cli/text_options.h"
 #include "app/cli/verbs.h"
 #include "app/command_line/request.h"
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/generate/writing.h"
 

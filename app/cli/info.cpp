@@ -8,9 +8,9 @@
 
 #include "app/cli/late_report.h"
 #include "app/cli/verbs.h"
-#include "engine/config/counted.h"
-#include "engine/config/units.h"
-#include "engine/device/gpu_module.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/record/gallery.h"
 #include "engine/record/live_link.h"
 #include "engine/record/recording.h"
@@ -36,11 +36,11 @@ struct Share {
 
 Share share_of(const Program& program, const std::vector<StepEvent>& events) {
   Share share;
-  const std::vector<double> waited = seconds_waited_beside(program, events);
+  const std::vector<double> waited = seconds_waited_overlapped(program, events);
   for (size_t i = 0; i < events.size(); ++i) {
     share.seconds = std::max(share.seconds, events[i].end_seconds);
     share.waiting += waited[i];
-    if (!is_collective(program.steps[i].op) || program.steps[i].beside) continue;
+    if (!is_collective(program.steps[i].op) || program.steps[i].overlapped) continue;
     share.waiting += events[i].wait_seconds();
     share.moving += events[i].transfer_seconds();
   }

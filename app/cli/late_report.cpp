@@ -6,7 +6,7 @@
 namespace shardlens::cli {
 
 std::vector<Lateness> last_lateness(const Program& program, const Executor& executor) {
-  return lateness_of(program, executor.events(program.ranks() * program.replicas()));
+  return lateness_of(program, executor.events(program.tp() * program.dp()));
 }
 
 nlohmann::ordered_json late_json(const Program& program, const std::vector<Lateness>& late) {

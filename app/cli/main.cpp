@@ -18,8 +18,8 @@
 #include "app/command_line/request.h"
 #include "app/command_line/signals.h"
 #include "app/command_line/standard_streams.h"
-#include "engine/config/error.h"
-#include "engine/config/suggest.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 #include "engine/device/cpu/allocation.h"
 #include "engine/runtime/rank_team.h"
 

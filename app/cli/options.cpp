@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "engine/config/error.h"
-#include "engine/device/gpu_module.h"
+#include "engine/base/error.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/stored_weights.h"
 

@@ -9,9 +9,9 @@
 #include "app/cli/or_null.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/table.h"
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
 #include "engine/config/presets.h"
-#include "engine/config/units.h"
 #include "engine/cost/model_price.h"
 
 namespace shardlens::cli {

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "app/command_line/request.h"
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/train/step_metrics.h"
 
 namespace shardlens::cli {

@@ -9,7 +9,7 @@
 #include "app/cli/step_options.h"
 #include "app/cli/verbs.h"
 #include "app/command_line/request.h"
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/executor.h"
@@ -96,10 +96,9 @@ Examples
     const Program& program = plan->program;
     Executor executor(plan);
     auto gather = std::make_shared<Gather>(
-        program.ranks(), [&](const Tensor& tensor) { return !dump->empty() && is_dumped(program, tensor); });
+        program.tp(), [&](const Tensor& tensor) { return !dump->empty() && is_dumped(program, tensor); });
     const auto recorder = make_recorder(*record, "step", *plan, executor.communicator());
-    std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(program.ranks()),
-                                                         gather};
+    std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(program.tp()), gather};
     if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
     run_recorded(recorder, [&] {
       executor.observe(observers);
@@ -115,18 +114,18 @@ Examples
     });
     finish_recording(recorder.get(), *record, options->json ? stderr : stdout);
     double seconds = 0;
-    for (int rank = 0; rank < program.ranks(); ++rank) {
+    for (int rank = 0; rank < program.tp(); ++rank) {
       seconds = std::max(seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);
     }
     std::vector<double> attention;
-    for (int rank = 0; rank < program.ranks(); ++rank)
+    for (int rank = 0; rank < program.tp(); ++rank)
       attention.push_back(attention_seconds(program, executor.trace(rank)));
     const std::vector<Lateness> late = last_lateness(program, executor);
     if (options->json) {
       ordered_json out = {
-          {"step_seconds", seconds}, {"steps", program.steps.size()}, {"ranks", program.ranks()}};
+          {"step_seconds", seconds}, {"steps", program.steps.size()}, {"ranks", program.tp()}};
       out["high_water_bytes_per_rank"] = ordered_json::array();
-      for (int rank = 0; rank < program.ranks(); ++rank) {
+      for (int rank = 0; rank < program.tp(); ++rank) {
         out["high_water_bytes_per_rank"].push_back(total_bytes(executor.high_water_bytes(rank)));
       }
       out["heads"] = heads_json(*plan, attention);
@@ -136,10 +135,10 @@ Examples
       return 0;
     }
     fmt::print("{} steps on {} ranks ({}: {}): {:.2f} ms, measured on {}\n", program.steps.size(),
-               program.ranks(), executor.communicator().name, executor.communicator().reason, seconds * 1e3,
+               program.tp(), executor.communicator().name, executor.communicator().reason, seconds * 1e3,
                machine_description());
     print_late(stdout, program, late);
-    for (int rank = 0; rank < program.ranks(); ++rank) {
+    for (int rank = 0; rank < program.tp(); ++rank) {
       const int64_t measured = total_bytes(executor.high_water_bytes(rank));
       const int64_t planned = total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes);
       fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank, grouped_text(measured),

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "app/command_line/help.h"
-#include "engine/config/utf8.h"
+#include "engine/base/utf8.h"
 
 namespace shardlens::cli {
 namespace {

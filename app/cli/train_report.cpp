@@ -13,8 +13,8 @@
 #include <sstream>
 #include <vector>
 
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/input_file.h"
 

@@ -15,7 +15,7 @@
 #include "app/cli/verify_break.h"
 #include "app/cli/verify_sweep.h"
 #include "app/command_line/request.h"
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
@@ -33,7 +33,7 @@ using nlohmann::ordered_json;
 void run_once(const std::shared_ptr<const Plan>& plan, std::shared_ptr<StepObserver> observer) {
   check_runnable(*plan);
   Executor executor(plan);
-  executor.observe({std::make_shared<FiniteCheck>(plan->program.ranks()), std::move(observer)});
+  executor.observe({std::make_shared<FiniteCheck>(plan->program.tp()), std::move(observer)});
   executor.start(executor.steps());
   executor.wait();
 }
@@ -47,7 +47,7 @@ ParityTable run_checked(const std::shared_ptr<const Plan>& plan,
   const auto check = std::make_shared<ParityCheck>(plan->program, serial, !record.path.empty());
   Executor executor(plan);
   const auto recorder = make_recorder(record, "verify", *plan, executor.communicator());
-  std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(plan->program.ranks()),
+  std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(plan->program.tp()),
                                                        check};
   if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
   ParityTable table;

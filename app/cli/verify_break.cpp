@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "app/cli/table.h"
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/break_settings.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/experiments/break_run.h"

@@ -9,8 +9,8 @@
 #include "app/cli/or_null.h"
 #include "app/cli/table.h"
 #include "app/command_line/help.h"
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/runtime/measure/sweep.h"
 
 namespace shardlens::cli {

@@ -16,11 +16,11 @@
 
 #include "app/command_line/request.h"
 #include "app/command_line/signals.h"
+#include "engine/base/error.h"
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
-#include "engine/config/error.h"
 #include "engine/config/settings.h"
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/runtime/build.h"
 #include "engine/runtime/processes/process_world.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <sstream>
 
-#include "engine/config/utf8.h"
+#include "engine/base/utf8.h"
 
 namespace shardlens::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include <set>
 #include <system_error>
 
-#include "engine/config/error.h"
-#include "engine/config/suggest.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 
 namespace shardlens::cli {
 namespace {

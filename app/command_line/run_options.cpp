@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <variant>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"

@@ -4,13 +4,13 @@
 #include <cerrno>
 #include <csignal>
 
-#include "engine/io/fleeting.h"
+#include "engine/io/signal_cleanup.h"
 
 namespace shardlens::cli {
 
 void end_by_signal(int signal) {
   const int kept = errno;  // the interrupted code goes on after this handler returns
-  remove_fleeting();
+  run_signal_cleanup();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
   errno = kept;

@@ -3,8 +3,8 @@
 
 namespace shardlens::cli {
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGPIPE first remove fleeting files (engine/io/fleeting.h). A
-/// signal that is ignored, as with nohup, stays ignored.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGPIPE first remove fleeting files (engine/io/signal_cleanup.h).
+/// A signal that is ignored, as with nohup, stays ignored.
 void end_cleanly_at_signals();
 
 /// A verb that a signal stopped early, but that ended in order, returns this plus the signal, like a shell.

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "app/studio/offscreen_parts.h"
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/panels/timeline/history_view.h"

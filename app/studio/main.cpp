@@ -12,7 +12,7 @@
 #include "app/studio/options.h"
 #include "app/studio/start_benchmark.h"
 #include "app/studio/video.h"
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/cpu/allocation.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "app/studio/offscreen_parts.h"
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/temporary_folder.h"
-#include "engine/planner/holds.h"
+#include "engine/planner/delays.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/session/comparison.h"
 #include "engine/runtime/session/scaling_snapshot.h"
@@ -71,7 +71,7 @@ void draw_until(Platform& platform, ui::Studio& studio, const char* what, const 
 void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (view == kLostView) {
     const Program& program = studio.snapshot().plan->program;
-    const int last = program.ranks() * program.replicas() - 1;
+    const int last = program.tp() * program.dp() - 1;
     if (last == 0)
       throw request_error("with one rank no other rank can notice the loss: give --tp 2 or more");
     Settings settings = studio.snapshot().settings;

@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/runtime/executor.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"

@@ -13,7 +13,7 @@
 
 #include "app/studio/offscreen_parts.h"
 #include "app/studio/video_file.h"
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/commands/walk.h"
 #include "ui/plan/sections.h"
 

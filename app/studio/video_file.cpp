@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 extern char** environ;
 

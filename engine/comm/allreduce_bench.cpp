@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/error.h"
 #include "engine/comm/carried.h"
 #include "engine/comm/comm.h"
-#include "engine/config/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/device.h"
 #include "engine/device/interval.h"

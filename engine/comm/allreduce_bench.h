@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 #include "engine/config/hardware.h"
 #include "engine/program/layout.h"
 

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <thread>
 
-#include "engine/config/relax.h"
+#include "engine/base/cpu_pause.h"
 
 namespace shardlens {
 
@@ -74,7 +74,7 @@ bool Barrier::meet(uint32_t ends, const Late& late, const Last& last) {
   if (spins_) {
     const auto deadline = std::chrono::steady_clock::now() + kSpin;
     do {
-      for (int look = 0; look < kLooksPerYield && !over(); ++look) relax();
+      for (int look = 0; look < kLooksPerYield && !over(); ++look) cpu_pause();
       if (!over()) std::this_thread::yield();
     } while (!over() && std::chrono::steady_clock::now() < deadline);
   }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/dtype.h"
-#include "engine/config/error.h"
+#include "engine/base/dtype.h"
+#include "engine/base/error.h"
 #include "engine/program/layout.h"
 
 namespace shardlens {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 
 namespace shardlens {
 namespace {

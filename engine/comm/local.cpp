@@ -27,13 +27,13 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/clock.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
 #include "engine/comm/barrier.h"
 #include "engine/comm/comm.h"
 #include "engine/comm/local_kernels.h"
 #include "engine/comm/request.h"
-#include "engine/config/clock.h"
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
 #include "engine/device/device.h"
 
 namespace shardlens {

@@ -26,10 +26,10 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/base/error.h"
 #include "engine/comm/barrier.h"
 #include "engine/comm/carried.h"
 #include "engine/comm/local_cuda.h"
-#include "engine/config/error.h"
 #include "engine/device/cuda/copy_rows.cuh"
 #include "engine/device/cuda/cuda_order.h"
 

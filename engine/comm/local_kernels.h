@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 
 namespace shardlens {
 

@@ -12,13 +12,13 @@
 #include <thread>
 #include <utility>
 
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/comm/carried.h"
 #include "engine/comm/nccl.h"
 #include "engine/comm/nccl_group.h"
 #include "engine/comm/nccl_library.h"
 #include "engine/comm/nccl_sharing.h"
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
 #include "engine/device/cuda/copy_rows.cuh"
 #include "engine/device/cuda/cuda_order.h"
 

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/comm/comm.h"
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
 #include "engine/device/cuda/cuda_order.h"
 #include "engine/device/cuda/operation.cuh"
 

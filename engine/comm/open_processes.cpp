@@ -1,14 +1,14 @@
 // Opens the plug-in that carries messages between processes by MPI.
 #include <stdexcept>
 
+#include "engine/base/error.h"
+#include "engine/base/plugin.h"
 #include "engine/comm/processes.h"
-#include "engine/config/error.h"
-#include "engine/config/module.h"
 
 namespace shardlens {
 
 std::unique_ptr<Processes> open_mpi_processes(double timeout_seconds) {
-  const auto open = reinterpret_cast<OpenMpiProcesses>(module_symbol(
+  const auto open = reinterpret_cast<OpenMpiProcesses>(plugin_symbol(
       "libshardlens_mpi.so", "shardlens_mpi_processes",
       "it is built only if Open MPI is found (Debian: install libopenmpi-dev openmpi-bin, then build again); "
       "without it, leave out --comm mpi, and the ranks are threads of one process"));

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 
 namespace shardlens {
 namespace {

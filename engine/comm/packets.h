@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/comm/patience.h"
 #include "engine/comm/processes.h"
-#include "engine/config/error.h"
 
 namespace shardlens {
 

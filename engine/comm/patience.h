@@ -4,8 +4,8 @@
 #include <atomic>
 #include <limits>
 
+#include "engine/base/clock.h"
 #include "engine/comm/departed.h"
-#include "engine/config/clock.h"
 
 namespace shardlens {
 

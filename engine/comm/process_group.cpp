@@ -28,11 +28,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/comm/local_kernels.h"
 #include "engine/comm/patience.h"
 #include "engine/comm/request.h"
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
 
 namespace shardlens {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

@@ -13,11 +13,11 @@
 #include <optional>
 #include <thread>
 
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 #include "engine/config/assets.h"
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
 #include "engine/config/hardware_file.h"
-#include "engine/config/suggest.h"
 #include "engine/io/json.h"
 
 namespace shardlens {

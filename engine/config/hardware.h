@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 
 namespace shardlens {
 

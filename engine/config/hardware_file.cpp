@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
 #include "engine/io/user_folder.h"

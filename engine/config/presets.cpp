@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/base/suggest.h"
 #include "engine/config/assets.h"
-#include "engine/config/suggest.h"
 #include "engine/config/validate.h"
 #include "engine/io/json.h"
 

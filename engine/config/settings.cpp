@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "engine/config/error.h"
-#include "engine/config/words.h"
+#include "engine/base/error.h"
+#include "engine/base/words.h"
 
 namespace shardlens {
 namespace {

@@ -1,7 +1,7 @@
 // Writes settings as JSON and reads them back.
 #include "engine/config/settings_json.h"
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/json.h"
 
 namespace shardlens {

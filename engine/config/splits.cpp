@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "engine/config/suggest.h"
+#include "engine/base/suggest.h"
 #include "engine/io/json.h"
 
 namespace shardlens {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
+#include "engine/base/units.h"
 #include "engine/config/hardware.h"
 #include "engine/config/heads.h"
-#include "engine/config/suggest.h"
-#include "engine/config/units.h"
 
 namespace shardlens {
 namespace {

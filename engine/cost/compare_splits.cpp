@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/splits.h"
 #include "engine/cost/price.h"

@@ -28,7 +28,7 @@ HeadsBalance heads_balance(const Program& program, const std::vector<std::vector
     }
     for (const Tensor& tensor : program.tensors) {
       if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
-      weights[rank] += static_cast<double>(local_bytes(tensor, program.ranks(), static_cast<int>(rank)));
+      weights[rank] += static_cast<double>(local_bytes(tensor, program.tp(), static_cast<int>(rank)));
     }
   }
   return {heads_share(program.settings), imbalance(attention), imbalance(flops), imbalance(weights)};

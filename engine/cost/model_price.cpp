@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/validate.h"
 #include "engine/planner/planner.h"
 

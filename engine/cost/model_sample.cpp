@@ -128,7 +128,7 @@ Gradients gradients_of(const Program& program, const std::vector<StepCost>& cost
     for (const TensorId out : step.outputs) {
       const Tensor& tensor = program.tensor(out);
       if (tensor.kind == MemoryKind::WeightGradient)
-        by_storage[storage_of(program, out)] = {step.id, step.layer, local_bytes(tensor, program.ranks(), 0)};
+        by_storage[storage_of(program, out)] = {step.id, step.layer, local_bytes(tensor, program.tp(), 0)};
     }
   }
   std::vector<Gradient> in_order;

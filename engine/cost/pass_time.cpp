@@ -3,23 +3,23 @@
 
 #include <algorithm>
 
-#include "engine/program/beside.h"
+#include "engine/program/overlap_waits.h"
 
 namespace shardlens {
 
 std::vector<std::vector<StepEvent>> predicted_events(const Program& program,
                                                      const std::vector<std::vector<StepCost>>& cost) {
   std::vector<std::vector<StepEvent>> events(cost.size());
-  const std::vector<bool> behind_lane = steps_behind_lane(program);
+  const std::vector<bool> behind_lane = waits_for_overlapped(program);
   std::vector<double> thread(cost.size(), 0.0), lane(cost.size(), 0.0);  // [rank]: when it is free
   std::vector<double> begins;                                            // [rank], of a step
   for (std::vector<StepEvent>& rank : events) rank.reserve(program.steps.size());
   for (size_t step = 0; step < program.steps.size(); ++step) {
     const bool meets = is_collective(program.steps[step].op);
-    const bool beside = program.steps[step].beside;
+    const bool overlapped = program.steps[step].overlapped;
     begins = thread;
     for (size_t rank = 0; rank < cost.size(); ++rank)
-      if (beside || behind_lane[step]) begins[rank] = std::max(thread[rank], lane[rank]);
+      if (overlapped || behind_lane[step]) begins[rank] = std::max(thread[rank], lane[rank]);
     const double all_arrived = begins.empty() ? 0 : *std::max_element(begins.begin(), begins.end());
     for (size_t rank = 0; rank < cost.size(); ++rank) {
       const StepCost& own = cost[rank][step];
@@ -32,7 +32,7 @@ std::vector<std::vector<StepEvent>> predicted_events(const Program& program,
         event.all_arrived_seconds = all_arrived;
       }
       event.end_seconds = (meets ? all_arrived : begins[rank]) + own.predicted_seconds;
-      (beside ? lane : thread)[rank] = event.end_seconds;
+      (overlapped ? lane : thread)[rank] = event.end_seconds;
       events[rank].push_back(event);
     }
   }
@@ -47,12 +47,12 @@ double predicted_pass_seconds(const Program& program, const std::vector<std::vec
 }
 
 std::vector<StepCost> costs_in_turn(const Program& program, std::vector<StepCost> costs) {
-  if (std::ranges::none_of(program.steps, &Step::beside)) return costs;
+  if (std::ranges::none_of(program.steps, &Step::overlapped)) return costs;
   const std::vector<double> waited =
-      seconds_waited_beside(program, predicted_events(program, {costs}).front());
+      seconds_waited_overlapped(program, predicted_events(program, {costs}).front());
   for (const Step& step : program.steps) {
     const auto at = static_cast<size_t>(step.id);
-    if (step.beside) costs[at].predicted_seconds = waited[at];
+    if (step.overlapped) costs[at].predicted_seconds = waited[at];
   }
   return costs;
 }

@@ -1,7 +1,7 @@
 // Times the two tasks.
 #include "engine/cost/plan_bench.h"
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/config/presets.h"
 #include "engine/cost/model_price.h"
 #include "engine/cost/tournament.h"

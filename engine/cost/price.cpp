@@ -8,7 +8,7 @@ namespace shardlens {
 namespace {
 
 int64_t local_count(const Program& program, TensorId tensor, int rank) {
-  return element_count(local_shape(program.tensor(tensor), program.ranks(), rank));
+  return element_count(local_shape(program.tensor(tensor), program.tp(), rank));
 }
 
 int64_t tokens_of(const Program& program, TensorId tensor) {
@@ -23,7 +23,7 @@ struct Flops {
 // A product [m, k]·[k, n] is m·n·k multiplications and as many additions; one of its three matrices is a
 // weight, so the FLOPs are twice the tokens times the weight's own elements on this rank.
 Flops linear_flops(const Program& program, TensorId activation, TensorId weight, int rank) {
-  const int64_t tokens = local_shape(program.tensor(activation), program.ranks(), rank)[0];
+  const int64_t tokens = local_shape(program.tensor(activation), program.tp(), rank)[0];
   const int64_t flops = 2 * tokens * local_count(program, weight, rank);
   return {flops, flops};
 }
@@ -82,7 +82,7 @@ Flops flops_of(const Program& program, const Step& step, int rank) {
 // A lookup touches rows and not the table; its gradient also sets the whole table to zero. A cache takes the
 // new rows.
 int64_t copied_bytes(const Program& program, const Step& step, int rank) {
-  const auto bytes = [&](TensorId id) { return local_bytes(program.tensor(id), program.ranks(), rank); };
+  const auto bytes = [&](TensorId id) { return local_bytes(program.tensor(id), program.tp(), rank); };
   switch (step.op) {
     case Op::Embedding:
       return 2 * bytes(output_of(program, step, Operand::Y));
@@ -106,7 +106,7 @@ int64_t touched_bytes(const Program& program, const Step& step, int rank) {
   if (kind == OpKind::Alias || step.op == Op::Identity) return 0;
   int64_t bytes = 0;
   for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs})
-    for (const TensorId id : *tensors) bytes += local_bytes(program.tensor(id), program.ranks(), rank);
+    for (const TensorId id : *tensors) bytes += local_bytes(program.tensor(id), program.tp(), rank);
   return bytes;
 }
 
@@ -115,7 +115,7 @@ double compute_seconds(const StepCost& cost, const Program& program, const Step&
   if (hardware.is_calibrated()) {
     const double work = static_cast<double>(cost.flops > 0 ? cost.flops : cost.touched_bytes);
     if (work <= 0) return 0;
-    const int ranks = program.ranks() * program.replicas();
+    const int ranks = program.tp() * program.dp();
     const DType dtype = program.settings.dtype;
     const auto bytes = static_cast<double>(cost.touched_bytes);
     const double rate = hardware.measured_rate(to_string(step.op), dtype, ranks, work);
@@ -171,10 +171,10 @@ double collective_seconds(Collective collective, int64_t sent_bytes, const Ring&
 namespace {
 
 Ring ring_of(const Program& program, const Step& step, const Hardware& hardware) {
-  if (step.axis == Axis::Dp) return dp_ring(program.ranks(), program.replicas(), hardware);
+  if (step.axis == Axis::Dp) return dp_ring(program.tp(), program.dp(), hardware);
   // Neighbours that hold a slice are to a machine what the ranks of a narrower layer are.
   const int ranks = group_ranks(program, step);
-  return tp_ring(ranks, program.ranks() / ranks * program.replicas(), hardware);
+  return tp_ring(ranks, program.tp() / ranks * program.dp(), hardware);
 }
 
 }  // namespace

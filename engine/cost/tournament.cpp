@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "engine/cost/pass_time.h"
@@ -102,7 +102,7 @@ std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t l
       piece.cut_weights += tensor.kind == MemoryKind::Weight && tensor.layout.kind == LayoutKind::Sharded;
       const bool stays = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::WeightGradient ||
                          tensor.kind == MemoryKind::OptimizerState;
-      if (stays && tensor.storage == kNoTensor) piece.state_bytes += local_bytes(tensor, program.ranks(), 0);
+      if (stays && tensor.storage == kNoTensor) piece.state_bytes += local_bytes(tensor, program.tp(), 0);
     }
     if (settings.dp > 1) piece.gradients = gradients_of(program, costs);
   } catch (const Error& error) {

@@ -1,7 +1,7 @@
 // Where new tokens may stand in a cache, for every device.
 #include <string>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 
 namespace shardlens {

@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/interval.h"
 #include "engine/device/work_behind.h"

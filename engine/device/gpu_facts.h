@@ -38,7 +38,7 @@ struct GpuFacts {
   std::string why_no_nccl;                ///< a sentence with a remedy
 };
 
-/// The oldest compute capability that the module's kernels are compiled for (engine/device/cuda).
+/// The oldest compute capability that the plug-in's kernels are compiled for (engine/device/cuda).
 inline constexpr int kLeastComputeMajor = 8;
 /// Takes away the GPUs that are older; where none is left, says which there are.
 void leave_out_old_gpus(GpuFacts& facts);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 
 namespace shardlens {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 
 namespace shardlens {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/config/module.h"
+#include "engine/base/plugin.h"
 
 namespace shardlens {
 
-DrawChart open_chart_module() {
-  return reinterpret_cast<DrawChart>(module_symbol("libshardlens_chart.so", "shardlens_draw_chart",
+DrawChart open_chart_plugin() {
+  return reinterpret_cast<DrawChart>(plugin_symbol("libshardlens_chart.so", "shardlens_draw_chart",
                                                    "it is built with the studio and needs cairo (Debian: "
                                                    "libcairo2); the tables hold everything that the chart "
                                                    "would show"));

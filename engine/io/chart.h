@@ -47,7 +47,7 @@ struct Chart {
 using DrawChart = void (*)(const Chart& chart, std::string& png);
 
 /// Opens the plug-in. Throws a request Error that says what is missing.
-DrawChart open_chart_module();
+DrawChart open_chart_plugin();
 
 /// Returns the 1, 2 and 5 of every decade from `low` to `high`, and the nearest such value beyond each end;
 /// every digit if the two are less than a decade apart.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 
 namespace shardlens {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <exception>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

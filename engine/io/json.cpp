@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/config/suggest.h"
+#include "engine/base/suggest.h"
 #include "engine/io/input_file.h"
 
 namespace shardlens {

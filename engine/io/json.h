@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

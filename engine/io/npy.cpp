@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/input_file.h"
 
 namespace shardlens {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/dtype.h"
-#include "engine/program/layout.h"
+#include "engine/base/dtype.h"
+#include "engine/base/shape.h"
 
 namespace shardlens {
 

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "engine/config/error.h"
-#include "engine/config/suggest.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/half.h"
 #include "engine/io/json.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
+#include "engine/base/shape.h"
 #include "engine/io/input_file.h"
-#include "engine/program/layout.h"
 
 namespace shardlens {
 

@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {
@@ -36,12 +36,12 @@ SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
           "another run is writing to {} now: wait until it ends, or give this run another path", path));
     }
   } while (!is_at(file_, lock_path_));
-  fleeting_.emplace(lock_path_);
+  cleanup_.emplace(lock_path_);
 }
 
 SoleWriter::~SoleWriter() {
   if (file_ < 0) return;
-  fleeting_.reset();
+  cleanup_.reset();
   if (is_at(file_, lock_path_)) unlink(lock_path_.c_str());  // not another run's file
   close(file_);
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/io/fleeting.h"
+#include "engine/io/signal_cleanup.h"
 
 namespace shardlens {
 
@@ -24,7 +24,7 @@ class SoleWriter {
  private:
   std::string lock_path_;
   int file_ = -1;
-  std::optional<Fleeting> fleeting_;  ///< while the lock is held
+  std::optional<SignalCleanup> cleanup_;  ///< while the lock is held
 };
 
 }  // namespace shardlens

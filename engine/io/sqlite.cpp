@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/user_folder.h"
 
 namespace shardlens {
@@ -66,8 +66,8 @@ TemporaryFolder::TemporaryFolder(const std::vector<std::string>& files)
     throw request_error(fmt::format("cannot make a folder in {}: {}; set TMPDIR to another one",
                                     where.string(), std::strerror(errno)));
   lock_ = locked(path_);
-  fleeting_.emplace_back(path_);
-  for (const std::string& file : files) fleeting_.emplace_back(path_of(file));
+  cleanup_.emplace_back(path_);
+  for (const std::string& file : files) cleanup_.emplace_back(path_of(file));
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/fleeting.h"
+#include "engine/io/signal_cleanup.h"
 
 namespace shardlens {
 
@@ -28,7 +28,7 @@ class TemporaryFolder {
  private:
   std::string path_;
   int lock_ = -1;
-  std::list<Fleeting> fleeting_;
+  std::list<SignalCleanup> cleanup_;
 };
 
 }  // namespace shardlens

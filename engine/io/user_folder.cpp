@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

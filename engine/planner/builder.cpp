@@ -33,7 +33,7 @@ Builder::Builder(const Settings& settings) {
 }
 
 TensorId Builder::add(Tensor tensor) {
-  if (ranks() == 1) tensor.layout = kReplicated;
+  if (tp() == 1) tensor.layout = kReplicated;
   if (tensor.name.empty()) {
     const auto taken = [&](const std::string& name) { return names_.count(name) > 0; };
     const std::string value = again_ ? tensor.value + "@again" : tensor.value;
@@ -141,7 +141,7 @@ TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs
   gradient.kind = MemoryKind::WeightGradient;
   std::vector<TensorId>& earlier = weight_gradients_[weight];
   if (!earlier.empty()) {
-    if (tensor(earlier.back()).layout != gradient.layout && ranks() > 1)
+    if (tensor(earlier.back()).layout != gradient.layout && tp() > 1)
       throw std::logic_error("two steps write the gradient of " + tensor(weight).name +
                              " in different layouts");
     const char* of_replica = settings().dp > 1 ? "@replica" : "";
@@ -258,7 +258,7 @@ TensorId Builder::emit_conversion(TensorId x, Layout to, Conjugate mark) {
 }
 
 TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
-  if (ranks() == 1) return x;
+  if (tp() == 1) return x;
   const TensorId y = emit_conversion(x, to, mark);
   if (y == x) return x;
   if (tensor(x).layout == sharded(0) && to == kReplicated) token_slice_[y] = x;

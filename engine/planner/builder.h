@@ -19,7 +19,7 @@ class Builder {
   explicit Builder(const Settings& settings);
 
   const Settings& settings() const { return program_.settings; }
-  int ranks() const { return program_.ranks(); }
+  int tp() const { return program_.tp(); }
   const Tensor& tensor(TensorId id) const { return program_.tensor(id); }
 
   /// The dtype of sums and statistics: the run's dtype, but fp32 if that is only 16 bits wide.

@@ -32,7 +32,7 @@ std::vector<Bucket> fill_buckets(Builder& b) {
   const auto completed = completions(b, b.weights());
   std::vector<int64_t> bytes;  // on rank 0
   for (const auto& [step, w] : completed)
-    bytes.push_back(local_bytes(b.tensor(b.newest_gradient(w)), b.ranks(), 0));
+    bytes.push_back(local_bytes(b.tensor(b.newest_gradient(w)), b.tp(), 0));
   const std::vector<size_t> bucket = bucket_of(bytes);
   std::vector<Bucket> buckets;
   for (size_t i = 0; i < completed.size(); ++i) {
@@ -50,7 +50,7 @@ Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs
   step.op = Op::AllReduce;
   step.phase = Phase::Backward;
   step.axis = axis;
-  step.beside = axis == Axis::Dp;  // the backward pass goes on while a bucket is sent
+  step.overlapped = axis == Axis::Dp;  // the backward pass goes on while a bucket is sent
   step.block = axis == Axis::Dp ? "replicas" : "gradients";
   step.name = name;
   step.equation = axis == Axis::Dp ? "Σ over the replicas" : "Σ over the ranks' tokens";

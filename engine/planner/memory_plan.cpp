@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 
 namespace shardlens {
 namespace {
@@ -25,7 +25,7 @@ int64_t row_offset(const Program& program, const Tensor& tensor, int rank) {
   for (const Tensor* at = &tensor; at->storage != kNoTensor; at = &program.tensor(at->storage)) {
     if (at->first_row == 0) continue;
     const Tensor& storage = program.tensor(at->storage);
-    offset += at->first_row * (local_bytes(storage, program.ranks(), rank) / storage.shape[0]);
+    offset += at->first_row * (local_bytes(storage, program.tp(), rank) / storage.shape[0]);
   }
   return offset;
 }
@@ -241,7 +241,7 @@ MemoryPlan plan_memory(const Program& program, int rank) {
   find_lifetimes(program, plan);
   for (const Tensor& tensor : program.tensors)
     if (tensor.storage == kNoTensor)
-      plan.bytes[static_cast<size_t>(tensor.id)] = local_bytes(tensor, program.ranks(), rank);
+      plan.bytes[static_cast<size_t>(tensor.id)] = local_bytes(tensor, program.tp(), rank);
   Placer(program, plan).run();
   count_live_bytes(program, plan);
   for (const Tensor& tensor : program.tensors) {

@@ -33,7 +33,7 @@ void update(Builder& b, TensorId loss_scale) {
   std::vector<TensorId> sums;
   for (const TensorId sum :
        {square_sum(b, cut, "squares.sharded", kPartial),
-        square_sum(b, whole, b.ranks() == 1 ? "squares" : "squares.replicated", kReplicated)})
+        square_sum(b, whole, b.tp() == 1 ? "squares" : "squares.replicated", kReplicated)})
     if (sum != kNoTensor) sums.push_back(sum);
   if (loss_scale != kNoTensor) sums.push_back(loss_scale);
   const TensorId factor = b.activation("clip", "c", {2}, kReplicated, DType::Fp64);

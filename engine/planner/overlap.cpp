@@ -69,12 +69,12 @@ Place earliest(std::vector<Step>& steps, Place sum) {
 }  // namespace
 
 void overlap_input_gradients(Program& program) {
-  if (program.replicas() > 1) return;
+  if (program.dp() > 1) return;
   bool is_moved = false;
   for (Place sum = program.steps.begin(); sum != program.steps.end(); ++sum) {
     const Place place = earliest(program.steps, sum);
     if (place == sum) continue;
-    sum->beside = is_moved = true;
+    sum->overlapped = is_moved = true;
     std::rotate(place, sum, sum + 1);
   }
   if (is_moved) renumber(program.steps);
@@ -110,7 +110,7 @@ void overlap_reductions(Program& program, int chunks) {
       Step reduce = sum;
       reduce.name += fmt::format(" {} of {}", part + 1, parts);
       reduce.equation += which;
-      reduce.beside = true;
+      reduce.overlapped = true;
       reduce.inputs = piece.outputs;
       reduce.outputs = {summed(program, piece.outputs[0], whole_sum, part)};
       join.inputs.push_back(reduce.outputs[0]);

@@ -84,7 +84,7 @@ std::string explain_replicas(const Program& program, const Step& step) {
   return fmt::format(
       "Each of the {} replicas holds {} of its own rows of the batch only; the batch's is the sum over the "
       "replicas: an all-reduce among the {} ranks that hold the same slice{}.",
-      program.replicas(), what, program.replicas(),
+      program.dp(), what, program.dp(),
       gradients ? ", as soon as the backward pass has completed the bucket" : "");
 }
 

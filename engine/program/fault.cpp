@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
-#include "engine/config/suggest.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 
 namespace shardlens {
 namespace {
@@ -107,7 +107,7 @@ using StepAt = std::vector<Step>::iterator;
 [[noreturn]] void refuse(const Program& program, Fault fault) {
   throw request_error(fmt::format("the fault {} needs {}: {}; this Program (split {}, T = {}) has none",
                                   to_string(fault), facts_of(fault).needs, facts_of(fault).options,
-                                  program.settings.split.name, program.ranks()));
+                                  program.settings.split.name, program.tp()));
 }
 
 template <typename Predicate>
@@ -179,7 +179,7 @@ void gelu_on_partial(Program& program) {
 
 void leave_out(Step& collective) {
   collective.op = Op::Identity;
-  collective.beside = false;
+  collective.overlapped = false;
 }
 
 void skip(Program& program, Fault fault, Conjugate mark, Phase phase) {
@@ -198,7 +198,7 @@ void qkv_across_heads(Program& program) {
     const Tensor& weight = program.tensor(input_of(program, step, Operand::Weight));
     return weight.shape.size() == 4 && weight.layout.kind == LayoutKind::Sharded && weight.layout.dim == 2 &&
            weight.layout.copies == 1 &&
-           weight.shape[2] % program.ranks() == 0;  // else slices change their sizes
+           weight.shape[2] % program.tp() == 0;  // else slices change their sizes
   };
   const StepAt product = find_step(program, Fault::QkvAcrossHeads, multiplies_qkv);
   const std::string weight = program.tensor(input_of(program, *product, Operand::Weight)).value;
@@ -249,7 +249,7 @@ void draw_masks(Program& program, Fault fault, MaskDraw draw,
                 bool (*is_wanted)(const Program&, const Step&)) {
   const std::string stream =
       find_step(program, fault, [&](const Step& step) {
-        return program.ranks() > 1 && step.attributes.dropout > 0 && is_wanted(program, step);
+        return program.tp() > 1 && step.attributes.dropout > 0 && is_wanted(program, step);
       })->attributes.stream;
   for (Step& step : program.steps) {
     if (step.attributes.stream == stream) step.attributes.mask_draw = draw;

@@ -110,14 +110,4 @@ Slicing slicing(const Shape& shape, int dim) {
   return result;
 }
 
-int64_t element_count(const Shape& shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape) count *= extent;
-  return count;
-}
-
-std::string to_string(const Shape& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
 }  // namespace shardlens

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace shardlens {
+#include "engine/base/shape.h"
 
-using Shape = std::vector<int64_t>;
+namespace shardlens {
 
 enum class LayoutKind {
   Replicated,  ///< every rank holds the whole tensor, bit-identical
@@ -93,11 +93,5 @@ struct Slicing {
 };
 
 Slicing slicing(const Shape& shape, int dim);
-
-/// Product of the extents; 1 for an empty shape.
-int64_t element_count(const Shape& shape);
-
-/// "[1024, 768]".
-std::string to_string(const Shape& shape);
 
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "engine/config/suggest.h"
+#include "engine/base/suggest.h"
 #include "engine/program/program.h"
 
 namespace shardlens {
@@ -50,7 +50,7 @@ std::string elementwise_note(const Program& program, const Step& step) {
 
 std::string bias_note(const Program& program, const Step& step) {
   if (input_place(program, step, Operand::Addend)) return "bias and residual sum";
-  const bool summed = program.ranks() > 1 && first_output(program, step).layout == kReplicated;
+  const bool summed = program.tp() > 1 && first_output(program, step).layout == kReplicated;
   return summed ? "bias, after the sum" : elementwise_note(program, step);
 }
 
@@ -298,8 +298,8 @@ Op parse_op(const std::string& name) {
   throw unknown_name("operation", name, known);
 }
 
-std::string op_name(Op op, bool beside) {
-  return to_string(op) + (beside ? ", beside" : "");
+std::string op_name(Op op, bool overlapped) {
+  return to_string(op) + (overlapped ? ", overlapped" : "");
 }
 
 Collective collective_of(Op op) {

@@ -178,8 +178,8 @@ std::span<const Operation> operations();
 std::string to_string(Op op);
 /// The operation of that name. Throws a request Error if there is none.
 Op parse_op(const std::string& name);
-/// "all-reduce", or "all-reduce, beside" of steps that go on beside the others.
-std::string op_name(Op op, bool beside);
+/// "all-reduce", or "all-reduce, overlapped" for steps that overlap with the ones after them.
+std::string op_name(Op op, bool overlapped);
 
 /// The conversion a step makes: Slice, AllReduce and so on; None for the identity and for everything that
 /// computes.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/config/counted.h"
-#include "engine/config/words.h"
+#include "engine/base/counted.h"
+#include "engine/base/words.h"
 
 namespace shardlens {
 
@@ -137,7 +137,7 @@ int64_t converted_bytes(const Program& program, const Step& step, int rank) {
   int64_t bytes = 0;
   for (const TensorId id : step.outputs) {
     const Tensor& out = program.tensor(id);
-    bytes += of_slices ? local_bytes(out, program.ranks(), rank) : out.bytes();
+    bytes += of_slices ? local_bytes(out, program.tp(), rank) : out.bytes();
   }
   return bytes;
 }
@@ -153,7 +153,7 @@ int64_t group_sent_bytes(const Program& program, StepId id, int rank) {
       return others * converted_bytes(program, step, rank);
     case Collective::AllToAll:
       return converted_bytes(program, step, rank) -
-             staying_bytes(program.tensor(step.inputs[0]), program.tensor(step.outputs[0]), program.ranks());
+             staying_bytes(program.tensor(step.inputs[0]), program.tensor(step.outputs[0]), program.tp());
     case Collective::None:
     case Collective::Slice:
       break;
@@ -171,8 +171,8 @@ bool is_among_copies(const Program& program, const Step& step) {
 }
 
 int group_ranks(const Program& program, const Step& step) {
-  if (step.axis == Axis::Dp) return program.replicas();
-  return is_among_copies(program, step) ? program.tensor(step.inputs[0]).layout.copies : program.ranks();
+  if (step.axis == Axis::Dp) return program.dp();
+  return is_among_copies(program, step) ? program.tensor(step.inputs[0]).layout.copies : program.tp();
 }
 
 namespace {

@@ -104,9 +104,9 @@ struct Step {
   std::string name;   ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
   std::string block;  ///< "attention", "mlp", "norm", "residual": what a person would call the neighbourhood
   int layer = -1;     ///< of a whole model: the layer it belongs to; -1 for what stands outside the layers
-  Axis axis = Axis::Tp;  ///< of a collective: the group it runs in
-  bool beside = false;   ///< of a collective: the steps after it go on until one touches its tensors
-  std::string equation;  ///< "H = U · Wfc + b", from the tensors' symbols
+  Axis axis = Axis::Tp;     ///< of a collective: the group it runs in
+  bool overlapped = false;  ///< of a collective: later steps go on until one touches its tensors
+  std::string equation;     ///< "H = U · Wfc + b", from the tensors' symbols
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;  ///< outputs[0] is the one the Stage draws
   Conjugate conjugate = Conjugate::None;
@@ -120,8 +120,10 @@ struct Program {
   std::vector<Tensor> tensors;
   std::vector<Step> steps;
 
-  int ranks() const { return settings.tp; }  ///< that share a layer; every replica has as many
-  int replicas() const { return settings.dp; }
+  /// T, the ranks that share a layer; and D, the replicas of those T. The world has T x D ranks, and a world
+  /// rank is replica * T + rank.
+  int tp() const { return settings.tp; }
+  int dp() const { return settings.dp; }
   const Tensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
   const Step& step(StepId id) const { return steps[static_cast<size_t>(id)]; }
   bool operator==(const Program&) const = default;

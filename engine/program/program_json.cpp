@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/settings_json.h"
 #include "engine/config/validate.h"
 #include "engine/io/json.h"
@@ -128,7 +128,7 @@ ordered_json step_to_json(const Step& step) {
           {"block", step.block},
           {"layer", step.layer},
           {"axis", to_string(step.axis)},
-          {"beside", step.beside},
+          {"beside", step.overlapped},
           {"equation", step.equation},
           {"inputs", step.inputs},
           {"outputs", step.outputs},
@@ -171,7 +171,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.block = reader.string("block");
   step.layer = reader.small_integer("layer");
   step.axis = reader.word("axis", parse_axis);
-  step.beside = reader.boolean("beside");
+  step.overlapped = reader.boolean("beside");
   step.equation = reader.string("equation");
   step.inputs = integers<TensorId>(reader.child("inputs"), where + ", inputs");
   step.outputs = integers<TensorId>(reader.child("outputs"), where + ", outputs");
@@ -254,10 +254,10 @@ Program program_from_json(const json& value, const std::string& source) {
                                            fmt::format("{}, step {}", source, i)));
   }
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.layout.copies == 1 || (program.ranks() >= 1 && program.ranks() % tensor.layout.copies == 0))
+    if (tensor.layout.copies == 1 || (program.tp() >= 1 && program.tp() % tensor.layout.copies == 0))
       continue;
     throw request_error(fmt::format("{}: tensor {} has {} copies of a slice, and T = {}", source, tensor.name,
-                                    tensor.layout.copies, program.ranks()));
+                                    tensor.layout.copies, program.tp()));
   }
   check_storage(program, source);
   return program;

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/program/meeting.h"
 
@@ -64,11 +64,10 @@ ordered_json arguments(const Program& program, const Step& step, const StepEvent
 
 void name_ranks(Writer& writer, const Recording& recording) {
   const Program& program = recording.header().program;
-  for (int rank = 0; rank < recording.ranks(); ++rank) {
+  for (int rank = 0; rank < recording.world_size(); ++rank) {
     const std::string name =
-        program.replicas() > 1
-            ? fmt::format("rank {} of replica {}", rank % program.ranks(), rank / program.ranks())
-            : fmt::format("rank {}", rank);
+        program.dp() > 1 ? fmt::format("rank {} of replica {}", rank % program.tp(), rank / program.tp())
+                         : fmt::format("rank {}", rank);
     writer.event({{"ph", "M"}, {"pid", rank}, {"name", "process_name"}, {"args", {{"name", name}}}});
     writer.event(
         {{"ph", "M"}, {"pid", rank}, {"name", "process_sort_index"}, {"args", {{"sort_index", rank}}}});
@@ -104,7 +103,7 @@ void write_flows(Writer& writer, const Program& program, const RecordedPass& pas
         ordered_json flow = {{"ph", phase},
                              {"id", flows},
                              {"pid", of},
-                             {"tid", step.beside ? 1 : 0},
+                             {"tid", step.overlapped ? 1 : 0},
                              {"ts", microseconds(pass.begin_seconds + inside)},
                              {"cat", "collective"},
                              {"name", step.name}};
@@ -133,7 +132,7 @@ void write_chrome_trace(const Recording& recording, int64_t first, int64_t last,
         const StepEvent& event = pass.events[rank][i];
         writer.event({{"ph", "X"},
                       {"pid", rank},
-                      {"tid", step.beside ? 1 : 0},
+                      {"tid", step.overlapped ? 1 : 0},
                       {"ts", microseconds(pass.begin_seconds + event.begin_seconds)},
                       {"dur", microseconds(event.seconds())},
                       {"cat", category(step)},

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
 #include "engine/config/settings_json.h"
 
 namespace shardlens {
@@ -191,9 +191,9 @@ void diff_times(const Recording& a, const Recording& b, int64_t first, const std
   const auto add_kinds = [&](const Program& program, const Times& times, double KindDiff::*seconds,
                              double KindDiff::*waits) {
     for (const Step& step : program.steps) {
-      KindDiff& kind = kinds[{step.op, step.beside}];
+      KindDiff& kind = kinds[{step.op, step.overlapped}];
       kind.op = step.op;
-      kind.beside = step.beside;
+      kind.overlapped = step.overlapped;
       kind.*seconds += times.seconds[static_cast<size_t>(step.id)] / static_cast<double>(diff.timed_passes);
       kind.*waits += times.waits[static_cast<size_t>(step.id)] / static_cast<double>(diff.timed_passes);
     }
@@ -242,11 +242,11 @@ std::vector<TensorPair> pair_tensors(const Program& a, const Program& b) {
     TensorPair pair{tensor.id, other.id, writer[static_cast<size_t>(tensor.id)], 0,
                     tensor.dtype == other.dtype};
     const auto is_whole = [](const Program& program, const Tensor& of) {
-      return of.layout.kind == LayoutKind::Replicated || program.ranks() == 1;
+      return of.layout.kind == LayoutKind::Replicated || program.tp() == 1;
     };
     const bool alike = pair.one_dtype && tensor.shape == other.shape;
-    if (alike && a.ranks() == b.ranks() && tensor.layout == other.layout)
-      pair.ranks = a.ranks();
+    if (alike && a.tp() == b.tp() && tensor.layout == other.layout)
+      pair.ranks = a.tp();
     else if (alike && is_whole(a, tensor) && is_whole(b, other))
       pair.ranks = 1;
     pairs.push_back(pair);

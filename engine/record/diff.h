@@ -30,7 +30,7 @@ struct StepDiff {
 /// Overlapped collectives are a kind of their own, because their time and waiting alone delay no rank.
 struct KindDiff {
   Op op = Op::Linear;
-  bool beside = false;
+  bool overlapped = false;
   double a_seconds = 0, b_seconds = 0;
   double a_wait_seconds = 0, b_wait_seconds = 0;
 };

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 #include "engine/config/assets.h"
-#include "engine/config/error.h"
-#include "engine/config/suggest.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
 #include "engine/io/user_folder.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {
@@ -71,7 +71,7 @@ void History::begin_building() {
     count.bind(1, first.integer(0)).step();
     return std::pair(first.integer(1), count.integer(0));
   });
-  builder_->set_grain(ns, events / ranks());
+  builder_->set_grain(ns, events / world_size());
 }
 
 double History::build_for(double seconds) {
@@ -123,7 +123,7 @@ bool History::build_more() {
                         rows.integer(2),
                         rows.integer(3),
                         {rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7)}};
-      if (event.rank < 0 || event.rank >= ranks() || event.step < 0 ||
+      if (event.rank < 0 || event.rank >= world_size() || event.step < 0 ||
           event.step >= static_cast<int64_t>(program_->steps.size()))
         damaged(
             fmt::format("pass {} has an event of step {} on rank {}", event.pass, event.step, event.rank));
@@ -140,7 +140,7 @@ bool History::build_more() {
 }
 
 std::vector<std::vector<TrackBucket>> History::buckets(int level, int64_t first, int64_t count) const {
-  std::vector<std::vector<TrackBucket>> tracks(static_cast<size_t>(ranks()));
+  std::vector<std::vector<TrackBucket>> tracks(static_cast<size_t>(world_size()));
   Statement rows = tables().prepare(
       "SELECT chunk, buckets FROM overview WHERE level = ? AND track = ? AND chunk BETWEEN ? AND ?");
   for (size_t rank = 0; rank < tracks.size(); ++rank) {
@@ -169,7 +169,7 @@ HistorySlice History::slice(int64_t begin_ns, int64_t end_ns, int64_t bucket) co
     return ((end_ns - 1) >> bucket_shift(level)) - (begin_ns >> bucket_shift(level)) + 1;
   };
   while (slice.level + 1 < kOverviewLevels &&
-         (bucket_ns(slice.level + 1) <= bucket || count(slice.level) * ranks() > kMostSliceBuckets))
+         (bucket_ns(slice.level + 1) <= bucket || count(slice.level) * world_size() > kMostSliceBuckets))
     ++slice.level;
   slice.first_bucket = begin_ns >> bucket_shift(slice.level);
   slice.buckets = buckets(slice.level, slice.first_bucket, count(slice.level));
@@ -241,11 +241,12 @@ std::vector<std::vector<EventTimes>> History::read_events(const HistoryPass& pas
         "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns FROM events WHERE pass = ? ORDER BY rank, "
         "step LIMIT ?");
     rows.bind(1, pass.pass).bind(2, std::max<int64_t>(0, most) + 1);
-    Tracks tracks(static_cast<size_t>(ranks()));
+    Tracks tracks(static_cast<size_t>(world_size()));
     for (int64_t count = 0; rows.step(); ++count) {
       if (count >= most) return {};
       const int64_t rank = rows.integer(0), step = rows.integer(1);
-      if (rank < 0 || rank >= ranks()) damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
+      if (rank < 0 || rank >= world_size())
+        damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
       std::vector<EventTimes>& track = tracks[static_cast<size_t>(rank)];
       const auto next = static_cast<int64_t>(track.size());
       if (step != next || step >= static_cast<int64_t>(program_->steps.size()))

@@ -81,7 +81,7 @@ class History {
 
   int64_t end_ns() const { return end_ns_; }  ///< the end of the last pass
   int64_t passes() const { return passes_; }
-  int ranks() const { return program_->ranks() * program_->replicas(); }
+  int world_size() const { return program_->tp() * program_->dp(); }
 
   /// Reads what was committed since the last call. Returns false if the writer is gone: then a new History
   /// reads the file in its final state.

@@ -18,7 +18,7 @@ bool holds(const std::string& text, const std::string& words) {
 }  // namespace
 
 std::optional<HistoryPlace> History::place_of(Database& database, int64_t pass, int rank, StepId step) const {
-  if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<StepId>(program_->steps.size()))
+  if (rank < 0 || rank >= world_size() || step < 0 || step >= static_cast<StepId>(program_->steps.size()))
     return std::nullopt;
   Statement row = database.prepare(
       "SELECT passes.begin_ns, events.begin_ns, end_ns, arrival_ns, met_ns FROM events JOIN passes ON "
@@ -74,7 +74,7 @@ std::optional<HistoryPlace> History::long_wait(const HistoryQuestion& question) 
   row.bind(1, question.number % count);
   if (!row.step()) return std::nullopt;
   const int64_t pass = row.integer(0), rank = row.integer(1), step = row.integer(2);
-  if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
+  if (rank < 0 || rank >= world_size() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
     damaged("its longest waits name ranks or steps that do not exist");
   auto found = file_->read([&](Database& database) {
     return place_of(database, pass, static_cast<int>(rank), static_cast<StepId>(step));

@@ -16,7 +16,7 @@
 #include <optional>
 #include <thread>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/io/user_folder.h"
 #include "engine/record/sample.h"
 
@@ -123,13 +123,13 @@ LiveLink::LiveLink(const std::string& recording) : path_(live_link_path(recordin
   committed_unix_ns_ = unix_ns();
   write();
   listed_ = list(recording);
-  fleeting_.emplace(path_);
+  cleanup_.emplace(path_);
   if (!listed_.empty()) fleeting_listed_.emplace(listed_);
 }
 
 LiveLink::~LiveLink() {
   if (file_ < 0) return;
-  fleeting_.reset();
+  cleanup_.reset();
   fleeting_listed_.reset();
   if (!listed_.empty()) unlink(listed_.c_str());
   if (stands_at(file_, path_)) unlink(path_.c_str());

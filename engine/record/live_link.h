@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/fleeting.h"
+#include "engine/io/signal_cleanup.h"
 
 namespace shardlens {
 
@@ -53,7 +53,7 @@ class LiveLink {
   void write();
 
   std::string path_, listed_;
-  std::optional<Fleeting> fleeting_, fleeting_listed_;
+  std::optional<SignalCleanup> cleanup_, fleeting_listed_;
   int file_ = -1;
   bool locked_ = false;
   uint64_t generation_ = 1, beats_ = 0;

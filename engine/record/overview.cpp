@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 
 namespace shardlens {

@@ -235,7 +235,7 @@ class Recording {
   ParityTable parity(int64_t index, const std::vector<bool>& pictured) const;
   /// High-water by kind on each rank, measured.
   std::vector<BytesByKind> high_water_bytes() const;
-  int ranks() const { return header_.program.ranks() * header_.program.replicas(); }
+  int world_size() const { return header_.program.tp() * header_.program.dp(); }
 
   /// The number of passes in the file; they are numbered from 0.
   int64_t passes() const;

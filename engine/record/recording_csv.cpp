@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/csv.h"
 
@@ -54,7 +54,7 @@ void write_csv(const Recording& recording, RecordedTable table, int64_t first, i
     const std::vector<BytesByKind> measured = recording.high_water_bytes();
     for (size_t rank = 0; rank < measured.size(); ++rank) {
       const BytesByKind& planned =
-          recording.header().memory[rank % static_cast<size_t>(program.ranks())].arena_bytes;
+          recording.header().memory[rank % static_cast<size_t>(program.tp())].arena_bytes;
       for (size_t kind = 0; kind < planned.size(); ++kind)
         put(fmt::format("{},{},{},{}\n", rank, to_string(static_cast<MemoryKind>(kind)), planned[kind],
                         measured[rank][kind]));

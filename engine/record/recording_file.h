@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/live_link.h"
 

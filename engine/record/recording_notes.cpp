@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/config/error.h"
-#include "engine/config/utf8.h"
+#include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/recording.h"
 #include "engine/record/recording_file.h"
@@ -101,7 +101,7 @@ std::vector<Note> Recording::read_notes(Database& database) const {
     note.seconds = std::max(0.0, static_cast<double>(rows.integer(1)) * kNoteSeconds);
     const int64_t rank = rows.integer(2), step = rows.integer(3);
     // A note about a rank or a step that does not exist is still worth reading.
-    note.rank = rank >= 0 && rank < ranks() ? static_cast<int>(rank) : -1;
+    note.rank = rank >= 0 && rank < world_size() ? static_cast<int>(rank) : -1;
     note.step = step >= 0 && step < steps ? static_cast<StepId>(step) : -1;
     note.text = cut(rows.text(4));
     notes.push_back(std::move(note));

@@ -5,11 +5,11 @@
 #include <map>
 #include <optional>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/json.h"
 #include "engine/io/sqlite.h"
+#include "engine/program/check_program.h"
 #include "engine/program/program_json.h"
-#include "engine/program/sound.h"
 #include "engine/record/recording.h"
 #include "engine/record/recording_file.h"
 
@@ -65,19 +65,18 @@ Recording::Recording(const std::string& path) : file_(std::make_unique<Recording
     while (rows.step()) {
       const Cost cost{rows.integer(0), rows.integer(1),
                       within(rows.integer(2), kMostFlops, "FLOPs of a step")};
-      if (cost.rank < 0 || cost.rank >= program.ranks() || cost.step < 0 ||
+      if (cost.rank < 0 || cost.rank >= program.tp() || cost.step < 0 ||
           cost.step >= static_cast<int64_t>(program.steps.size()))
         damaged(fmt::format("its costs name step {} on rank {}", cost.step, cost.rank));
       read.push_back(cost);
     }
     return read;
   });
-  header_.step_flops.assign(static_cast<size_t>(program.ranks()),
-                            std::vector<int64_t>(program.steps.size(), 0));
+  header_.step_flops.assign(static_cast<size_t>(program.tp()), std::vector<int64_t>(program.steps.size(), 0));
   for (const Cost& cost : costs)
     header_.step_flops[static_cast<size_t>(cost.rank)][static_cast<size_t>(cost.step)] = cost.flops;
   const std::vector<BytesByKind> planned = memory_of("planned_bytes", "planned bytes");
-  header_.memory.resize(static_cast<size_t>(program.ranks()));
+  header_.memory.resize(static_cast<size_t>(program.tp()));
   for (size_t rank = 0; rank < header_.memory.size(); ++rank)
     header_.memory[rank].arena_bytes = planned[rank];
 }
@@ -122,7 +121,7 @@ void Recording::read_header() {
     damaged(fmt::format("its settings give {} ranks", world));
   if (world * static_cast<int64_t>(header_.program.steps.size()) > kMostRankSteps)
     damaged(fmt::format("its Program has {} steps on {} ranks", header_.program.steps.size(), world));
-  require_sound(header_.program, path);
+  check_program(header_.program, path);
   if (!(started_unix_seconds_ >= 0 && started_unix_seconds_ <= kLatestUnixSeconds))
     damaged(fmt::format("it claims to begin {} seconds after 1970", started_unix_seconds_));
   finished();  // throws if the value is not valid
@@ -186,14 +185,14 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
   if (!row.step()) throw request_error(fmt::format("{} has no pass {}", file_->path(), index));
   RecordedPass pass;
   pass.begin_seconds = seconds_of(row.integer(0));
-  pass.events.resize(static_cast<size_t>(ranks()));
+  pass.events.resize(static_cast<size_t>(world_size()));
   Statement events = database.prepare(
       "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes FROM events WHERE pass = ? "
       "ORDER BY rank, step");
   events.bind(1, index);
   while (events.step()) {
     const int64_t rank = events.integer(0), step = events.integer(1);
-    if (rank < 0 || rank >= ranks()) damaged(fmt::format("pass {} has events of rank {}", index, rank));
+    if (rank < 0 || rank >= world_size()) damaged(fmt::format("pass {} has events of rank {}", index, rank));
     std::vector<StepEvent>& track = pass.events[static_cast<size_t>(rank)];
     if (step != static_cast<int64_t>(track.size()) ||
         step >= static_cast<int64_t>(header_.program.steps.size()))
@@ -206,7 +205,7 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
     event.all_arrived_seconds = seconds_of(events.integer(5));
     if (event.end_seconds < event.begin_seconds)
       damaged(fmt::format("pass {}, rank {}: step {} ends before it begins", index, rank, step));
-    const auto of_replica = static_cast<size_t>(rank % header_.program.ranks());
+    const auto of_replica = static_cast<size_t>(rank % header_.program.tp());
     event.flops = header_.step_flops[of_replica][static_cast<size_t>(step)];
     event.sent_bytes = within(events.integer(6), kMostBytes, "bytes sent");
     track.push_back(event);
@@ -215,7 +214,7 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
   holds.bind(1, index);
   while (holds.step()) {
     const int64_t rank = holds.integer(0), step = holds.integer(1);
-    if (rank < 0 || rank >= ranks() || step < 0 ||
+    if (rank < 0 || rank >= world_size() || step < 0 ||
         step >= static_cast<int64_t>(pass.events[static_cast<size_t>(rank)].size()))
       damaged(fmt::format("pass {}: rank {} is held before step {}", index, rank, step));
     pass.events[static_cast<size_t>(rank)][static_cast<size_t>(step)].held_seconds =
@@ -230,11 +229,11 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
 // Reads a column of the table memory, by rank.
 std::vector<BytesByKind> Recording::memory_of(const char* column, const char* what) const {
   return file_->read([&](Database& database) {
-    std::vector<BytesByKind> bytes(static_cast<size_t>(ranks()));
+    std::vector<BytesByKind> bytes(static_cast<size_t>(world_size()));
     Statement rows = database.prepare(fmt::format("SELECT rank, kind, {} FROM memory", column));
     while (rows.step()) {
       const int64_t rank = rows.integer(0);
-      if (rank < 0 || rank >= ranks()) damaged(fmt::format("its memory names rank {}", rank));
+      if (rank < 0 || rank >= world_size()) damaged(fmt::format("its memory names rank {}", rank));
       if (const auto kind = kind_named(rows.text(1)))
         bytes[static_cast<size_t>(rank)][*kind] = within(rows.integer(2), kMostBytes, what);
     }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/cells.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/recording.h"
@@ -161,10 +161,10 @@ void RecordingWriter::write_parity(const RecordedPass& pass, int64_t number, Rec
 
 void Recording::check_cell(int64_t rank, int64_t tensor, const char* of) const {
   const auto tensors = static_cast<int64_t>(header_.program.tensors.size());
-  if (rank < 0 || rank >= header_.program.ranks() || tensor < 0 || tensor >= tensors)
+  if (rank < 0 || rank >= header_.program.tp() || tensor < 0 || tensor >= tensors)
     damaged(fmt::format("its {} name tensor {} on rank {}", of, tensor, rank));
-  if (tensors * header_.program.ranks() > kMostCells)
-    damaged(fmt::format("it has {} tensors on {} ranks", tensors, header_.program.ranks()));
+  if (tensors * header_.program.tp() > kMostCells)
+    damaged(fmt::format("it has {} tensors on {} ranks", tensors, header_.program.tp()));
 }
 
 // Reads a picture, row-major. It must not be larger than the matrix that it shows.
@@ -212,7 +212,7 @@ constexpr const char* kSelectSamples =
 std::shared_ptr<const TensorSample> Recording::read_sample(const Statement& rows,
                                                            SharedSamples& shared) const {
   const Program& program = header_.program;
-  const int ranks = program.ranks(), rank = static_cast<int>(rows.integer(0));
+  const int ranks = program.tp(), rank = static_cast<int>(rows.integer(0));
   const Tensor& tensor = program.tensor(static_cast<TensorId>(rows.integer(1)));
   TensorSample sample;
   sample.shape = local_shape(tensor, ranks, rank);
@@ -257,7 +257,7 @@ SampleTable Recording::read_samples(Database& database, int64_t index) const {
     const int64_t rank = rows.integer(0), id = rows.integer(1);
     check_cell(rank, id, "samples");
     if (table.empty())
-      table.assign(static_cast<size_t>(header_.program.ranks()),
+      table.assign(static_cast<size_t>(header_.program.tp()),
                    std::vector<std::shared_ptr<const TensorSample>>(header_.program.tensors.size()));
     table[static_cast<size_t>(rank)][static_cast<size_t>(id)] = read_sample(rows, shared);
   }
@@ -288,7 +288,7 @@ void Recording::find_samples(Database& database, int64_t from, int64_t to, const
 LatestSamples Recording::latest_samples(int64_t index, const std::vector<bool>& wanted,
                                         const LatestSamples& known, int64_t most_bytes) const {
   const size_t tensors = header_.program.tensors.size();
-  const auto ranks = static_cast<size_t>(header_.program.ranks());
+  const auto ranks = static_cast<size_t>(header_.program.tp());
   LatestSamples latest;
   latest.samples.assign(ranks, std::vector<std::shared_ptr<const TensorSample>>(tensors));
   latest.passes = file_->read([&](Database& database) {
@@ -352,7 +352,7 @@ HashTable Recording::read_hashes(Database& database, int64_t index) const {
     const int64_t rank = rows.integer(0), tensor = rows.integer(1);
     check_cell(rank, tensor, "samples");
     if (table.empty())
-      table.assign(static_cast<size_t>(header_.program.ranks()),
+      table.assign(static_cast<size_t>(header_.program.tp()),
                    std::vector<std::optional<uint64_t>>(header_.program.tensors.size()));
     table[static_cast<size_t>(rank)][static_cast<size_t>(tensor)] = static_cast<uint64_t>(rows.integer(2));
   }

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/program/program_json.h"
 #include "engine/record/live_link.h"
@@ -82,8 +82,8 @@ std::vector<std::string> files_of_recording(const std::string& recording) {
 
 RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader& header,
                                  RecordingLimits limits)
-    : ranks_(header.program.ranks()),
-      replicas_(header.program.replicas()),
+    : ranks_(header.program.tp()),
+      replicas_(header.program.dp()),
       limits_(limits),
       program_(header.program),
       link_(std::make_unique<LiveLink>(path)),

@@ -128,7 +128,7 @@ int64_t picture_extent(const Program& program, int pictures_per_tensor, int64_t 
 
 SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes) {
   SamplePlan plan;
-  const SampleDetail picture_only{picture_extent(program, program.ranks()), 0};
+  const SampleDetail picture_only{picture_extent(program, program.tp()), 0};
   plan.details.assign(program.tensors.size(), picture_only);
   std::vector<TensorId> order;
   for (const Tensor& tensor : program.tensors) {
@@ -136,14 +136,14 @@ SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes) {
   }
   plan.sampled = static_cast<int64_t>(order.size());
   std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) {
-    return exact_bytes(program.tensor(a), program.ranks()) < exact_bytes(program.tensor(b), program.ranks());
+    return exact_bytes(program.tensor(a), program.tp()) < exact_bytes(program.tensor(b), program.tp());
   });
   int64_t left = exact_budget_bytes;
   for (const TensorId id : order) {
-    left -= exact_bytes(program.tensor(id), program.ranks());
+    left -= exact_bytes(program.tensor(id), program.tp());
     if (left < 0) break;
     plan.details[static_cast<size_t>(id)].exact_elements = kExactElements;
-    plan.exact += element_count(local_shape(program.tensor(id), program.ranks(), 0)) <= kExactElements;
+    plan.exact += element_count(local_shape(program.tensor(id), program.tp(), 0)) <= kExactElements;
   }
   return plan;
 }

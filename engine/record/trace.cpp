@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/program/beside.h"
+#include "engine/program/overlap_waits.h"
 
 namespace shardlens {
 
-std::vector<double> seconds_waited_beside(const Program& program, const std::vector<StepEvent>& events) {
-  const std::vector<bool> behind = steps_behind_lane(program);
+std::vector<double> seconds_waited_overlapped(const Program& program, const std::vector<StepEvent>& events) {
+  const std::vector<bool> behind = waits_for_overlapped(program);
   std::vector<double> waited(program.steps.size(), 0);
   std::vector<size_t> in_lane;
   double thread_free = 0;
@@ -22,7 +22,7 @@ std::vector<double> seconds_waited_beside(const Program& program, const std::vec
     in_lane.clear();
   };
   for (size_t id = 0; id < std::min(events.size(), program.steps.size()); ++id) {
-    if (program.steps[id].beside) {
+    if (program.steps[id].overlapped) {
       in_lane.push_back(id);
       continue;
     }

@@ -29,8 +29,8 @@ struct StepEvent {
 };
 
 /// [step], of one rank's events: for an overlapped step, how long the rank's own thread had to wait for the
-/// lane (engine/program/beside.h). 0 for other steps, and for steps without an event.
-std::vector<double> seconds_waited_beside(const Program& program, const std::vector<StepEvent>& events);
+/// lane (engine/program/overlap_waits.h). 0 for other steps, and for steps without an event.
+std::vector<double> seconds_waited_overlapped(const Program& program, const std::vector<StepEvent>& events);
 
 /// One rank's track: one event per step, published in step order. If an earlier step is overlapped and not
 /// finished, the events after it wait for its event.

@@ -6,7 +6,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {
@@ -38,14 +38,14 @@ void AskedSteps::ask(std::span<const Step> steps, bool traced, const std::functi
   const bool meets = is_collective(step.op);
   if (meets) behind_.begin_collective();
   if (traced)
-    behind_.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
+    behind_.mark(begin_slot(step.id), meets && step.overlapped ? WorkOrder::Collectives : WorkOrder::Steps);
   const StepEvent event = run();
   const bool marked = traced || ++since_mark_ == kUntracedPerMark;
   if (marked) {
     behind_.mark(end_slot(last), meets ? WorkOrder::Collectives : WorkOrder::Steps);
     since_mark_ = 0;
   }
-  if (meets && !step.beside) behind_.join_collectives();
+  if (meets && !step.overlapped) behind_.join_collectives();
   asked_.push_back({step.id, last, event, marked});
 }
 

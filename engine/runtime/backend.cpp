@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/runtime/run_failure.h"
 
 namespace shardlens {
@@ -41,9 +41,9 @@ class GpuBackend final : public Backend {
     const bool core_per_thread = std::max(ranks, threads) <= available_cores();
     // A single rank exchanges nothing: its group need not start NCCL.
     if (choice_.communicator == CommunicatorChoice::Nccl && ranks > 1)
-      return gpu_module().make_nccl_group(ranks, choice_.ranks_per_gpu, choice_.reason, patience_seconds_,
+      return gpu_plugin().make_nccl_group(ranks, choice_.ranks_per_gpu, choice_.reason, patience_seconds_,
                                           core_per_thread);
-    return gpu_module().make_local_cuda_group(ranks, choice_.reason, patience_seconds_, core_per_thread);
+    return gpu_plugin().make_local_cuda_group(ranks, choice_.reason, patience_seconds_, core_per_thread);
   }
 
   bool on_gpus() const override { return true; }
@@ -59,7 +59,7 @@ class GpuBackend final : public Backend {
 std::unique_ptr<Device> make_chosen_device(const Choice& choice, const Settings& settings, int rank,
                                            int threads) {
   if (!choice.on_gpus) return make_cpu_device(threads);
-  return gpu_module().make_device(choice.gpu_of_rank[static_cast<size_t>(rank)], settings.tf32);
+  return gpu_plugin().make_device(choice.gpu_of_rank[static_cast<size_t>(rank)], settings.tf32);
 }
 
 std::shared_ptr<Backend> make_backend(const Settings& settings) {

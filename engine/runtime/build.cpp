@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "engine/config/module.h"
+#include "engine/base/plugin.h"
 
 namespace shardlens {
 
 std::string build_name() {
-  return fmt::format("{}, {} of sources {}", shardlens_module_version(), __VERSION__, source_hash());
+  return fmt::format("{}, {} of sources {}", shardlens_plugin_version(), __VERSION__, source_hash());
 }
 
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <future>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"

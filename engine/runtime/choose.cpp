@@ -9,9 +9,9 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
 #include "engine/comm/nccl_sharing.h"
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
 
 namespace shardlens {
 namespace {

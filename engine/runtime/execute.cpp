@@ -32,10 +32,10 @@ class Local {
   void* in_if(size_t i) const { return i < step_.inputs.size() ? in(i) : nullptr; }  ///< null: there is none
   void* out(size_t i) const { return context_.arenas.at(step_.outputs[i]); }
   Shape shape(const Tensor& tensor) const {
-    return local_shape(tensor, context_.program.ranks(), context_.rank);
+    return local_shape(tensor, context_.program.tp(), context_.rank);
   }
   MatrixShape matrix(const Tensor& tensor) const {
-    return local_matrix_shape(tensor, context_.program.ranks(), context_.rank);
+    return local_matrix_shape(tensor, context_.program.tp(), context_.rank);
   }
   Operand operand(size_t i, bool transposed = false) const {
     return {in(i), matrix(input(i)), transposed, context_.arenas.panel_cols(step_.inputs[i])};
@@ -47,7 +47,7 @@ class Local {
   Range range(const Tensor& tensor, int dim) const {
     const int64_t extent = tensor.shape[static_cast<size_t>(dim)];
     const bool cut = tensor.layout.dim == dim;
-    return cut ? slice_of(tensor.layout, extent, context_.program.ranks(), context_.rank) : Range{0, extent};
+    return cut ? slice_of(tensor.layout, extent, context_.program.tp(), context_.rank) : Range{0, extent};
   }
   DropoutMask mask(const Attributes& attributes) const {
     // Masks of different passes are different streams; those of different ranks are so by mistake alone.
@@ -455,7 +455,7 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::Slice: {
       const Tensor& shard = local.output(0);
       const Slicing axis = slicing(shard.shape, shard.layout.dim);
-      const Range range = shard_range(axis.extent, context.program.ranks(), context.rank);
+      const Range range = shard_range(axis.extent, context.program.tp(), context.rank);
       device.slice(dtype, axis, range, local.in(0), local.out(0));
       break;
     }

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/comm/comm.h"
-#include "engine/config/error.h"
 #include "engine/record/trace.h"
 #include "engine/runtime/batch.h"
 #include "engine/runtime/observer.h"

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/philox.h"
 #include "engine/io/half.h"
@@ -200,15 +200,15 @@ Feed::~Feed() = default;
 void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) const {
   const Settings& settings = program_.settings;
   if (starts_constant(tensor, settings)) {
-    const int64_t count = element_count(local_shape(tensor, program_.ranks(), rank));
+    const int64_t count = element_count(local_shape(tensor, program_.tp(), rank));
     return fill_constant(tensor.dtype, mean_of(tensor), count, data);
   }
   const RandomStream stream(settings.seed, tensor.name);
   const bool integers = settings.operands == Operands::Integer;
   const int limit = tensor.kind == MemoryKind::Input ? kOperandLimit : kWeightLimit;
   if (tensor.layout.padded)
-    fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.ranks(), rank)), data);
-  const std::vector<FlatRun> pieces = pieces_of(flat_runs(tensor, program_.ranks(), rank));
+    fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.tp(), rank)), data);
+  const std::vector<FlatRun> pieces = pieces_of(flat_runs(tensor, program_.tp(), rank));
   cpu::parallel_for(threads, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
     const auto& [run, local] = pieces[static_cast<size_t>(i)];
     void* out = offset(data, local, tensor.dtype);
@@ -223,8 +223,8 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) 
   if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab)
     return;
   const StoredPart part = stored_parts(settings, tensor).front();
-  const int64_t own_cols = local_matrix_shape(tensor, program_.ranks(), rank).cols;
-  for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
+  const int64_t own_cols = local_matrix_shape(tensor, program_.tp(), rank).cols;
+  for (const Placement& place : placements(tensor, program_.tp(), rank)) {
     const Range padding = overlap({part.rows.end, tensor.shape[0]}, place.rows);
     if (padding.size() <= 0) continue;
     const int64_t local = place.local_rows.begin + padding.begin - place.rows.begin;
@@ -235,11 +235,11 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) 
 // Reads, of each stored part, what the rank's slice holds, and puts it in its place.
 void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
   const int64_t element = element_bytes(tensor.dtype);
-  const int64_t own_cols = local_matrix_shape(tensor, program_.ranks(), rank).cols;
-  fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.ranks(), rank)), data);
+  const int64_t own_cols = local_matrix_shape(tensor, program_.tp(), rank).cols;
+  fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.tp(), rank)), data);
   for (const StoredPart& part : stored_parts(program_.settings, tensor)) {
     const StoredTensor& stored = weights_->require(part);
-    for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
+    for (const Placement& place : placements(tensor, program_.tp(), rank)) {
       const Range rows = overlap(part.rows, place.rows), cols = overlap(part.cols, place.cols);
       if (rows.size() <= 0 || cols.size() <= 0) continue;
       const Range in_rows{rows.begin - part.rows.begin, rows.end - part.rows.begin};
@@ -283,7 +283,7 @@ const Tensor* Feed::weight_of(const Tensor& tensor) const {
 }
 
 void Feed::fill(const Tensor& tensor, int rank, int threads, void* data) const {
-  const int64_t count = element_count(local_shape(tensor, program_.ranks(), rank));
+  const int64_t count = element_count(local_shape(tensor, program_.tp(), rank));
   if (count == 0) return;
   if (is_half(tensor.dtype)) {  // the same values as in fp32, rounded
     Tensor wide = tensor;
@@ -311,7 +311,7 @@ void Feed::fill(const Tensor& tensor, int rank, int threads, void* data) const {
 }
 
 void Feed::round_master(const Tensor& weight, int rank, int threads, const void* master, void* data) const {
-  const int64_t count = element_count(local_shape(weight, program_.ranks(), rank));
+  const int64_t count = element_count(local_shape(weight, program_.tp(), rank));
   narrow_on(threads, weight.dtype, static_cast<const float*>(master), count, data);
 }
 

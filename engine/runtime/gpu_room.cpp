@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/units.h"
 #include "engine/comm/carried.h"
-#include "engine/config/units.h"
 #include "engine/config/validate.h"
 
 namespace shardlens {
@@ -110,7 +110,7 @@ int64_t packed_copy_bytes(const Program& program, int rank) {
   int64_t largest = 0;
   for (const Step& step : program.steps)
     if (const std::optional<Request> request = sliced_request_of(program, step))
-      largest = std::max(largest, packed_bytes(*request, program.ranks(), rank));
+      largest = std::max(largest, packed_bytes(*request, program.tp(), rank));
   return largest;
 }
 

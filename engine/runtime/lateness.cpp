@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/program/beside.h"
 #include "engine/program/meeting.h"
+#include "engine/program/overlap_waits.h"
 
 namespace shardlens {
 namespace {
@@ -26,7 +26,7 @@ struct Outcome {
 class Pass {
  public:
   Pass(const Program& program, const std::vector<std::vector<StepEvent>>& events)
-      : program_(program), events_(events), behind_lane_(steps_behind_lane(program)) {
+      : program_(program), events_(events), behind_lane_(waits_for_overlapped(program)) {
     steps_ = program.steps.size();
     for (const auto& track : events) steps_ = std::min(steps_, track.size());
   }
@@ -52,7 +52,7 @@ class Pass {
           end = met + event.transfer_seconds();
           outcome.waited_seconds[rank] += met - arrivals[rank];
         }
-        (step.beside ? clocks[rank].lane : clocks[rank].thread) = {event.end_seconds, end};
+        (step.overlapped ? clocks[rank].lane : clocks[rank].thread) = {event.end_seconds, end};
         outcome.pass_seconds = std::max(outcome.pass_seconds, end);
       }
     }
@@ -72,7 +72,7 @@ class Pass {
   double begin_of(const Step& step, const StepEvent& event, Clock& clock, bool is_out) const {
     const double held = is_out ? 0 : event.held_seconds;
     Moment after = clock.thread;
-    if (step.beside) {  // the rank's thread was held, then handed the step on
+    if (step.overlapped) {  // the rank's thread was held, then handed the step on
       clock.thread.measured += event.held_seconds;
       clock.thread.reckoned += held;
       after = later(clock.thread, clock.lane);

@@ -9,8 +9,8 @@
 #include <limits>
 #include <span>
 
+#include "engine/base/units.h"
 #include "engine/config/hardware.h"
-#include "engine/config/units.h"
 #include "engine/io/half.h"
 #include "engine/runtime/plan.h"
 
@@ -252,7 +252,7 @@ ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialRef
                             static_cast<int64_t>(serial_->find(tensor.value)->size()) == tensor.bytes();
     if (!comparable) continue;
     auto comparison = std::make_unique<Comparison>();
-    comparison->hashes.assign(static_cast<size_t>(program.ranks()), 0);
+    comparison->hashes.assign(static_cast<size_t>(program.tp()), 0);
     if (const auto found = least.find(tensor.value); found != least.end())
       comparison->least_squares = found->second;
     comparisons_[tensor.id] = std::move(comparison);
@@ -266,12 +266,12 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   const bool replicated = tensor.layout.kind == LayoutKind::Replicated;
   const int64_t picture = !replicated || rank == 0 ? picture_extent_ : 0;
   const auto typed = [&]<typename T>(T) {
-    return compare(tensor, program_.ranks(), rank, static_cast<const T*>(data),
+    return compare(tensor, program_.tp(), rank, static_cast<const T*>(data),
                    reinterpret_cast<const T*>(serial), picture);
   };
   ParityPiece piece = with_type(tensor.dtype, typed);
   // Of what several ranks hold alike, every bit.
-  const int64_t bytes = local_bytes(tensor, program_.ranks(), rank);
+  const int64_t bytes = local_bytes(tensor, program_.tp(), rank);
   const bool alike = replicated || tensor.layout.copies > 1;
   const uint64_t hash = alike ? hash_bytes(data, static_cast<size_t>(bytes)) : 0;
 
@@ -284,16 +284,16 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   comparison.result.sums.join(piece.sums);
   if (piece.picture && comparison.result.picture) comparison.result.picture->join(*piece.picture);
   if (piece.picture && !comparison.result.picture) comparison.result.picture = std::move(piece.picture);
-  if (comparison.seen == program_.ranks()) comparison.finish();
+  if (comparison.seen == program_.tp()) comparison.finish();
 }
 
 void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, int rank, const void* data) {
   const std::lock_guard lock(comparison.mutex);
   comparison.total.resize(static_cast<size_t>(element_count(tensor.shape)), 0.0);
   with_type(tensor.dtype, [&]<typename T>(T) {
-    accumulate(tensor, program_.ranks(), rank, static_cast<const T*>(data), comparison.total);
+    accumulate(tensor, program_.tp(), rank, static_cast<const T*>(data), comparison.total);
   });
-  if (++comparison.seen < program_.ranks()) return;
+  if (++comparison.seen < program_.tp()) return;
   const std::byte* serial = serial_->find(tensor.value)->data();
   comparison.result = with_type(tensor.dtype, [&]<typename T>(T) {
     return compare_total(tensor, comparison.total, reinterpret_cast<const T*>(serial), picture_extent_);
@@ -317,7 +317,7 @@ std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
   const double bound = parity_bound(program_.settings);
   for (const auto& [id, comparison] : comparisons_) {
     const std::lock_guard lock(comparison->mutex);
-    if (comparison->seen < program_.ranks()) continue;
+    if (comparison->seen < program_.tp()) continue;
     const bool replicated = program_.tensor(id).layout.kind == LayoutKind::Replicated;
     auto parity = std::make_shared<TensorParity>();
     parity->compared = true;
@@ -326,8 +326,7 @@ std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
                                         : comparison->result.sums.relative_error(comparison->least_squares);
     parity->max_abs_error = comparison->result.sums.max_abs_difference;
     const std::vector<uint64_t>& hashes = comparison->hashes;
-    const auto copies =
-        static_cast<size_t>(replicated ? program_.ranks() : program_.tensor(id).layout.copies);
+    const auto copies = static_cast<size_t>(replicated ? program_.tp() : program_.tensor(id).layout.copies);
     for (size_t rank = 0; rank < hashes.size(); ++rank)
       parity->ranks_identical &= hashes[rank] == hashes[rank / copies * copies];
     parity->difference = comparison->difference;

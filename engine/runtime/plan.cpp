@@ -9,10 +9,10 @@
 #include <numeric>
 #include <string>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/config/validate.h"
 #include "engine/device/device.h"
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/gpu_room.h"
@@ -37,7 +37,7 @@ std::shared_ptr<Plan> planned(Program program) {
   auto plan = std::make_shared<Plan>();
   plan->program = std::move(program);
   const Hardware& hardware = find_hardware(plan->program.settings.hardware);
-  for (int rank = 0; rank < plan->program.ranks(); ++rank) {
+  for (int rank = 0; rank < plan->program.tp(); ++rank) {
     plan->memory.push_back(plan_memory(plan->program, rank));
     plan->cost.push_back(price(plan->program, hardware, rank));
   }
@@ -72,7 +72,7 @@ std::shared_ptr<const Plan> make_plan(Program program) {
 
 std::shared_ptr<const Plan> make_plan(const Settings& settings) {
   std::shared_ptr<Plan> plan = planned(plan_program(settings));
-  plan->holds = plan_holds(plan->program);
+  plan->delays = plan_delays(plan->program);
   // The differences between the splits repeat from layer to layer: for a whole model, one layer is compared.
   Settings compared = settings;
   if (compared.block == Block::Model) {
@@ -101,18 +101,18 @@ int64_t model_flops(const Plan& plan) {
       flops += repeats ? step_flops / 5 * 4 : step_flops;
     }
   }
-  return flops * program.replicas();
+  return flops * program.dp();
 }
 
 int64_t run_bytes(const Plan& plan) {
   int64_t bytes = 0;
   for (const MemoryPlan& memory : plan.memory) bytes += total_bytes(memory.arena_bytes);
-  return bytes * plan.program.replicas();
+  return bytes * plan.program.dp();
 }
 
 std::vector<int64_t> arena_bytes_by_rank(const Plan& plan) {
   std::vector<int64_t> bytes;
-  for (int replica = 0; replica < plan.program.replicas(); ++replica)
+  for (int replica = 0; replica < plan.program.dp(); ++replica)
     for (const MemoryPlan& memory : plan.memory) bytes.push_back(total_bytes(memory.arena_bytes));
   return bytes;
 }
@@ -133,7 +133,7 @@ void check_runnable(const Plan& plan) {
     const Program program =
         evaluation && smaller.cache_tokens == 0 ? plan_evaluation(smaller) : plan_program(smaller);
     std::vector<int64_t> bytes;
-    for (int rank = 0; rank < program.ranks(); ++rank)
+    for (int rank = 0; rank < program.tp(); ++rank)
       bytes.push_back(total_bytes(plan_memory(program, rank).arena_bytes) +
                       (packs ? packed_copy_bytes(program, rank) : 0));
     return bytes;
@@ -142,7 +142,7 @@ void check_runnable(const Plan& plan) {
   const Share share = share_of_this_machine(world);
   refuse_if_too_large(settings, available_memory_bytes(), [&](const Settings& smaller) {
     const std::vector<int64_t> bytes = needs(smaller);
-    return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) * plan.program.replicas() * share.ranks /
+    return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) * plan.program.dp() * share.ranks /
            share.of;
   });
 }

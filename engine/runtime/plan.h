@@ -10,7 +10,7 @@
 namespace shardlens {
 
 /// Plans `settings`. Nothing is allocated and nothing runs, so any size is possible. Throws a request Error
-/// if the settings are not valid; this includes their delays (plan_holds()).
+/// if the settings are not valid; this includes their delays (plan_delays()).
 std::shared_ptr<const Plan> make_plan(const Settings& settings);
 
 /// Makes a Plan of a Program that was not planned from settings here, or was changed afterwards (a planted

@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
-#include "engine/program/beside.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/program/overlap_waits.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/feed.h"
 
@@ -85,25 +85,25 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> l
   // Borrowed weights were already checked against their checksum by the team that lends them.
   const std::string& weights = program.settings.weights_path;
   if (!lender_ && !weights.empty()) require_as_saved(weights);
-  behind_lane_ = steps_behind_lane(program);
+  behind_lane_ = waits_for_overlapped(program);
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
   if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
   std::vector<RankGroups> groups = seats_->make_groups();
-  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
+  for (int world = 0; world < program.tp() * program.dp(); ++world) {
     const bool here = seats_->is_here(world);
     ranks_.push_back(here || seats_->commands() ? std::make_unique<Rank>() : nullptr);
     if (!ranks_.back()) continue;
     Rank& rank = *ranks_.back();
     followed_.push_back(&rank);
     if (here) here_.push_back(&rank);
-    rank.index = world % program.ranks();
-    rank.replica = world / program.ranks();
+    rank.index = world % program.tp();
+    rank.replica = world / program.tp();
     rank.here = here;
     rank.groups = std::move(groups[static_cast<size_t>(world)]);
     rank.trace = std::make_unique<RankTrace>(program.steps.size());
-    for (const Hold& hold : plan_->holds)
-      if (hold.rank == world) rank.holds[hold.step] += hold.seconds;
+    for (const PlannedDelay& hold : plan_->delays)
+      if (hold.rank == world) rank.delays[hold.step] += hold.seconds;
   }
 }
 
@@ -229,7 +229,7 @@ void RankTeam::set_inputs(PassInputs inputs) {
 void RankTeam::read_tensor(int rank, TensorId tensor, void* host) const {
   const Rank& from = *ranks_[static_cast<size_t>(rank)];
   const Program& program = plan_->program;
-  const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), from.index);
+  const int64_t bytes = local_bytes(program.tensor(tensor), program.tp(), from.index);
   if (!from.here) return seats_->read(rank, tensor, host, static_cast<size_t>(bytes));
   fetch(from, program.tensor(tensor), host);
 }
@@ -237,7 +237,7 @@ void RankTeam::read_tensor(int rank, TensorId tensor, void* host) const {
 void RankTeam::write_tensor(int rank, TensorId tensor, const void* host) {
   Rank& to = *ranks_[static_cast<size_t>(rank)];
   const Program& program = plan_->program;
-  const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), to.index);
+  const int64_t bytes = local_bytes(program.tensor(tensor), program.tp(), to.index);
   if (!to.here) return seats_->write(rank, tensor, host, static_cast<size_t>(bytes));
   put(to, program.tensor(tensor), host);
   to.written = true;

@@ -19,7 +19,7 @@
 //   asks for them with one call.
 // - Pass after pass (run_passes()): the rank that ends a pass last begins the next one. The other ranks spin
 //   for a moment before they sleep.
-// - A rank that is delayed on purpose (Plan::holds) stands still before its step begins, without the lock,
+// - A rank that is delayed on purpose (Plan::delays) stands still before its step begins, without the lock,
 //   until its time is over or the run is paused or given up.
 // - Failures. The first failure is kept with its rank and step. The communicators are aborted, so no rank
 //   waits for the one that failed, and wait() throws the failure.
@@ -117,7 +117,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     std::unique_ptr<RankTrace> trace;
     std::unique_ptr<SideLane> lane;     ///< null if no step is overlapped on a thread
     std::unique_ptr<AskedSteps> asked;  ///< null if its device does not work behind its calls
-    std::map<StepId, double> holds;     ///< seconds that it stands still before these steps
+    std::map<StepId, double> delays;    ///< seconds that it stands still before these steps
     uint64_t weights_of = 0;            ///< the number of the feeding that its weights come from
     bool written = false;               ///< from outside, since the last pass
     bool ready = false;                 ///< memory fed

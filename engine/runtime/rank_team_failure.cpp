@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/device/work_behind.h"
 #include "engine/program/meeting.h"
 #include "engine/runtime/rank_team.h"
@@ -76,7 +76,7 @@ std::vector<Whereabouts> RankTeam::whereabouts_locked(const std::vector<int>& ra
     one.step = static_cast<StepId>(rank->claimed) - 1;
     one.is_inside = rank->done < rank->claimed;
     one.seconds = now_seconds() - rank->claimed_seconds;
-    if (const auto hold = rank->holds.find(one.step); hold != rank->holds.end())
+    if (const auto hold = rank->delays.find(one.step); hold != rank->delays.end())
       one.held_seconds = hold->second;
     all.push_back(one);
   }
@@ -95,7 +95,7 @@ std::optional<RankTeam::Failure> RankTeam::late_at_the_end_locked(double looked_
     progress += rank->claimed + rank->done + (rank->ready ? 1 : 0);
     meets |= rank->is_meeting();
     if (!rank->ready || rank->done < target_)
-      late.push_back(rank->replica * plan_->program.ranks() + rank->index);
+      late.push_back(rank->replica * plan_->program.tp() + rank->index);
   }
   if (progress != std::exchange(seen_progress_, progress)) stalled_seconds_ = 0;
   stalled_seconds_ += looked_seconds;
@@ -104,7 +104,7 @@ std::optional<RankTeam::Failure> RankTeam::late_at_the_end_locked(double looked_
   if (late.empty() && !all_are_here()) {
     for (const Rank* const rank : followed_) {
       if (!rank->here && !(rank->ready && rank->reported == starts_))
-        late.push_back(rank->replica * plan_->program.ranks() + rank->index);
+        late.push_back(rank->replica * plan_->program.tp() + rank->index);
     }
     awaited = !late.empty();
     patience *= 2;

@@ -11,9 +11,9 @@
 #include <exception>
 #include <utility>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
-#include "engine/config/relax.h"
+#include "engine/base/clock.h"
+#include "engine/base/cpu_pause.h"
+#include "engine/base/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/program/meeting.h"
 #include "engine/runtime/execute.h"
@@ -70,7 +70,7 @@ void give_way_to_the_window() {
 void lock_soon(std::unique_lock<std::mutex>& lock) {
   constexpr int kTries = 200;
   for (int tries = 0; tries < kTries && !lock.owns_lock(); ++tries)
-    if (!lock.try_lock()) relax();
+    if (!lock.try_lock()) cpu_pause();
   if (!lock.owns_lock()) lock.lock();
 }
 
@@ -112,7 +112,7 @@ bool RankTeam::is_staged(const Rank& rank, const Tensor& tensor) const {
 }
 
 Panels RankTeam::panels(const Rank& rank, const Tensor& tensor) const {
-  const MatrixShape own = local_matrix_shape(tensor, plan_->program.ranks(), rank.index);
+  const MatrixShape own = local_matrix_shape(tensor, plan_->program.tp(), rank.index);
   return {own.rows, own.cols, rank.arenas->panel_cols(tensor.id)};
 }
 
@@ -131,7 +131,7 @@ void RankTeam::put(const Rank& rank, const Tensor& tensor, const void* host) con
 }
 
 size_t RankTeam::slice_bytes(const Rank& rank, const Tensor& tensor) const {
-  return static_cast<size_t>(local_bytes(tensor, plan_->program.ranks(), rank.index));
+  return static_cast<size_t>(local_bytes(tensor, plan_->program.tp(), rank.index));
 }
 
 // Ranks that are woken together may find themselves on one core. The kernel leaves them there for as long as
@@ -224,7 +224,7 @@ size_t RankTeam::end_of_call_locked(const Rank& rank) const {
   size_t end = rank.claimed + 1;
   if (traced_ || !rank.asked) return end;
   while (end < target_ && may_run_together(steps[end - 1], steps[end]) &&
-         !rank.holds.contains(static_cast<StepId>(end)))
+         !rank.delays.contains(static_cast<StepId>(end)))
     ++end;
   return end;
 }
@@ -240,7 +240,8 @@ CollectiveTimes RankTeam::run(Rank& rank, std::span<const Step> steps) {
     return {};
   }
   if (!is_collective(step.op)) return execute(step, context);
-  Meeting& meeting = rank.meetings[step.beside && !rank.asked ? 1 : 0];  // it meets the others while it asks
+  Meeting& meeting =
+      rank.meetings[step.overlapped && !rank.asked ? 1 : 0];  // it meets the others while it asks
   meeting.step = step.id;
   meeting.inside = true;
   const CollectiveTimes times = execute(step, context);
@@ -298,7 +299,7 @@ void RankTeam::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at
 double RankTeam::last_arrival(const Rank& rank, StepId id) const {
   const Program& program = plan_->program;
   double last = 0;
-  for (const int other : meeting_of(program, program.step(id), rank.replica * program.ranks() + rank.index)) {
+  for (const int other : meeting_of(program, program.step(id), rank.replica * program.tp() + rank.index)) {
     const Rank* const met = ranks_[static_cast<size_t>(other)].get();
     if (met == nullptr || !met->here) continue;
     try {
@@ -323,22 +324,22 @@ double RankTeam::stand_still(double seconds) {
 // Begins steps in the rank's own thread, or hands them to its lane.
 void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass) {
   const StepId id = steps.front().id;
-  const bool beside = steps.front().beside;
+  const bool overlapped = steps.front().overlapped;
   const bool waits = std::any_of(steps.begin(), steps.end(), [this](const Step& step) {
-    return !step.beside && behind_lane_[static_cast<size_t>(step.id)];
+    return !step.overlapped && behind_lane_[static_cast<size_t>(step.id)];
   });
   if (waits && rank.lane) rank.lane->drain();
-  const auto late = rank.holds.find(id);
+  const auto late = rank.delays.find(id);
   WorkBehind* const behind = rank.device->behind();
   if (waits && behind != nullptr) behind->join_collectives();
-  if (behind != nullptr && late != rank.holds.end()) rank.device->synchronize();
-  const double held_seconds = late == rank.holds.end() ? 0 : stand_still(late->second);
-  if (!beside || !rank.lane) return run_steps(rank, steps, begin_of_pass, held_seconds);
+  if (behind != nullptr && late != rank.delays.end()) rank.device->synchronize();
+  const double held_seconds = late == rank.delays.end() ? 0 : stand_still(late->second);
+  if (!overlapped || !rank.lane) return run_steps(rank, steps, begin_of_pass, held_seconds);
   rank.lane->submit([this, &rank, id, steps, begin_of_pass, held_seconds] {
     try {
       run_steps(rank, steps, begin_of_pass, held_seconds);
     } catch (const std::exception& error) {
-      fail(rank.replica * plan_->program.ranks() + rank.index, id, error);
+      fail(rank.replica * plan_->program.tp() + rank.index, id, error);
     }
   });
 }
@@ -346,7 +347,7 @@ void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin
 // Sets up what depends on the kind of the rank's device.
 void RankTeam::prepare(Rank& rank) {
   const Program& program = plan_->program;
-  const int own = rank.replica * program.ranks() + rank.index;
+  const int own = rank.replica * program.tp() + rank.index;
   const auto attach = [&](Communicator& group, int apart) {
     try {
       group.attach(*rank.device);
@@ -356,7 +357,7 @@ void RankTeam::prepare(Rank& rank) {
     }
   };
   attach(*rank.groups.neighbours, 1);
-  attach(*rank.groups.copies, program.ranks());
+  attach(*rank.groups.copies, program.tp());
   attach(*rank.groups.holders, 1);
   rank.groups.neighbours->make_room(packed_copy_bytes(program, rank.index));
   size_t largest = 0;
@@ -369,8 +370,8 @@ void RankTeam::prepare(Rank& rank) {
   }
   // A lane would fetch into the same staging room as its rank, so a rank has a lane only if nothing is
   // fetched.
-  const bool lanes =
-      std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
+  const bool lanes = std::any_of(program.steps.begin(), program.steps.end(),
+                                 [](const Step& step) { return step.overlapped; });
   if (lanes && rank.device->host_visible()) rank.lane = std::make_unique<SideLane>();
 }
 
@@ -414,7 +415,7 @@ void RankTeam::watch_for_next_pass(std::unique_lock<std::mutex>& lock) const {
   const double end = now_seconds() + kWatchSeconds;
   const auto begun = [&] { return starts_ != seen; };
   while (!begun() && now_seconds() < end) {
-    for (int look = 0; look < kLooksPerTime && !begun(); ++look) relax();
+    for (int look = 0; look < kLooksPerTime && !begun(); ++look) cpu_pause();
     if (!begun()) std::this_thread::yield();
   }
   lock_soon(lock);
@@ -425,7 +426,7 @@ void RankTeam::rank_main(Rank& rank) {
   StepId at = -1;
   try {
     if (is_beside_a_window) give_way_to_the_window();
-    const auto place = static_cast<size_t>(rank.replica * program.ranks() + rank.index);
+    const auto place = static_cast<size_t>(rank.replica * program.tp() + rank.index);
     const int threads = program.settings.threads_per_rank;
     rank.threads = threads > 0 ? threads : seats_->cores_per_rank();
     rank.device = seats_->make_device(static_cast<int>(place), rank.threads);
@@ -482,7 +483,7 @@ void RankTeam::rank_main(Rank& rank) {
       if (rank.done >= target_) come_to_target(lock);
     }
   } catch (const std::exception& error) {
-    fail(rank.replica * program.ranks() + rank.index, at, error);
+    fail(rank.replica * program.tp() + rank.index, at, error);
   }
   come_to_rest(rank);
 }

@@ -64,8 +64,8 @@ double timeout_seconds(const Settings& settings) {
 }
 
 std::string rank_text(const Program& program, int rank) {
-  if (program.replicas() == 1) return fmt::format("rank {}", rank);
-  return fmt::format("rank {} of replica {}", rank % program.ranks(), rank / program.ranks());
+  if (program.dp() == 1) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} of replica {}", rank % program.tp(), rank / program.tp());
 }
 
 std::string step_text(const Program& program, StepId step) {

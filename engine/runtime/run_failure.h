@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/program/program.h"
 
 namespace shardlens {

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/half.h"
 
 namespace shardlens {
@@ -39,7 +39,7 @@ Sampler::Sampler(const Program& program, NotFinite not_finite)
     : Sampler(program, plan_samples(program), not_finite) {}
 
 Sampler::Sampler(const Program& program, SamplePlan plan, NotFinite not_finite)
-    : ranks_(program.ranks()), not_finite_(not_finite), plan_(std::move(plan)) {
+    : ranks_(program.tp()), not_finite_(not_finite), plan_(std::move(plan)) {
   samples_.assign(static_cast<size_t>(ranks_),
                   std::vector<std::shared_ptr<const TensorSample>>(program.tensors.size()));
 }

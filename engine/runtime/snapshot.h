@@ -13,7 +13,7 @@
 #include "engine/cost/compare_recompute.h"
 #include "engine/cost/compare_splits.h"
 #include "engine/cost/price.h"
-#include "engine/planner/holds.h"
+#include "engine/planner/delays.h"
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program.h"
 #include "engine/record/recording_state.h"
@@ -29,7 +29,7 @@ struct Plan {
   Program program;
   std::vector<MemoryPlan> memory;           ///< per rank
   std::vector<std::vector<StepCost>> cost;  ///< [rank][step], estimated on settings.hardware
-  std::vector<Hold> holds;                  ///< delays on purpose
+  std::vector<PlannedDelay> delays;         ///< delays on purpose
   std::vector<SplitCost> splits;  ///< the same settings cut in every named way; empty for a serial plan
   double plan_seconds = 0;        ///< how long planning took, measured
 };

@@ -33,7 +33,7 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
       take(rank[step].predicted_seconds, plan.cost.size(), times.steps[step].predicted_seconds,
            times.means[step].predicted_seconds);
   for (const std::vector<StepEvent>& rank : events) {
-    const std::vector<double> waited_beside = seconds_waited_beside(plan.program, rank);
+    const std::vector<double> waited_overlapped = seconds_waited_overlapped(plan.program, rank);
     for (size_t at = 0; at < std::min(rank.size(), times.steps.size()); ++at) {
       const Step& step = plan.program.steps[at];
       const StepEvent& event = rank[at];
@@ -41,9 +41,9 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
       StepTimes &most = times.steps[at], &mean = times.means[at];
       take(meets ? event.transfer_seconds() : event.seconds(), events.size(), most.measured_seconds,
            mean.measured_seconds);
-      take(step.beside ? waited_beside[at]
-           : meets     ? event.wait_seconds()
-                       : 0,
+      take(step.overlapped ? waited_overlapped[at]
+           : meets         ? event.wait_seconds()
+                           : 0,
            events.size(), most.waited_seconds, mean.waited_seconds);
       times.measured_seconds = std::max(times.measured_seconds, event.end_seconds);
     }
@@ -55,7 +55,7 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
 void set_times(Result& result, std::vector<std::vector<StepEvent>> events) {
   const std::vector<Step>& steps = result.plan->program.steps;
   result.late = lateness_of(result.plan->program, events);
-  events.resize(std::min(events.size(), static_cast<size_t>(result.plan->program.ranks())));
+  events.resize(std::min(events.size(), static_cast<size_t>(result.plan->program.tp())));
   double forward = 0, total = 0, flops = 0;
   for (const std::vector<StepEvent>& rank : events) {
     for (size_t step = 0; step < rank.size(); ++step) {

@@ -19,24 +19,23 @@ class LocalSeats final : public Seats {
 
   std::vector<RankGroups> make_groups() override {
     const Program& program = plan_->program;
-    const int world = program.ranks() * program.replicas();
+    const int world = program.tp() * program.dp();
     std::vector<RankGroups> groups(static_cast<size_t>(world));
     const auto at = [&](int replica, int rank) -> RankGroups& {
-      return groups[static_cast<size_t>(replica * program.ranks() + rank)];
+      return groups[static_cast<size_t>(replica * program.tp() + rank)];
     };
-    for (int r = 0; r < program.ranks(); ++r) {
-      auto copies = backend_->make_group(program.replicas(), world);
-      for (int d = 0; d < program.replicas(); ++d)
-        at(d, r).copies = std::move(copies[static_cast<size_t>(d)]);
+    for (int r = 0; r < program.tp(); ++r) {
+      auto copies = backend_->make_group(program.dp(), world);
+      for (int d = 0; d < program.dp(); ++d) at(d, r).copies = std::move(copies[static_cast<size_t>(d)]);
     }
     const int holding = most_copies(program);
-    for (int d = 0; d < program.replicas(); ++d) {
-      auto neighbours = backend_->make_group(program.ranks(), world);
-      for (int r = 0; r < program.ranks(); ++r)
+    for (int d = 0; d < program.dp(); ++d) {
+      auto neighbours = backend_->make_group(program.tp(), world);
+      for (int r = 0; r < program.tp(); ++r)
         at(d, r).neighbours = std::move(neighbours[static_cast<size_t>(r)]);
-      for (int first = 0; first < program.ranks(); first += holding) {
+      for (int first = 0; first < program.tp(); first += holding) {
         auto holders = backend_->make_group(holding, world);
-        for (int r = 0; r < holding && first + r < program.ranks(); ++r)
+        for (int r = 0; r < holding && first + r < program.tp(); ++r)
           at(d, first + r).holders = std::move(holders[static_cast<size_t>(r)]);
       }
     }
@@ -44,7 +43,7 @@ class LocalSeats final : public Seats {
   }
 
   int cores_per_rank() const override {
-    return std::max(1, available_cores() / (plan_->program.ranks() * plan_->program.replicas()));
+    return std::max(1, available_cores() / (plan_->program.tp() * plan_->program.dp()));
   }
 
   std::unique_ptr<Device> make_device(int rank, int threads) override {
@@ -86,7 +85,7 @@ World& local_world() {
 }
 
 World& world_of(const Plan& plan) {
-  const bool alone = plan.program.ranks() * plan.program.replicas() == 1;
+  const bool alone = plan.program.tp() * plan.program.dp() == 1;
   return joined_world == nullptr || alone ? local_world() : *joined_world;
 }
 

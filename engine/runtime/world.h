@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/comm/comm.h"
-#include "engine/config/error.h"
 #include "engine/device/device.h"
 #include "engine/record/trace.h"
 #include "engine/runtime/batch.h"

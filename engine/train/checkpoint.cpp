@@ -11,14 +11,14 @@
 #include <filesystem>
 #include <map>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/config/model_config.h"
 #include "engine/config/settings_json.h"
-#include "engine/config/units.h"
 #include "engine/io/atomic_file.h"
-#include "engine/io/fleeting.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
+#include "engine/io/signal_cleanup.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/parameters.h"
 #include "engine/train/loss_scaler.h"
@@ -220,7 +220,7 @@ std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
   fs::create_directories(path.parent_path(), error);
   auto taken = std::make_unique<SoleWriter>(path.string());
   fs::remove_all(part_of(path), error);  // left over from a kill in the middle of saving
-  const Fleeting trial(part_of(path).string());
+  const SignalCleanup trial(part_of(path).string());
   fs::create_directories(part_of(path), error);
   if (error)
     throw request_error(fmt::format("checkpoints cannot be written next to {}: {}", folder, error.message()));

@@ -9,7 +9,7 @@
 #include <span>
 #include <sstream>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
 #include "engine/train/data/bert_samples.h"

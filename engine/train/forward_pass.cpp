@@ -21,7 +21,7 @@ Settings in_one_part(Settings settings) {
 // they are equal, the label is the likeliest token.
 ForwardPass::ForwardPass(const Settings& settings)
     : plan_(make_plan(plan_evaluation(in_one_part(settings)))),
-      largest_and_target_(std::make_shared<Gather>(plan_->program.ranks(), [](const Tensor& tensor) {
+      largest_and_target_(std::make_shared<Gather>(plan_->program.tp(), [](const Tensor& tensor) {
         return tensor.name.starts_with("loss") &&
                (tensor.name.ends_with(".max") || tensor.name.ends_with(".target"));
       })) {

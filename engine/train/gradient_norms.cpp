@@ -48,7 +48,7 @@ std::vector<std::string> gradient_groups(const Program& program) {
 }
 
 GradientNorms::GradientNorms(const Program& program)
-    : ranks_(program.ranks()),
+    : ranks_(program.tp()),
       groups_(gradient_groups(program)),
       group_of_(program.tensors.size(), -1),
       square_sums_(static_cast<size_t>(ranks_), std::vector<double>(program.tensors.size(), 0)) {

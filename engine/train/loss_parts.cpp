@@ -13,9 +13,9 @@ std::optional<LossParts> read_loss_parts(const Executor& executor, const Program
   for (const Step& step : program.steps) {
     if (step.op != Op::CrossEntropy) continue;
     const bool words = step.name.ends_with("loss.words");
-    for (int replica = 0; replica < program.replicas(); ++replica)
+    for (int replica = 0; replica < program.dp(); ++replica)
       (words ? parts.words : parts.sentences) +=
-          read_scalar(executor, program, step.outputs[0], 0, replica * program.ranks());
+          read_scalar(executor, program, step.outputs[0], 0, replica * program.tp());
   }
   return parts;
 }

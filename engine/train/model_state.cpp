@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/half.h"
 #include "engine/runtime/gather.h"
 
@@ -24,9 +24,9 @@ std::vector<TensorId> lasting_tensors(const Program& program) {
 
 std::vector<std::byte> read_whole(const Executor& executor, const Program& program, TensorId id) {
   const Tensor& tensor = program.tensor(id);
-  Gather gather(program.ranks(), [](const Tensor&) { return true; });
-  for (int rank = 0; rank < program.ranks(); ++rank) {
-    std::vector<std::byte> slice(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+  Gather gather(program.tp(), [](const Tensor&) { return true; });
+  for (int rank = 0; rank < program.tp(); ++rank) {
+    std::vector<std::byte> slice(static_cast<size_t>(local_bytes(tensor, program.tp(), rank)));
     executor.read_tensor(rank, id, slice.data());
     gather.on_tensor(rank, -1, tensor, slice.data());
   }
@@ -38,12 +38,12 @@ void write_whole(Executor& executor, const Program& program, TensorId id,
   const Tensor& tensor = program.tensor(id);
   const auto element = static_cast<size_t>(element_bytes(tensor.dtype));
   const auto full_cols = static_cast<size_t>(matrix_shape(tensor).cols);
-  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
-    const int rank = world % program.ranks();
-    const auto own_cols = static_cast<size_t>(local_matrix_shape(tensor, program.ranks(), rank).cols);
-    std::vector<std::byte> slice(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+  for (int world = 0; world < program.tp() * program.dp(); ++world) {
+    const int rank = world % program.tp();
+    const auto own_cols = static_cast<size_t>(local_matrix_shape(tensor, program.tp(), rank).cols);
+    std::vector<std::byte> slice(static_cast<size_t>(local_bytes(tensor, program.tp(), rank)));
     if (slice.empty()) continue;
-    for (const Placement& place : placements(tensor, program.ranks(), rank)) {
+    for (const Placement& place : placements(tensor, program.tp(), rank)) {
       for (int64_t i = 0; i < place.rows.size(); ++i) {
         const size_t from =
             static_cast<size_t>(place.rows.begin + i) * full_cols + static_cast<size_t>(place.cols.begin);
@@ -64,8 +64,8 @@ void copy_weights(const Executor& from, const Program& from_program, Executor& t
   std::vector<std::byte> slice;
   for (const TensorId id : lasting_tensors(to_program)) {
     const Tensor& tensor = to_program.tensor(id);
-    for (int world = 0; world < to_program.ranks() * to_program.replicas(); ++world) {
-      slice.resize(static_cast<size_t>(local_bytes(tensor, to_program.ranks(), world % to_program.ranks())));
+    for (int world = 0; world < to_program.tp() * to_program.dp(); ++world) {
+      slice.resize(static_cast<size_t>(local_bytes(tensor, to_program.tp(), world % to_program.tp())));
       from.read_tensor(world, source.at(tensor.name), slice.data());
       to.write_tensor(world, id, slice.data());
     }

@@ -170,10 +170,10 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   // With a scaled loss an overflow is no failure: the update is skipped, or the pass is run again.
   const bool scaled = program.settings.dtype == DType::Fp16;
   LossScaler scaler;
-  auto finite = std::make_shared<FiniteCheck>(program.ranks());
-  auto overflow = std::make_shared<OverflowWatch>(program.ranks());
-  auto results = std::make_shared<Gather>(program.ranks(), is_result);
-  auto everything = std::make_shared<Gather>(program.ranks(), is_dumped);
+  auto finite = std::make_shared<FiniteCheck>(program.tp());
+  auto overflow = std::make_shared<OverflowWatch>(program.tp());
+  auto results = std::make_shared<Gather>(program.tp(), is_result);
+  auto everything = std::make_shared<Gather>(program.tp(), is_dumped);
   const std::shared_ptr<StepObserver> also = request.observer ? request.observer(executor) : nullptr;
   ModelStepResult result;
   const int passes = std::max(1, request.updates);
@@ -204,7 +204,7 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
     if (dumped) result.dump = make_dump(program, *everything, rows, result.losses);
     if (dumped && scaled) unscale_gradients(result.dump, inputs.loss_scale);
   }
-  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
+  for (int rank = 0; rank < program.tp() * program.dp(); ++rank) {
     result.pass_seconds =
         std::max(result.pass_seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);
     result.attention_seconds.push_back(attention_seconds(program, executor.trace(rank)));

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/config/error.h"
-#include "engine/config/suggest.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 
 namespace shardlens {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/generate/writing.h"
 
@@ -100,7 +100,7 @@ void TrainedModel::show_step(const Sampler& sampler, const std::string& machine,
       "back to the plan and choose Run.";
   result.gemm_ceiling_flops = curve.ceiling_flops;
   result.provenance = fmt::format("measured in training step {}", shown_step);
-  for (int rank = 0; rank < program.ranks(); ++rank)
+  for (int rank = 0; rank < program.tp(); ++rank)
     result.high_water_bytes.push_back(trainer->executor().high_water_bytes(rank));
   if (events_step > 0) {
     set_times(result, last_events);
@@ -119,7 +119,7 @@ void TrainedModel::show_failure(const RunFailed& error, const std::string& machi
   shown_step = trainer->steps_done() + 1;
   Result result = result_on(machine);
   result.samples = Sampler(program).samples();
-  result.events = executor.events(program.ranks() * program.replicas());
+  result.events = executor.events(program.tp() * program.dp());
   result.not_compared = "A training step is not compared with one rank.";
   result.provenance = fmt::format("measured in training step {}, until it failed", shown_step);
   Snapshot shown = snapshot_of(std::move(result), version);

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/config/model_config.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
@@ -129,7 +129,7 @@ void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double n
   std::string began = "no tensor of the pass";
   try {
     std::vector<std::shared_ptr<StepObserver>> observers = observers_;
-    observers.push_back(std::make_shared<FiniteCheck>(plan_->program.ranks()));
+    observers.push_back(std::make_shared<FiniteCheck>(plan_->program.tp()));
     executor_->observe(std::move(observers));
     run_pass(*executor_, inputs);
   } catch (const Error& error) {

@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
@@ -388,8 +388,8 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
     observers.push_back(sampler);
   }
   std::shared_ptr<HangingRank> hanging;
-  if (lose_wanted_ && *lose_wanted_ < program.ranks() * program.replicas()) {
-    hanging = std::make_shared<HangingRank>(*lose_wanted_, program.ranks(), middle_of(program));
+  if (lose_wanted_ && *lose_wanted_ < program.tp() * program.dp()) {
+    hanging = std::make_shared<HangingRank>(*lose_wanted_, program.tp(), middle_of(program));
     observers.push_back(hanging);
   }
   lose_wanted_.reset();
@@ -427,7 +427,7 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   if (sampler) {
     run.show_step(*sampler, now_.machine, now_.version);
   } else {
-    run.last_events = trainer.executor().events(program.ranks());
+    run.last_events = trainer.executor().events(program.tp());
     run.events_step = number;
   }
   run.save_if_due();

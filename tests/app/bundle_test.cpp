@@ -61,7 +61,7 @@ TEST_F(Bundle, TakesNothingFromOutsideButTheSystem) {
   }
 }
 
-TEST_F(Bundle, BringsTheModuleThatWasBuilt) {
+TEST_F(Bundle, BringsThePluginThatWasBuilt) {
   const Ended ended = run("info --backends --json");
   ASSERT_EQ(ended.code, 0) << ended.err;
   const std::string why = nlohmann::json::parse(ended.out)["cuda"]["why_not"];

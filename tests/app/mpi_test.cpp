@@ -199,7 +199,7 @@ TEST_F(Mpi, DoesNotWaitForEverForAProcessThatNeverComes) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
 }
 
-TEST_F(Mpi, SaysWhatIsMissingWhereThereIsNoModule) {
+TEST_F(Mpi, SaysWhatIsMissingWhereThereIsNoPlugin) {
   const std::string alone = in_folder("shardlens-cli");
   fs::copy_file(kProgram, alone);
   const Ended ended = run_program(alone, "step --model gpt2-tiny --tp 2 --seq 8 --comm mpi");

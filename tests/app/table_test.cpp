@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "engine/config/utf8.h"
+#include "engine/base/utf8.h"
 #include "tests/app/process.h"
 
 namespace shardlens {

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/record/live_link.h"
 #include "engine/record/recording.h"
 #include "tests/app/process.h"

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/plan.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 
 namespace on_host {
 namespace {

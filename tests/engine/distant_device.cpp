@@ -16,8 +16,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/device/work_behind.h"
 
 namespace shardlens::testing {

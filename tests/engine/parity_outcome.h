@@ -36,13 +36,13 @@ struct Outcome {
 /// every arena of every rank) where it is not what was planned, to the byte; empty where all of it is.
 inline std::string miscounted(const Plan& plan, const Executor& executor) {
   const Program& program = plan.program;
-  const int ranks = program.ranks();
-  const std::vector<std::vector<StepEvent>> events = executor.events(ranks * program.replicas());
+  const int ranks = program.tp();
+  const std::vector<std::vector<StepEvent>> events = executor.events(ranks * program.dp());
   for (const Step& step : program.steps) {
     // The groups that meet: one rank of every replica, those that hold a slice, or all T.
     const bool over_replicas = step.axis == Axis::Dp;
     const int members = is_collective(step.op) ? group_ranks(program, step) : 1;
-    const int groups = ranks * program.replicas() / members;
+    const int groups = ranks * program.dp() / members;
     for (int group = 0; group < groups; ++group) {
       int64_t counted = 0;
       for (int member = 0; member < members; ++member) {
@@ -56,7 +56,7 @@ inline std::string miscounted(const Plan& plan, const Executor& executor) {
                            counted);
     }
   }
-  for (int rank = 0; rank < ranks * program.replicas(); ++rank) {
+  for (int rank = 0; rank < ranks * program.dp(); ++rank) {
     const BytesByKind planned = plan.memory[static_cast<size_t>(rank % ranks)].arena_bytes;
     const BytesByKind measured = executor.high_water_bytes(rank);
     for (int kind = 0; kind < kMemoryKinds; ++kind) {

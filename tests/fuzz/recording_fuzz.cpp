@@ -26,7 +26,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/record/chrome_trace.h"
 #include "engine/record/diff.h"
 #include "engine/record/history.h"

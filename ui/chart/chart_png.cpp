@@ -8,8 +8,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "engine/base/error.h"
 #include "engine/config/assets.h"
-#include "engine/config/error.h"
 #include "engine/io/chart.h"
 #include "ui/theme/theme.h"
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "engine/runtime/recordings/history_reader.h"

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/commands/command_table.h"
 #include "ui/figure/figure.h"
 #include "ui/panels/timeline/timeline.h"

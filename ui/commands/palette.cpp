@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/config/utf8.h"
+#include "engine/base/utf8.h"
 #include "ui/commands/commands.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"

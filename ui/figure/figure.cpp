@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware.h"
 #include "engine/io/atomic_file.h"
 #include "engine/runtime/recordings/history_reader.h"

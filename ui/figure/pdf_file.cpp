@@ -7,7 +7,7 @@
 #include <cmath>
 #include <memory>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/figure/typesetter.h"
 #include "ui/figure/vector_file.h"
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <string_view>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/figure/typesetter.h"
 #include "ui/figure/vector_file.h"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens::ui {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/config/counted.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
 #include "ui/remember/recent_recordings.h"
 
 namespace shardlens::ui {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/panels/setup/setup.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/runtime/choose.h"
 
 namespace shardlens::ui {
@@ -33,7 +33,7 @@ void add_plan(MachineRows& rows, const Plan& plan, const GpuFacts& facts) {
   const Settings& settings = plan.program.settings;
   const std::vector<int> places = places_of(settings, facts);
   if (places.empty() && settings.backend == BackendChoice::Cuda) return;
-  const int ranks = plan.program.ranks(), world = ranks * plan.program.replicas();
+  const int ranks = plan.program.tp(), world = ranks * plan.program.dp();
   for (int rank = 0; rank < world; ++rank) {
     MemoryRow* row = &rows.memories.back();
     if (!places.empty())

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 
 namespace shardlens::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
 
 namespace shardlens {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
 #include "ui/platform/platform.h"

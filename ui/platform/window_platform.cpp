@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
 #include "ui/platform/platform.h"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "engine/config/counted.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/plan/cache.h"

@@ -48,7 +48,7 @@ Rect common(const Rect& a, const Rect& b) {
 // means, so their values are smaller.
 ColourScale exact_scale(const Scene& scene, TensorId tensor) {
   double squares = 0, count = 0, largest = 0;
-  for (int rank = 0; rank < scene.program().ranks(); ++rank) {
+  for (int rank = 0; rank < scene.program().tp(); ++rank) {
     const auto sample = scene.sample(tensor, rank);
     if (!sample) continue;
     const double n = static_cast<double>(sample->stats.count);
@@ -136,7 +136,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
     const std::shared_ptr<const TensorSample> sample = fill ? scene.sample(id, rank) : nullptr;
     const ImU32 colour = sharded ? theme.rank_outlines[rank % 8] : partial ? theme.communication : theme.dim;
     const ImU32 outline = scene.ink(fill ? colour : faded(colour, 0.6f));
-    for (const Piece& piece : pieces_of(tensor, scene.program().ranks(), rank, ghost)) {
+    for (const Piece& piece : pieces_of(tensor, scene.program().tp(), rank, ghost)) {
       choose_layer(list, kHeatmapLayer);
       if (sample) draw_values(scene, list, id, piece, sample);
       choose_layer(list, kOutlineLayer);
@@ -192,7 +192,7 @@ void draw_partial_words(const Scene& scene, ImDrawList* list, const Rect& ghost,
   const TextStyle word = scene.text(scene.context.fonts.bold, 12, scene.context.theme.communication);
   const TextStyle sum = scene.text(scene.context.fonts.body, 12, scene.context.theme.dim);
   if (ghost.height() < word.size) return;
-  const std::string terms = fmt::format("Σ over {}", scene.program().ranks());
+  const std::string terms = fmt::format("Σ over {}", scene.program().tp());
   const float left = ghost.max.x + scene.px(6), middle = (ghost.min.y + ghost.max.y) / 2;
   const float space = cell.max.x + scene.measure.lane_gap - scene.px(4) - left;
   const bool both = ghost.height() >= 2 * word.size &&

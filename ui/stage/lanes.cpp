@@ -13,7 +13,7 @@ constexpr int kSinglesBesideGroups = 4;  // enough single lanes to see the patte
 // Returns the shape of every tensor on one rank.
 std::vector<Shape> shapes_of(const Program& program, int rank) {
   std::vector<Shape> shapes;
-  for (const Tensor& tensor : program.tensors) shapes.push_back(local_shape(tensor, program.ranks(), rank));
+  for (const Tensor& tensor : program.tensors) shapes.push_back(local_shape(tensor, program.tp(), rank));
   return shapes;
 }
 
@@ -34,7 +34,7 @@ void place(std::vector<Lane>& lanes, float width, float gap) {
 }  // namespace
 
 std::vector<Lane> lanes_of(const Program& program, float width, float gap, float least) {
-  const int ranks = program.ranks();
+  const int ranks = program.tp();
   const int fitting = std::max(1, static_cast<int>((width + gap) / (least + gap)));
   std::vector<Lane> lanes;
   if (ranks <= std::min(fitting, kMostSingleLanes)) {

@@ -58,16 +58,16 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
   const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent";
   const std::string tensor = bytes_text(static_cast<double>(converted_bytes(program, step, 0))) +
                              (step.outputs.size() == 1 ? " tensor" : " together");
-  const std::string beside = step.beside ? "overlaps next steps" : "";
+  const std::string beside = step.overlapped ? "overlaps next steps" : "";
   std::string time, waiting, for_whom;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
       const std::string wait = time + ", " + format_seconds(meeting.wait_seconds);
       waiting = wait + " waiting";
-      for_whom = step.beside ? fmt::format("{} until rank {} came", wait, meeting.last_rank)
-                             : fmt::format("{} for rank {}", waiting, meeting.last_rank);
-      if (step.beside) waiting.clear();  // perhaps no rank waited
+      for_whom = step.overlapped ? fmt::format("{} until rank {} came", wait, meeting.last_rank)
+                                 : fmt::format("{} for rank {}", waiting, meeting.last_rank);
+      if (step.overlapped) waiting.clear();  // perhaps no rank waited
     }
   } else if (meeting.source == Meeting::Source::Estimated) {
     time = format_seconds(meeting.seconds) + " estimated";

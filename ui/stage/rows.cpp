@@ -28,7 +28,7 @@ Row row_of(const Program& program, const Step& step) {
   row.phase = step.phase;
   row.title = drawn_equation(program, step);
   row.note = note_of(program, step);
-  if (program.ranks() == 1 && row.note == kSameNote) row.note = "one rank does it all";
+  if (program.tp() == 1 && row.note == kSameNote) row.note = "one rank does it all";
   if (is_collective(step.op)) {
     row.kind = RowKind::Band;
   } else if (is_conversion(step.op)) {

@@ -33,7 +33,7 @@ bool Scene::filled(const Row& row) const {
 
 ColourScale Scene::scale(TensorId tensor) const {
   std::vector<std::shared_ptr<const TensorSample>> samples;
-  for (int rank = 0; rank < program().ranks(); ++rank) samples.push_back(sample(tensor, rank));
+  for (int rank = 0; rank < program().tp(); ++rank) samples.push_back(sample(tensor, rank));
   return context.heatmaps.scale(samples);
 }
 

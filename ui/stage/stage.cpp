@@ -51,7 +51,7 @@ int rank_under_mouse(const Scene& scene, const Row& row, const Lane& lane, const
   const Tensor& tensor = scene.program().tensor(row.tensor);
   if (tensor.layout.kind != LayoutKind::Sharded) return lane.first;
   for (int rank = lane.first; rank <= lane.last; ++rank) {
-    for (const Piece& piece : pieces_of(tensor, scene.program().ranks(), rank, ghost)) {
+    for (const Piece& piece : pieces_of(tensor, scene.program().tp(), rank, ghost)) {
       if (piece.place.contains(mouse)) return rank;
     }
   }

@@ -39,7 +39,7 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
   std::vector<std::vector<StepEvent>> predicted{{}};
   if (strip.unit == StripUnit::Estimated) predicted = predicted_events(program, {plan.cost[0]});
   const auto& events = (strip.unit == StripUnit::Measured ? result->events : predicted)[0];
-  const std::vector<double> waited = seconds_waited_beside(program, events);
+  const std::vector<double> waited = seconds_waited_overlapped(program, events);
   for (const Step& step : program.steps) {
     const auto s = static_cast<size_t>(step.id);
     StripRow& row = strip.rows[static_cast<size_t>(sections.of_step[s])];
@@ -55,7 +55,7 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
       if (!plan.cost.empty()) append(side, compute, static_cast<double>(plan.cost[0][s].flops));
     } else if (s < events.size()) {
       const StepEvent& event = events[s];
-      if (step.beside && step.axis == Axis::Tp) {
+      if (step.overlapped && step.axis == Axis::Tp) {
         append(side, Kind::Wait, waited[s]);  // of the steps, for it; those over replicas have a row
       } else if (meets) {
         append(side, Kind::Wait, event.wait_seconds());

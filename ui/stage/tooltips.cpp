@@ -54,7 +54,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
   const Theme& theme = scene.context.theme;
   const Fonts& fonts = scene.context.fonts;
   const Tensor& tensor = scene.program().tensor(id);
-  const int ranks = scene.program().ranks();
+  const int ranks = scene.program().tp();
   if (!ImGui::BeginTooltip()) return;
   words(scene, fonts.mono, theme.text, id == row.tensor ? row.title : tensor.symbol);
   words(scene, fonts.body, theme.dim, fmt::format("{} on rank {}", tensor.name, rank));

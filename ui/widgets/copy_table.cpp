@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/config/counted.h"
-#include "engine/config/utf8.h"
+#include "engine/base/counted.h"
+#include "engine/base/utf8.h"
 
 namespace shardlens::ui {
 namespace {

@@ -1,12 +1,12 @@
 // Formats numbers for people: three significant digits and a unit. Every number on the screen comes from
-// here, or from engine/config/units.h if the command line prints it too, so the same number looks the same
+// here, or from engine/base/units.h if the command line prints it too, so the same number looks the same
 // everywhere.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 
 namespace shardlens::ui {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/processor.h"
 

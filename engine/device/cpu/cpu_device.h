@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 #include "engine/io/half.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens::cpu {
 

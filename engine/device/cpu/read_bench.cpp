@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/cpu/vector.h"
 #include "engine/device/interval.h"

@@ -1,7 +1,7 @@
 // Streams that wait for each other by events, and events read against steady_clock.
 #include <utility>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/device/cuda/cuda_order.h"
 #include "engine/device/cuda/operation.cuh"
 

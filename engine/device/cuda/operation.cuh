@@ -14,7 +14,7 @@
 #include <string>
 #include <type_traits>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/instructions.cuh"
 #include "engine/device/cuda/places.h"

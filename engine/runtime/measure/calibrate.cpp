@@ -34,7 +34,7 @@ double quartile(std::vector<double> values) {
 std::vector<std::vector<double>> step_seconds(const std::shared_ptr<const Plan>& plan, int repetitions,
                                               const std::function<void()>& tell) {
   const size_t steps = plan->program.steps.size();
-  const auto ranks = static_cast<size_t>(plan->program.ranks());
+  const auto ranks = static_cast<size_t>(plan->program.tp());
   std::vector<std::vector<std::vector<double>>> all(ranks, std::vector<std::vector<double>>(steps));
   Executor executor(plan);
   for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first one warms up
@@ -93,7 +93,7 @@ void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds
     if (is_collective(step.op)) continue;
     for (size_t rank = 0; rank < seconds.size(); ++rank) {
       const StepCost& cost = plan.cost[rank][static_cast<size_t>(step.id)];
-      const RateKey key{to_string(step.op), plan.program.settings.dtype, plan.program.ranks()};
+      const RateKey key{to_string(step.op), plan.program.settings.dtype, plan.program.tp()};
       const double taken = seconds[rank][static_cast<size_t>(step.id)];
       const auto flops = static_cast<double>(cost.flops), bytes = static_cast<double>(cost.touched_bytes);
       if (flops > 0) {
@@ -270,7 +270,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
         const double share = static_cast<double>(done++) / static_cast<double>(runs);
         // An overlapped step shares its core with another step, so neither time can be used.
         Program program = plan_program(settings);
-        for (Step& step : program.steps) step.beside = false;
+        for (Step& step : program.steps) step.overlapped = false;
         const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
         check_runnable(*plan);
         const auto seconds = step_seconds(plan, repetitions, [&] { measuring.tell(doing, share); });
@@ -325,7 +325,7 @@ Hardware with_other_dtypes(Hardware measured, const Hardware& before) {
 
 CalibrationCheck check_calibration(const Settings& settings, const Hardware& hardware, int repetitions) {
   Plan priced = *make_plan(plan_program(settings));
-  for (int rank = 0; rank < priced.program.ranks(); ++rank)
+  for (int rank = 0; rank < priced.program.tp(); ++rank)
     priced.cost[static_cast<size_t>(rank)] = price(priced.program, hardware, rank);
   const auto plan = std::make_shared<const Plan>(std::move(priced));
   check_runnable(*plan);
@@ -338,7 +338,7 @@ CalibrationCheck check_calibration(const Settings& settings, const Hardware& har
     executor.wait();
     if (repetition < 0) continue;
     std::vector<std::vector<StepEvent>> events;
-    for (int rank = 0; rank < plan->program.ranks(); ++rank) events.push_back(executor.trace(rank).events());
+    for (int rank = 0; rank < plan->program.tp(); ++rank) events.push_back(executor.trace(rank).events());
     const TimeComparison times = compare_times(*plan, events);
     if (seconds.empty() || times.measured_seconds < check.times.measured_seconds) check.times = times;
     seconds.push_back(times.measured_seconds);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/runtime/choose.h"
 
 namespace shardlens {
@@ -17,7 +17,7 @@ std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
     const bool grad_weight = step.op == Op::LinearGradWeight;
     const Tensor& weight = program.tensor(grad_weight ? output_of(program, step, Operand::WeightGrad)
                                                       : input_of(program, step, Operand::Weight));
-    MatrixShape w = local_matrix_shape(weight, program.ranks(), rank);
+    MatrixShape w = local_matrix_shape(weight, program.tp(), rank);
     const bool turned = step.attributes.transposed;  // W is stored [out, in]
     if (turned && !grad_weight) std::swap(w.rows, w.cols);
     const int64_t tokens = program.tensor(step.inputs[0]).shape[0];
@@ -53,7 +53,7 @@ GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShap
   const std::vector<int> gpus = gpus_of(settings);
   if (gpus.empty()) return measure_gemm_ceiling(settings.dtype, shapes, available_cores(), 1, repetitions);
   const MakeDevice on_gpus = [&](int rank) {
-    return gpu_module().make_device(gpus[static_cast<size_t>(rank)], settings.tf32);
+    return gpu_plugin().make_device(gpus[static_cast<size_t>(rank)], settings.tf32);
   };
   return measure_gemm_ceiling(settings.dtype, shapes, static_cast<int>(gpus.size()), 1, repetitions, on_gpus);
 }

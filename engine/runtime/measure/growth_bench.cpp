@@ -9,10 +9,10 @@
 #include <numeric>
 #include <optional>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/config/presets.h"
-#include "engine/config/units.h"
 #include "engine/config/validate.h"
 #include "engine/cost/model_price.h"
 #include "engine/io/csv.h"
@@ -65,7 +65,7 @@ class Runner {
       measuring_.tell(doing, share);
     } while (!executor_->wait_for(kGrowthPollSeconds));
     double seconds = 0;
-    for (int rank = 0; rank < plan_->program.ranks(); ++rank)
+    for (int rank = 0; rank < plan_->program.tp(); ++rank)
       for (const StepEvent& event : executor_->trace(rank).events())
         seconds = std::max(seconds, event.end_seconds);
     return seconds;

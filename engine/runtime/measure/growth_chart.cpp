@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 
 namespace shardlens {
 namespace {

@@ -85,7 +85,7 @@ void LossReader::on_tensor(int rank, StepId, const Tensor& tensor, const void* d
 void take_measured(LossFigures& figures, const Plan& plan, const Executor& executor) {
   const Program& program = plan.program;
   figures.measured = true;
-  for (int rank = 0; rank < program.ranks(); ++rank) {
+  for (int rank = 0; rank < program.tp(); ++rank) {
     const RankTrace& trace = executor.trace(rank);
     double loss_seconds = 0;
     for (size_t s = 0; s < trace.finished(); ++s) {

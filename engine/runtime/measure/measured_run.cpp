@@ -28,7 +28,7 @@ MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
   for (int pass = 0; pass < wish.passes; ++pass) {
     executor.next_pass();  // an optimizer continues from its last step
     run_pass(executor, wish.stop);
-    std::vector<std::vector<StepEvent>> events = executor.events(plan->program.ranks());
+    std::vector<std::vector<StepEvent>> events = executor.events(plan->program.tp());
     TimeComparison times = compare_times(*plan, events);
     run.pass_seconds.push_back(times.measured_seconds);
     if (pass == 0 || times.measured_seconds < run.times.measured_seconds) {
@@ -37,7 +37,7 @@ MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
     }
   }
   std::sort(run.pass_seconds.begin(), run.pass_seconds.end());
-  for (int rank = 0; rank < plan->program.ranks(); ++rank)
+  for (int rank = 0; rank < plan->program.tp(); ++rank)
     run.high_water_bytes.push_back(executor.high_water_bytes(rank));
   return run;
 }

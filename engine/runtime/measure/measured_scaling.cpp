@@ -78,7 +78,7 @@ Ran run(const Settings& settings, int repetitions, const Measuring& measuring, c
       measuring.tell(doing, share);
     } while (!executor.wait_for(kPollSeconds));
     double seconds = 0;
-    for (int rank = 0; rank < plan->program.ranks(); ++rank)
+    for (int rank = 0; rank < plan->program.tp(); ++rank)
       seconds = std::max(seconds, executor.trace(rank).events().back().end_seconds);
     if (repetition >= 0) ran.seconds = std::min(ran.seconds, seconds);
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"

@@ -22,7 +22,7 @@ double median_of(std::vector<double> values) {
 std::vector<OpTime> time_by_op(const RankTrace& trace, const Program& program) {
   std::map<std::pair<Op, bool>, double> seconds;
   for (const Step& step : program.steps)
-    seconds[{step.op, step.beside}] += trace.event(static_cast<size_t>(step.id)).seconds();
+    seconds[{step.op, step.overlapped}] += trace.event(static_cast<size_t>(step.id)).seconds();
   std::vector<OpTime> times;
   for (const auto& [kind, total] : seconds) times.push_back({kind.first, kind.second, total});
   std::sort(times.begin(), times.end(),
@@ -44,18 +44,18 @@ Timing time_once(Executor& executor, const Program& program) {
   executor.start(executor.steps());
   executor.wait();
   Timing timing;
-  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
+  for (int rank = 0; rank < program.tp() * program.dp(); ++rank) {
     const RankTrace& trace = executor.trace(rank);
-    const std::vector<double> waited = seconds_waited_beside(program, trace.events());
+    const std::vector<double> waited = seconds_waited_overlapped(program, trace.events());
     double in_collectives = 0;
     for (const Step& step : program.steps) {
       const auto at = static_cast<size_t>(step.id);
-      in_collectives += step.beside ? waited[at] : is_collective(step.op) ? trace.event(at).seconds() : 0;
+      in_collectives += step.overlapped ? waited[at] : is_collective(step.op) ? trace.event(at).seconds() : 0;
     }
     timing.seconds = std::max(timing.seconds, trace.event(program.steps.size() - 1).end_seconds);
     timing.collective_seconds = std::max(timing.collective_seconds, in_collectives);
   }
-  timing.events = executor.events(program.ranks() * program.replicas());
+  timing.events = executor.events(program.tp() * program.dp());
   timing.op_times = time_by_op(executor.trace(0), program);
   return timing;
 }
@@ -78,7 +78,7 @@ std::vector<double> rates_of_fastest(const std::vector<GemmCeiling>& ceilings) {
 int64_t adamw_bytes(const Program& program, int rank) {
   int64_t bytes = 0;
   const auto held = [&](const Step& step, Operand operand) {
-    return local_bytes(program.tensor(input_of(program, step, operand)), program.ranks(), rank);
+    return local_bytes(program.tensor(input_of(program, step, operand)), program.tp(), rank);
   };
   for (const Step& step : program.steps) {
     if (step.op != Op::AdamW) continue;
@@ -127,13 +127,13 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
     ceilings[i] *= ceilings_of_all_ranks(*plan);
     ratios.push_back(static_cast<double>(bench.flops) / seconds[i] / ceilings[i]);
   }
-  for (int rank = 0; rank < program.ranks(); ++rank) {
+  for (int rank = 0; rank < program.tp(); ++rank) {
     bench.planned_bytes.push_back(total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes));
     bench.high_water_bytes.push_back(total_bytes(executor.high_water_bytes(rank)));
   }
-  for (int world = 0; world < program.ranks() * program.replicas(); ++world)
+  for (int world = 0; world < program.tp() * program.dp(); ++world)
     if (executor.seats().is_here(world))
-      bench.planned_here_bytes += bench.planned_bytes[static_cast<size_t>(world % program.ranks())];
+      bench.planned_here_bytes += bench.planned_bytes[static_cast<size_t>(world % program.tp())];
   bench.median_seconds = median_of(seconds);
   bench.lowest_seconds = *std::min_element(seconds.begin(), seconds.end());
   bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());

@@ -15,7 +15,7 @@ namespace shardlens {
 /// steps wait for them adds to the run.
 struct OpTime {
   Op op = Op::Linear;
-  bool beside = false;
+  bool overlapped = false;
   double seconds = 0;  ///< of rank 0, all its steps of this kind, waiting included
 };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
@@ -119,8 +119,7 @@ void Sweeper::run(SweepPoint& point, const RunWish& wish) {
   Settings settings = sweep_.settings;
   settings.tp = point.tp;
   auto check = std::make_shared<ParityCheck>(plan->program, serial_at(settings, *plan, wish), false);
-  const MeasuredRun run =
-      measure_run(plan, {std::make_shared<FiniteCheck>(plan->program.ranks()), check}, wish);
+  const MeasuredRun run = measure_run(plan, {std::make_shared<FiniteCheck>(plan->program.tp()), check}, wish);
   const ParitySummary summary = summarise(plan->program, check->results());
   const auto name = [&](TensorId id) { return id == kNoTensor ? "" : plan->program.tensor(id).name; };
   point.measured_weight_bytes = run.high_water_bytes[fullest_rank(*plan)][kWeight];

@@ -11,8 +11,8 @@
 #include <random>
 #include <thread>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/history.h"
 #include "engine/runtime/measure/step_bench.h"
@@ -42,7 +42,7 @@ void forget(const std::string& path) {
 
 RecordedPass draw_pass(const Plan& plan, double begin_seconds, std::mt19937& draw) {
   const Program& program = plan.program;
-  const int ranks = program.ranks() * program.replicas();
+  const int ranks = program.tp() * program.dp();
   std::uniform_real_distribution<> noise(1, 2);
   RecordedPass pass;
   pass.begin_seconds = begin_seconds;
@@ -54,7 +54,7 @@ RecordedPass draw_pass(const Plan& plan, double begin_seconds, std::mt19937& dra
     const double met = *std::max_element(arrived.begin(), arrived.end());
     for (size_t rank = 0; rank < clock.size(); ++rank) {
       const StepCost& cost =
-          plan.cost[rank % static_cast<size_t>(program.ranks())][static_cast<size_t>(step.id)];
+          plan.cost[rank % static_cast<size_t>(program.tp())][static_cast<size_t>(step.id)];
       const double took =
           (cost.predicted_seconds > 0 ? cost.predicted_seconds : kUnknownSeconds) * noise(draw);
       StepEvent event;
@@ -82,7 +82,7 @@ std::vector<std::pair<TensorId, TensorSample>> largest_samples(const Program& pr
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind == MemoryKind::Workspace || samples.size() == 16) continue;
     zeros.resize(std::max(zeros.size(), static_cast<size_t>(tensor.bytes())));
-    TensorSample sample = make_sample(tensor, program.ranks(), 0, zeros.data(), {kPictureExtent, 0});
+    TensorSample sample = make_sample(tensor, program.tp(), 0, zeros.data(), {kPictureExtent, 0});
     if (sample.picture.values.size() == kPictureExtent * kPictureExtent)
       samples.emplace_back(tensor.id, std::move(sample));
   }
@@ -93,7 +93,7 @@ std::vector<std::pair<TensorId, TensorSample>> largest_samples(const Program& pr
 SampleTable draw_samples(const Program& program,
                          const std::vector<std::pair<TensorId, TensorSample>>& templates, int64_t bytes,
                          std::mt19937& draw) {
-  SampleTable table(static_cast<size_t>(program.ranks()),
+  SampleTable table(static_cast<size_t>(program.tp()),
                     std::vector<std::shared_ptr<const TensorSample>>(program.tensors.size()));
   constexpr int64_t kPictureBytes = kPictureExtent * kPictureExtent * static_cast<int64_t>(sizeof(float));
   for (const auto& [id, known] : templates) {
@@ -128,8 +128,7 @@ void draw_recording(const std::shared_ptr<const Plan>& plan, const std::string& 
   const auto templates =
       file_bytes > 0 ? largest_samples(program) : std::vector<std::pair<TensorId, TensorSample>>{};
   double begin = 0;
-  const int64_t of_pass =
-      int64_t{program.ranks()} * program.replicas() * static_cast<int64_t>(program.steps.size());
+  const int64_t of_pass = int64_t{program.tp()} * program.dp() * static_cast<int64_t>(program.steps.size());
   const int64_t passes = (events + of_pass - 1) / of_pass;
   for (int64_t number = 0; number < passes; ++number) {
     RecordedPass pass = draw_pass(*plan, begin, draw);

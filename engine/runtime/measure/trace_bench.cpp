@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
@@ -54,7 +54,7 @@ TraceBench bench_trace(const std::shared_ptr<const Plan>& plan, int rounds) {
 }
 
 TraceBench bench_trace(Executor& executor, const Program& program, int rounds) {
-  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
+  for (int world = 0; world < program.tp() * program.dp(); ++world) {
     if (!executor.seats().is_here(world))
       throw request_error(
           "bench trace compares with steps that are not traced, and ranks in other processes are always "

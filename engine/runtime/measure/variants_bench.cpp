@@ -25,7 +25,7 @@ double run_once(Candidate& candidate) {
   executor.wait();
   const Program& program = candidate.plan->program;
   double seconds = 0, compute = 0, collective = 0;
-  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank)
+  for (int rank = 0; rank < program.tp() * program.dp(); ++rank)
     for (const StepEvent& event : executor.trace(rank).events())
       seconds = std::max(seconds, event.end_seconds);
   for (const Step& step : program.steps) {

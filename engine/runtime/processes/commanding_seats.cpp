@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/processes/process_commands.h"
@@ -47,7 +47,7 @@ class CommandingSeats final : public Seats {
     const std::string program = program_to_json(plan_->program).dump();
     try {
       tell(ProcessCommand::Open, "to open its Program", kAnswered,
-           [&](Packet& packet) { packet.put(lender_).put(program).put(plan_->holds); });
+           [&](Packet& packet) { packet.put(lender_).put(program).put(plan_->delays); });
     } catch (...) {
       forget_listener();
       throw;
@@ -177,9 +177,9 @@ void ProcessWorld::require_size(int tp, int dp) const {
 
 std::unique_ptr<Seats> ProcessWorld::take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) {
   const Settings& settings = plan->program.settings;
-  require_size(plan->program.ranks(), plan->program.replicas());
+  require_size(plan->program.tp(), plan->program.dp());
   patience_.seconds = timeout_seconds(settings);
-  tp_ = plan->program.ranks();
+  tp_ = plan->program.tp();
   return std::make_unique<CommandingSeats>(*this, executors_++, std::move(plan), lender);
 }
 

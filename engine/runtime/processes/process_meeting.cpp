@@ -9,8 +9,8 @@
 #include <fstream>
 #include <map>
 
-#include "engine/config/clock.h"
-#include "engine/config/counted.h"
+#include "engine/base/clock.h"
+#include "engine/base/counted.h"
 #include "engine/device/cpu/gemm.h"
 #include "engine/runtime/processes/process_commands.h"
 #include "engine/runtime/processes/process_world.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <thread>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/io/json.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/backend.h"
@@ -117,7 +117,7 @@ class ProcessWorld::Server {
     }
     void on_replica_tensor(int, int rank, StepId step, const Tensor& tensor, const void* data) override {
       if (!wants(tensor)) return;
-      const auto bytes = static_cast<uint64_t>(local_bytes(tensor, program_.ranks(), rank));
+      const auto bytes = static_cast<uint64_t>(local_bytes(tensor, program_.tp(), rank));
       Packet packet = server_.report(ProcessReport::Seen, id_);
       packet.put(step).put(tensor.id).put(bytes).put_bytes(data, static_cast<size_t>(bytes));
       server_.world_.reports_.send(0, std::move(packet));
@@ -223,9 +223,9 @@ class ProcessWorld::Server {
       const int lender_id = packet.take<int>();
       auto plan = std::make_shared<Plan>(
           *make_plan(program_from_json(nlohmann::json::parse(packet.take_text()), "process 0's Program")));
-      plan->holds = packet.take_list<Hold>();
+      plan->delays = packet.take_list<PlannedDelay>();
       world_.patience_.seconds = timeout_seconds(plan->program.settings);
-      world_.tp_ = plan->program.ranks();
+      world_.tp_ = plan->program.tp();
       const auto lender = serving_.find(lender_id);
       Serving serving;
       serving.plan = plan;

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/config/clock.h"
-#include "engine/device/gpu_module.h"
+#include "engine/base/clock.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/holders.h"
 #include "engine/runtime/processes/process_commands.h"
@@ -32,7 +32,7 @@ constexpr double kDoubtfulSeconds = 3;
 }  // namespace
 
 RankGroups ProcessWorld::groups_of(int executor, const Program& program, const Choice& choice, int rank) {
-  const int tp = program.ranks();
+  const int tp = program.tp();
   const int neighbour = rank % tp, replica = rank / tp;
   const int tag = kGroupTag + executor % kExecutorTags * 3;
   const Place& place = places_[static_cast<size_t>(rank)];
@@ -59,7 +59,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
   const int first_holder = neighbour / copies * copies;
   RankGroups groups;
   groups.neighbours = group(0, replica * tp, 1, tp, neighbour);
-  groups.copies = group(1, neighbour, tp, program.replicas(), replica);
+  groups.copies = group(1, neighbour, tp, program.dp(), replica);
   groups.holders =
       group(2, replica * tp + first_holder, 1, std::min(copies, tp - first_holder), neighbour - first_holder);
   return groups;
@@ -71,8 +71,8 @@ std::unique_ptr<Communicator> ProcessWorld::communicator(ProcessGroup group, con
   const double patience = group.patience_seconds;
   // A single rank exchanges nothing: its group need not begin with a meeting.
   if (group.members.size() == 1)
-    return std::move(gpu_module().make_local_cuda_group(1, reason, patience, false).front());
-  return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(group)), choice.ranks_per_gpu,
+    return std::move(gpu_plugin().make_local_cuda_group(1, reason, patience, false).front());
+  return gpu_plugin().make_nccl_rank(make_process_meeting(processes_, std::move(group)), choice.ranks_per_gpu,
                                      reason, patience);
 }
 

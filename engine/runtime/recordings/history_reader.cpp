@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/runtime/mailbox.h"
 
 namespace shardlens {
@@ -89,7 +89,7 @@ class HistoryReader::Worker {
   void tell() {
     now_.end_ns = history_->end_ns();
     now_.passes = history_->passes();
-    now_.ranks = history_->ranks();
+    now_.ranks = history_->world_size();
   }
 
   /// Reads what was committed since the last time; the old data stays visible until the new is there.

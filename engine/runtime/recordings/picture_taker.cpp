@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 
 namespace shardlens {
 namespace {
@@ -30,9 +30,9 @@ std::string to_string(const PictureOptions& options) {
 
 PictureTaker::PictureTaker(const Program& program, const PictureOptions& options)
     : program_(program),
-      taken_(static_cast<size_t>(program.ranks()), std::vector<Taken>(program.tensors.size())),
-      weights_(static_cast<size_t>(program.ranks()), Weights{{}, false, {program.tensors.size(), nullptr}}) {
-  const int64_t extent = picture_extent(program, program.ranks(), options.extent, kMostPassBytes);
+      taken_(static_cast<size_t>(program.tp()), std::vector<Taken>(program.tensors.size())),
+      weights_(static_cast<size_t>(program.tp()), Weights{{}, false, {program.tensors.size(), nullptr}}) {
+  const int64_t extent = picture_extent(program, program.tp(), options.extent, kMostPassBytes);
   // A tensor that is no larger than a picture keeps its exact values.
   details_.assign(program.tensors.size(), SampleDetail{extent, extent * extent});
   if (options.taken == PictureOptions::Taken::All) return;
@@ -62,7 +62,7 @@ void PictureTaker::on_tensor(int rank, StepId step, const Tensor& tensor, const 
   taken.sample = known_sample(rank, step, tensor);
   if (!taken.sample)
     taken.sample =
-        std::make_shared<const TensorSample>(make_sample(tensor, program_.ranks(), rank, data, details_[id]));
+        std::make_shared<const TensorSample>(make_sample(tensor, program_.tp(), rank, data, details_[id]));
   if (tensor.kind == MemoryKind::Weight) {
     const TensorId memory = tensor.storage == kNoTensor ? tensor.id : tensor.storage;
     weights_[static_cast<size_t>(rank)].samples[static_cast<size_t>(memory)] = taken.sample;
@@ -81,9 +81,9 @@ std::shared_ptr<const TensorSample> PictureTaker::known_sample(int rank, StepId 
   const auto id = static_cast<size_t>(fed ? tensor.id : program_.step(step).inputs.front());
   const std::shared_ptr<const TensorSample>& sample = fed ? weights_[at].samples[id] : taken_[at][id].sample;
   if (!sample || sample->dtype != tensor.dtype) return nullptr;
-  const MatrixShape matrix = local_matrix_shape(tensor, program_.ranks(), rank);
+  const MatrixShape matrix = local_matrix_shape(tensor, program_.tp(), rank);
   const bool alike = sample->matrix.rows == matrix.rows && sample->matrix.cols == matrix.cols &&
-                     sample->shape == local_shape(tensor, program_.ranks(), rank);
+                     sample->shape == local_shape(tensor, program_.tp(), rank);
   return alike ? sample : nullptr;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -34,7 +34,7 @@ double seconds_of(const RecordedPass& pass) {
 Recorder::Recorder(const std::string& path, const std::string& verb, const Plan& plan,
                    const CommunicatorInfo& communicator, RecordingLimits limits,
                    const PictureOptions& pictures)
-    : ranks_(plan.program.ranks() * plan.program.replicas()),
+    : ranks_(plan.program.tp() * plan.program.dp()),
       pictures_(pictures.taken == PictureOptions::Taken::Off
                     ? nullptr
                     : std::make_shared<PictureTaker>(plan.program, pictures)),

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <ranges>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/recordings/replay_worker.h"
 
@@ -163,7 +163,7 @@ void Replay::Worker::open(const std::string& path_or_piece) {
     std::vector<BytesByKind> high_water_bytes = recording->high_water_bytes();
     Shown shown;
     const Program& program = facts->plan->program;
-    const bool few = program.tensors.size() * static_cast<size_t>(program.ranks()) <= kFewSamples;
+    const bool few = program.tensors.size() * static_cast<size_t>(program.tp()) <= kFewSamples;
     auto looked_at = std::make_shared<const std::vector<bool>>(program.tensors.size(), few);
     if (facts->passes > 0) {
       shown = read_pass(*recording, facts->plan, live ? facts->passes - 1 : 0, high_water_bytes, live);

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/runtime/recordings/replay_worker.h"
 
 namespace shardlens {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/config/hardware_file.h"
-#include "engine/config/units.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/recordings/replay_worker.h"
@@ -96,7 +96,7 @@ const std::vector<double>* MetricTable::column(const std::string& name) const {
 std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
                                               const std::shared_ptr<const Plan>& plan, RecordedPass pass,
                                               const std::vector<BytesByKind>& high_water_bytes, bool live) {
-  const auto ranks = static_cast<size_t>(plan->program.ranks());
+  const auto ranks = static_cast<size_t>(plan->program.tp());
   Result result;
   result.plan = plan;
   result.communicator = {header.communicator, header.communicator_reason};

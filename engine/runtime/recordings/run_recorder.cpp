@@ -7,7 +7,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {

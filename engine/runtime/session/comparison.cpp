@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware_file.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/mailbox.h"

@@ -6,7 +6,7 @@
 
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/runtime/resident.h"
 
 namespace shardlens {

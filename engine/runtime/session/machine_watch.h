@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/device/gpu_facts.h"
 
 namespace shardlens {

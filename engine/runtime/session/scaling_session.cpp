@@ -15,7 +15,7 @@
 #include <mutex>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "engine/runtime/mailbox.h"

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/runtime/session/session_worker.h"
 
 namespace shardlens {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/device/device.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/measure/ceiling.h"
@@ -338,14 +338,14 @@ void Session::Worker::finish_pass() {
       now_.position = program.steps.size();
       now_.state = RunState::Done;
       result_.high_water_bytes.clear();
-      for (int rank = 0; rank < program.ranks(); ++rank) {
+      for (int rank = 0; rank < program.tp(); ++rank) {
         result_.high_water_bytes.push_back(executor_->high_water_bytes(rank));
       }
       break;
     case Pass::WarmUp:
       break;
     case Pass::Time:
-      set_times(result_, executor_->events(program.ranks() * program.replicas()));
+      set_times(result_, executor_->events(program.tp() * program.dp()));
       result_.times = std::make_shared<TimeComparison>(compare_times(*now_.plan, result_.events));
       to_record_ = true;
       queue_comparison();
@@ -401,7 +401,7 @@ void Session::Worker::keep_what_was_done() {
   const Program& program = now_.plan->program;
   now_.position = executor_->position();
   if (result_.plan != now_.plan) return;
-  if (!result_.timed) result_.events = executor_->events(program.ranks() * program.replicas());
+  if (!result_.timed) result_.events = executor_->events(program.tp() * program.dp());
   if (result_.parity.empty())
     result_.not_compared = "The run ended early, so nothing of it was compared with T = 1.";
 }

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/train/data/windows.h"
 
 namespace shardlens {

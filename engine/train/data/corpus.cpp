@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "engine/config/counted.h"
-#include "engine/config/error.h"
-#include "engine/io/fleeting.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
 #include "engine/io/json.h"
+#include "engine/io/signal_cleanup.h"
 #include "engine/train/data/documents.h"
 #include "engine/train/data/near_duplicates.h"
 #include "engine/train/data/windows.h"
@@ -176,8 +176,8 @@ void remove_made(const std::string& folder, const fs::path& outermost) {
 
 // The files that must not remain after a signal: the documents' file and, if the folder is made for this
 // corpus, everything in it.
-std::list<Fleeting> unfinished(const std::string& folder, const fs::path& outermost) {
-  std::list<Fleeting> parts;
+std::list<SignalCleanup> unfinished(const std::string& folder, const fs::path& outermost) {
+  std::list<SignalCleanup> parts;
   parts.emplace_back(join_path(folder, kStaged));
   if (outermost.empty()) return parts;
   for (const std::string& file : corpus_files()) parts.emplace_back((fs::path(folder) / file).string());
@@ -272,7 +272,7 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
   check_place(folder);
   const std::shared_ptr<const Tokenizer> tokenizer = make_tokenizer(options, on_progress);
   const fs::path made = first_missing(folder);
-  const std::list<Fleeting> parts = unfinished(folder, made);
+  const std::list<SignalCleanup> parts = unfinished(folder, made);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder)) {

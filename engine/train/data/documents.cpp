@@ -13,7 +13,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/json.h"
 
 namespace shardlens {

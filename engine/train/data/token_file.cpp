@@ -14,7 +14,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/record/sample.h"
 
 namespace shardlens {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "engine/base/error.h"
 #include "engine/config/assets.h"
-#include "engine/config/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/train/data/corpus.h"

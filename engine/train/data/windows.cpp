@@ -6,7 +6,7 @@
 #include <bit>
 #include <stdexcept>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/philox.h"
 
 namespace shardlens {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/device/device.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
@@ -110,7 +110,7 @@ bool BreakRun::is_looked_into(int64_t step) const {
 // Runs the sound Program's next pass and keeps all its values.
 std::shared_ptr<const SerialReference> BreakRun::right_values() {
   const Program& program = sound_plan_->program;
-  const auto gather = std::make_shared<Gather>(program.ranks(), is_compared);
+  const auto gather = std::make_shared<Gather>(program.tp(), is_compared);
   reference_->observe({gather});
   reference_->start(reference_->steps());
   reference_->wait();

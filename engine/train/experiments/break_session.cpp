@@ -9,7 +9,7 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/runtime/mailbox.h"

@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/train/experiments/run_again.h"

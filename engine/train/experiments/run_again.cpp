@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
 #include "engine/runtime/plan.h"
@@ -39,7 +39,7 @@ void run_layer(const std::shared_ptr<const Plan>& plan, const std::string& path,
   Executor executor(plan);
   const std::stop_callback cancel(stop, [&executor] { executor.cancel(kStopped); });
   Recorder recorder(path, "step", *plan, executor.communicator(), {}, kEveryTensor);
-  executor.observe({std::make_shared<FiniteCheck>(plan->program.ranks()), recorder.pictures()});
+  executor.observe({std::make_shared<FiniteCheck>(plan->program.tp()), recorder.pictures()});
   executor.start(executor.steps());
   executor.wait();
   executor.observe({});

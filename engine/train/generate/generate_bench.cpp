@@ -10,10 +10,10 @@
 #include <optional>
 #include <utility>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 #include "engine/device/device_read_bench.h"
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/device/read_bench.h"
 #include "engine/runtime/batch.h"
 #include "engine/runtime/measure/ceiling.h"
@@ -40,8 +40,8 @@ int64_t weight_bytes_read(const Program& program) {
   int64_t bytes = 0;
   for (const Step& step : program.steps) {
     if (step.op != Op::Linear) continue;
-    for (int rank = 0; rank < program.ranks(); ++rank)
-      bytes += local_bytes(program.tensor(input_of(program, step, Operand::Weight)), program.ranks(), rank);
+    for (int rank = 0; rank < program.tp(); ++rank)
+      bytes += local_bytes(program.tensor(input_of(program, step, Operand::Weight)), program.tp(), rank);
   }
   return bytes;
 }
@@ -55,7 +55,7 @@ std::function<double()> reading(const Settings& settings, int64_t bytes) {
         [read = std::make_shared<ReadBench>(bytes, available_cores())] { return read->bytes_per_second(); };
   const auto count = static_cast<int64_t>(gpus.size());
   const auto read =
-      std::make_shared<DeviceReadBench>(gpu_module().make_device(gpus.front(), settings.tf32), bytes / count);
+      std::make_shared<DeviceReadBench>(gpu_plugin().make_device(gpus.front(), settings.tf32), bytes / count);
   return [read, count] { return static_cast<double>(count) * read->bytes_per_second(); };
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/model_state.h"
@@ -71,10 +71,10 @@ const std::vector<double>& Generator::logits_after(const Pass& pass) {
   const auto is_logits = [](const Tensor& tensor) { return tensor.name == "logits"; };
   const Tensor& tensor = *std::find_if(program.tensors.begin(), program.tensors.end(), is_logits);
   logits_.resize(static_cast<size_t>(tensor.shape[1]));
-  for (int rank = 0; rank < program.ranks(); ++rank) {
-    slice_.resize(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+  for (int rank = 0; rank < program.tp(); ++rank) {
+    slice_.resize(static_cast<size_t>(local_bytes(tensor, program.tp(), rank)));
     pass.executor->read_tensor(rank, tensor.id, slice_.data());
-    for (const Placement& place : placements(tensor, program.ranks(), rank))
+    for (const Placement& place : placements(tensor, program.tp(), rank))
       elements_of(tensor.dtype, slice_.data() + place.local_cols.begin * element_bytes(tensor.dtype),
                   static_cast<size_t>(place.cols.size()), logits_.data() + place.cols.begin);
     if (tensor.layout.kind == LayoutKind::Replicated) break;

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <span>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/philox.h"
 
 namespace shardlens {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/train/tokenizer/code_points.h"
 
 namespace shardlens {

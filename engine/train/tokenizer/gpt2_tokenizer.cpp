@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/json.h"
 #include "engine/record/sample.h"
 #include "engine/train/tokenizer/byte_alphabet.h"

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/record/sample.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
-#include "engine/config/utf8.h"
+#include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/io/json.h"
 #include "engine/record/sample.h"
 

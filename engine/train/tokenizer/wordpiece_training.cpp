@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
-#include "engine/config/utf8.h"
+#include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
 #include "engine/train/tokenizer/wordpiece_tokenizer.h"
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "engine/base/error.h"
 #include "engine/comm/comm.h"
-#include "engine/config/error.h"
 #include "tests/engine/distant_device.h"
 
 namespace shardlens {

@@ -9,7 +9,7 @@
 
 #include <functional>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "tests/engine/comm/child_process.h"
 
 namespace shardlens {

@@ -1,5 +1,5 @@
 // Groups of ranks on a GPU against the local one: only where there is a GPU.
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "tests/engine/comm/on_gpus.h"
 
 namespace shardlens {
@@ -15,13 +15,13 @@ class GpuGroups : public ::testing::Test {
 };
 
 std::unique_ptr<Device> first_gpu(int) {
-  return gpu_module().make_device(gpu_facts().gpus.front().number, false);
+  return gpu_plugin().make_device(gpu_facts().gpus.front().number, false);
 }
 
 TEST_F(GpuGroups, RanksThatShareAGpuGetTheLocalOnesBits) {
   std::mt19937 random(12);
   for (int ranks = 1; ranks <= 5; ++ranks) {
-    auto group = gpu_module().make_local_cuda_group(ranks, "a test", kPatienceSeconds, false);
+    auto group = gpu_plugin().make_local_cuda_group(ranks, "a test", kPatienceSeconds, false);
     DrawnAndDone(random, ranks, 40).expect_the_same(group, first_gpu, "one GPU");
   }
 }
@@ -30,7 +30,7 @@ TEST_F(GpuGroups, RanksThatShareAGpuGetTheLocalOnesBits) {
 TEST_F(GpuGroups, NcclBeginsDoesAllCollectivesAndEnds) {
   if (gpu_facts().nccl_version == 0) GTEST_SKIP() << "skipped: " << gpu_facts().why_no_nccl;
   std::mt19937 random(13);
-  auto group = gpu_module().make_nccl_group(1, 1, "a test", kPatienceSeconds, false);
+  auto group = gpu_plugin().make_nccl_group(1, 1, "a test", kPatienceSeconds, false);
   DrawnAndDone(random, 1, 40).expect_the_same(group, first_gpu, "NCCL");
 }
 

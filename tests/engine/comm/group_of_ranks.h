@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/comm/comm.h"
-#include "engine/config/error.h"
 
 namespace shardlens {
 

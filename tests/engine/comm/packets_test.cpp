@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "tests/engine/comm/child_process.h"
 
 namespace shardlens {

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/settings.h"
 

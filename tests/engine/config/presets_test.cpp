@@ -9,7 +9,7 @@
 #include <fstream>
 #include <tuple>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/model_config.h"
 #include "engine/config/validate.h"
 

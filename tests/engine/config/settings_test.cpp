@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/config/error.h"
-#include "engine/config/suggest.h"
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 
 namespace shardlens {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {

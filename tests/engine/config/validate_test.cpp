@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 

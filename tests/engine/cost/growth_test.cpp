@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/presets.h"
 #include "engine/config/validate.h"
 #include "engine/cost/model_price.h"

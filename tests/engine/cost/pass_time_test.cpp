@@ -31,11 +31,11 @@ TEST(PassTime, ASumBesideTheStepsCostsWhatIsWaitedForIt) {
   std::vector<StepCost> costs(program.steps.size(), {.predicted_seconds = 1});
   double in_turn = sum_of(costs);
   int sums = 0;
-  for (const Step& step : program.steps) sums += step.beside;
+  for (const Step& step : program.steps) sums += step.overlapped;
   ASSERT_EQ(sums, 2);
   EXPECT_DOUBLE_EQ(predicted_pass_seconds(program, {costs, costs}), in_turn - sums);
   for (const Step& step : program.steps)
-    if (step.beside) costs[static_cast<size_t>(step.id)].predicted_seconds = 100;
+    if (step.overlapped) costs[static_cast<size_t>(step.id)].predicted_seconds = 100;
   in_turn = sum_of(costs);
   const double hidden = in_turn - predicted_pass_seconds(program, {costs, costs});
   EXPECT_GE(hidden, sums) << "at least the weight's gradient";

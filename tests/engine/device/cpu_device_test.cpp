@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 #include "tests/engine/device/operands.h"
 

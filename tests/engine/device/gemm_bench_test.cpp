@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "tests/engine/distant_device.h"
 
 namespace shardlens {

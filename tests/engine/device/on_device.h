@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 #include "engine/io/half.h"
 

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 #include "engine/io/half.h"
 #include "engine/program/layout.h"
 

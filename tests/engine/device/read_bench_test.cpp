@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {

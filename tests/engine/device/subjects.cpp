@@ -2,12 +2,12 @@
 // one.
 #include "tests/engine/device/subjects.h"
 
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 
 namespace shardlens {
 
 std::vector<Subject> subjects() {
-  const auto gpu = [] { return gpu_facts().gpus.empty() ? nullptr : gpu_module().make_device(0, false); };
+  const auto gpu = [] { return gpu_facts().gpus.empty() ? nullptr : gpu_plugin().make_device(0, false); };
   return {{"CpuWithTwoThreads", [] { return make_cpu_device(2); }, true}, {"Gpu", gpu, false}};
 }
 

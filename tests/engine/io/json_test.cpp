@@ -1,6 +1,6 @@
 // The strict reader: types, ranges, surprises.
 #include "engine/io/json.h"
-#include "engine/config/dtype.h"
+#include "engine/base/dtype.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 
 namespace shardlens {
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "tests/engine/small_model.h"
 

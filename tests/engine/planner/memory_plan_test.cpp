@@ -10,7 +10,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
-#include "engine/program/beside.h"
+#include "engine/program/overlap_waits.h"
 #include "tests/engine/small_layer.h"
 #include "tests/engine/small_model.h"
 
@@ -39,7 +39,7 @@ class Played {
   std::string first_wrong() {
     for (const Tensor& tensor : program_.tensors)
       if (is_there_before(tensor)) write(tensor.id, "before the first step");
-    const std::vector<bool> behind_lane = steps_behind_lane(program_);
+    const std::vector<bool> behind_lane = waits_for_overlapped(program_);
     for (const Step& step : program_.steps) {
       if (behind_lane[static_cast<size_t>(step.id)]) in_flight_.clear();
       in_use_ = in_flight_;
@@ -49,7 +49,7 @@ class Played {
         write(id, step.name);
         in_use_.push_back(storage_of(program_, id));
       }
-      if (!step.beside) continue;
+      if (!step.overlapped) continue;
       for (const auto* ids : {&step.inputs, &step.outputs})
         for (TensorId id : *ids) in_flight_.push_back(storage_of(program_, id));
     }

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
 #include "tests/engine/small_model.h"

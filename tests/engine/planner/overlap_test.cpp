@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/memory_plan.h"
-#include "engine/program/beside.h"
+#include "engine/program/overlap_waits.h"
 #include "engine/program/program_json.h"
 #include "tests/engine/holds_the_lane.h"
 #include "tests/engine/parity_outcome.h"
@@ -30,13 +30,13 @@ Settings in_chunks(Settings settings, int chunks) {
 
 int count(const Program& program, Op op, bool beside) {
   return static_cast<int>(std::count_if(program.steps.begin(), program.steps.end(), [&](const Step& step) {
-    return step.op == op && step.beside == beside;
+    return step.op == op && step.overlapped == beside;
   }));
 }
 
 // [step]: a sum of a dX that goes on beside the steps.
 bool is_sum_of_dx(const Program& program, const Step& step) {
-  return step.beside && step.axis == Axis::Tp && step.op == Op::AllReduce &&
+  return step.overlapped && step.axis == Axis::Tp && step.op == Op::AllReduce &&
          program.step(producer_of(program, step.inputs[0])).op == Op::LinearGradInput;
 }
 
@@ -46,7 +46,7 @@ TEST(Overlap, AnInputGradientIsSummedWhileTheWeightsIsComputed) {
     for (const Step& step : program.steps) {
       if (step.conjugate == Conjugate::F && step.op == Op::AllReduce) {
         // But for the logits', whose weight's gradient waits for the embedding's.
-        EXPECT_EQ(is_sum_of_dx(program, step), step.layer >= 0 || program.ranks() == 3) << step.name;
+        EXPECT_EQ(is_sum_of_dx(program, step), step.layer >= 0 || program.tp() == 3) << step.name;
         EXPECT_EQ(program.step(step.pair).pair, step.id);
       }
       if (!is_sum_of_dx(program, step)) continue;
@@ -62,7 +62,7 @@ TEST(Overlap, AnInputGradientIsSummedWhileTheWeightsIsComputed) {
 // Their sums would wait for each other.
 TEST(Overlap, WithReplicasOnlyTheirSumsGoOnBeside) {
   const Program program = plan_program(small_model(2, 2));
-  for (const Step& step : program.steps) EXPECT_EQ(step.beside, step.axis == Axis::Dp) << step.name;
+  for (const Step& step : program.steps) EXPECT_EQ(step.overlapped, step.axis == Axis::Dp) << step.name;
 }
 
 TEST(Overlap, TheWeightsGradientIsComputedWhileTheInputsIsSummed) {
@@ -80,14 +80,14 @@ TEST(Overlap, NoCollectiveBeginsBeforeTheOnesInTheLaneHaveEnded) {
   ASSERT_FALSE(other.beside);
   std::vector<StepId> met;
   for (size_t i = 0; i < program.steps.size(); ++i) {
-    if (i > 0 && program.steps[i - 1].beside) {
+    if (i > 0 && program.steps[i - 1].overlapped) {
       program.steps.insert(program.steps.begin() + static_cast<std::ptrdiff_t>(i), other);
       met.push_back(static_cast<StepId>(i));
     }
     program.steps[i].id = static_cast<StepId>(i);
   }
   EXPECT_EQ(met.size(), 2u);
-  const std::vector<bool> behind_lane = steps_behind_lane(program);
+  const std::vector<bool> behind_lane = waits_for_overlapped(program);
   for (const StepId step : met) EXPECT_TRUE(behind_lane[static_cast<size_t>(step)]) << step;
 }
 
@@ -102,11 +102,11 @@ TEST(Overlap, EveryRowParallelProductIsDividedAndNothingElse) {
   for (const Step& step : whole.steps) whole_bytes += sent_bytes(whole, step.id);
   for (const Step& step : divided.steps) {
     divided_bytes += sent_bytes(divided, step.id);
-    if (step.beside && !is_sum_of_dx(divided, step)) rows += divided.tensor(step.outputs[0]).shape[0];
+    if (step.overlapped && !is_sum_of_dx(divided, step)) rows += divided.tensor(step.outputs[0]).shape[0];
     if (step.pair >= 0) {
       EXPECT_EQ(divided.step(step.pair).conjugate, step.conjugate) << step.name;
     }
-    if (step.beside) {
+    if (step.overlapped) {
       EXPECT_NE(explain(divided, step.id).find("all-reduce"), std::string::npos);
     }
   }
@@ -163,7 +163,7 @@ TEST(Overlap, MemoryIsWhatWasPlanned) {
   for (const Tensor& tensor : program.tensors) {
     if (!is_row_view(program, tensor)) continue;
     const Tensor& of = program.tensor(tensor.storage);
-    const int64_t row = local_bytes(of, program.ranks(), 0) / of.shape[0];
+    const int64_t row = local_bytes(of, program.tp(), 0) / of.shape[0];
     EXPECT_EQ(memory.offset[static_cast<size_t>(tensor.id)],
               memory.offset[static_cast<size_t>(of.id)] + tensor.first_row * row);
   }

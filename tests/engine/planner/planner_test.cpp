@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/presets.h"
 #include "tests/engine/small_layer.h"
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/program/program_json.h"
 #include "tests/engine/small_layer.h"

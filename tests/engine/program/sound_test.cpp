@@ -1,10 +1,10 @@
 // What the planner writes is sound, also with a mistake planted; what would harm a reader is refused.
-#include "engine/program/sound.h"
+#include "engine/program/check_program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
 #include "tests/engine/small_model.h"
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 std::string refusal(const Program& program) {
   try {
-    require_sound(program, "it");
+    check_program(program, "it");
     return {};
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Request);

@@ -182,7 +182,7 @@ TEST_F(DiffTest, CollectivesBesideOtherStepsAreAKindOfTheirOwn) {
     }
     ASSERT_GT(seconds, 0) << "the model has such steps";
     const auto kind = std::find_if(found.kinds.begin(), found.kinds.end(), [&](const KindDiff& one) {
-      return one.op == Op::AllReduce && one.beside == beside;
+      return one.op == Op::AllReduce && one.overlapped == beside;
     });
     ASSERT_NE(kind, found.kinds.end());
     EXPECT_DOUBLE_EQ(kind->a_seconds, seconds);

@@ -25,7 +25,7 @@ class DrawnRecording {
   }
 
   std::vector<RecordedPass>& passes() { return passes_; }
-  int ranks() const { return program.ranks() * program.replicas(); }
+  int ranks() const { return program.tp() * program.dp(); }
 
   RecordingHeader header() const { return {"train", "this machine", "local", "", program, {}, {}}; }
   /// Everything, in one go.

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/record/recording.h"
 #include "tests/engine/io/test_folder.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
 
@@ -37,7 +37,7 @@ class HistoryTest : public TestFolder {
           history.slice(from, to, (to - from) / static_cast<int64_t>(1 + draw() % 500));
       ASSERT_LE(slice.begin_ns(), from);
       ASSERT_GE(slice.end_ns(), std::min(to, history.end_ns()));
-      ASSERT_EQ(slice.buckets.size(), static_cast<size_t>(drawn.ranks())) << "each rank has its place";
+      ASSERT_EQ(slice.buckets.size(), static_cast<size_t>(drawn.world_size())) << "each rank has its place";
       expect_buckets(drawn, slice);
       expect_passes(drawn, slice);
     }
@@ -341,7 +341,7 @@ TEST_F(HistoryTest, AHostileFileIsSaidToBeDamaged) {
       build(history);
       for (int64_t width = 1'000'000'000; width > 1000; width /= 7) {
         const HistorySlice slice = history.slice(0, width, width / 100);
-        ASSERT_LE(slice.count() * history.ranks(), kMostSliceBuckets);
+        ASSERT_LE(slice.count() * history.world_size(), kMostSliceBuckets);
       }
       history.slice(-5, std::numeric_limits<int64_t>::max(), 1);
       for (const HistoryFind find :

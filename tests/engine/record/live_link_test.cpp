@@ -16,7 +16,7 @@
 #include <fstream>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/history.h"
 #include "engine/record/recording.h"

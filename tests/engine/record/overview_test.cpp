@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"

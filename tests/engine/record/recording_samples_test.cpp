@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/planner/planner.h"
 #include "engine/record/recording.h"

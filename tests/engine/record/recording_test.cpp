@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/planner/planner.h"
 #include "engine/program/program_json.h"

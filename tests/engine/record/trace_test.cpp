@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "engine/planner/planner.h"
-#include "engine/program/beside.h"
+#include "engine/program/overlap_waits.h"
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
@@ -15,7 +15,7 @@ namespace {
 // Every step takes a second; of two sums beside the steps one is done in time and one is late.
 TEST(SecondsWaitedBeside, AreThoseOfALateSumAlone) {
   const Program program = plan_program(testing::small_layer(2));
-  const std::vector<bool> behind = steps_behind_lane(program);
+  const std::vector<bool> behind = waits_for_overlapped(program);
   std::vector<StepEvent> events;
   std::vector<StepId> sums;
   double thread = 0, lane = 0, until_late = 0;
@@ -26,19 +26,19 @@ TEST(SecondsWaitedBeside, AreThoseOfALateSumAlone) {
       thread = std::max(thread, lane);
     }
     event.begin_seconds = thread;
-    event.end_seconds = thread + (!step.beside ? 1 : sums.empty() ? 0.5 : 10);
-    if (step.beside) sums.push_back(step.id);
-    (step.beside ? lane : thread) = event.end_seconds;
+    event.end_seconds = thread + (!step.overlapped ? 1 : sums.empty() ? 0.5 : 10);
+    if (step.overlapped) sums.push_back(step.id);
+    (step.overlapped ? lane : thread) = event.end_seconds;
     events.push_back(event);
   }
   ASSERT_EQ(sums.size(), 2u);
   ASSERT_GT(until_late, 0);
-  const std::vector<double> waited = seconds_waited_beside(program, events);
+  const std::vector<double> waited = seconds_waited_overlapped(program, events);
   for (const Step& step : program.steps)
     EXPECT_DOUBLE_EQ(waited[static_cast<size_t>(step.id)], step.id == sums[1] ? until_late : 0) << step.name;
   // A pass is over when both are: here in the middle of the second sum.
   events.resize(static_cast<size_t>(sums[1]) + 1);
-  EXPECT_DOUBLE_EQ(seconds_waited_beside(program, events)[static_cast<size_t>(sums[1])], 10);
+  EXPECT_DOUBLE_EQ(seconds_waited_overlapped(program, events)[static_cast<size_t>(sums[1])], 10);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/record/recording.h"
 
 namespace shardlens::testing {

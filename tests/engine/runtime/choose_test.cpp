@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/error.h"
 #include "engine/comm/nccl_sharing.h"
-#include "engine/config/error.h"
 
 namespace shardlens {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/asked_steps.h"
 #include "engine/runtime/executor.h"
@@ -51,11 +51,11 @@ Bytes run_passes(const Settings& settings, const std::shared_ptr<Backend>& backe
     for (const auto& [name, tensor] : gather->tensors(replica))
       bytes[std::to_string(replica) + name] = tensor.bytes;
   const Program& program = plan->program;
-  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
+  for (int rank = 0; rank < program.tp() * program.dp(); ++rank) {
     for (const Tensor& tensor : program.tensors) {
       if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
       std::vector<std::byte>& read = bytes["read " + tensor.name + std::to_string(rank)];
-      read.resize(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank % program.ranks())));
+      read.resize(static_cast<size_t>(local_bytes(tensor, program.tp(), rank % program.tp())));
       executor.read_tensor(rank, tensor.id, read.data());
     }
   }
@@ -237,7 +237,7 @@ TEST(DistantDevice, WhatRunsBesideTheStepsOverlapsThem) {
   executor.wait();
   bool overlapped = false;
   for (const Step& step : plan->program.steps) {
-    if (!step.beside) continue;
+    if (!step.overlapped) continue;
     const StepEvent& travelling = executor.trace(0).event(static_cast<size_t>(step.id));
     for (const Step& later : plan->program.steps) {
       if (later.id <= step.id || later.beside) continue;

@@ -15,8 +15,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/io/npy.h"
 #include "engine/io/safetensors.h"
 #include "engine/planner/planner.h"

@@ -31,7 +31,7 @@ bool lasts(const Tensor& tensor) {
 }
 
 size_t bytes_of(const Program& program, const Tensor& tensor, int rank) {
-  return static_cast<size_t>(local_bytes(tensor, program.ranks(), rank));
+  return static_cast<size_t>(local_bytes(tensor, program.tp(), rank));
 }
 
 TEST(Feed, TheNumberOfThreadsChangesNoBit) {
@@ -45,7 +45,7 @@ TEST(Feed, TheNumberOfThreadsChangesNoBit) {
     const Feed feed(program);
     for (const Tensor& tensor : program.tensors) {
       if (!lasts(tensor)) continue;
-      for (int rank = 0; rank < program.ranks(); ++rank) {
+      for (int rank = 0; rank < program.tp(); ++rank) {
         const size_t bytes = bytes_of(program, tensor, rank);
         std::vector<std::byte> one(bytes, std::byte{1}), many(bytes, std::byte{2});
         feed.fill(tensor, rank, 1, one.data());
@@ -75,7 +75,7 @@ TEST(Feed, ATeamHoldsWeightsThatAreTheirMastersRoundedAndMomentsOfZeros) {
     int weights = 0, moments = 0;
     for (const Tensor& tensor : program.tensors) {
       if (!lasts(tensor)) continue;
-      for (int rank = 0; rank < program.ranks(); ++rank) {
+      for (int rank = 0; rank < program.tp(); ++rank) {
         const size_t bytes = bytes_of(program, tensor, rank);
         std::vector<std::byte> held(bytes, std::byte{1}), wanted(bytes);
         executor->read_tensor(rank, tensor.id, held.data());

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/device/gpu_module.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/planner/fusion.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/gather.h"
@@ -76,7 +76,7 @@ TEST_F(GpuParity, AContextTakesNoMoreThanIsSetAsideForIt) {
   const char* const others =
       "skipped: another process takes and frees memory on the GPU; run this test alone";
   if (!is_left_alone()) GTEST_SKIP() << others;
-  gpu_module().make_device(gpu_facts().gpus.front().number, false);
+  gpu_plugin().make_device(gpu_facts().gpus.front().number, false);
   if (!is_left_alone()) GTEST_SKIP() << others;
   const int64_t taken = gpu_facts().gpus.front().context_bytes;
   if (taken < 0) GTEST_SKIP() << "skipped: the driver does not say what is used";

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "tests/engine/small_model.h"
 

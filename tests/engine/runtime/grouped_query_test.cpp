@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/heads.h"
 #include "engine/io/safetensors.h"
 #include "engine/train/model_state.h"

@@ -98,11 +98,11 @@ INSTANTIATE_TEST_SUITE_P(Policies, Heads,
 // The elements of one rank's memory that are no part of the whole tensor.
 std::vector<double> padding_of(const Executor& executor, const Program& program, TensorId id, int rank) {
   const Tensor& tensor = program.tensor(id);
-  std::vector<std::byte> own(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+  std::vector<std::byte> own(static_cast<size_t>(local_bytes(tensor, program.tp(), rank)));
   executor.read_tensor(rank, id, own.data());
   std::vector<bool> real(own.size() / static_cast<size_t>(element_bytes(tensor.dtype)), false);
-  const int64_t cols = local_matrix_shape(tensor, program.ranks(), rank).cols;
-  for (const Placement& place : placements(tensor, program.ranks(), rank))
+  const int64_t cols = local_matrix_shape(tensor, program.tp(), rank).cols;
+  for (const Placement& place : placements(tensor, program.tp(), rank))
     for (int64_t row = place.local_rows.begin; row < place.local_rows.end; ++row)
       for (int64_t col = place.local_cols.begin; col < place.local_cols.end; ++col)
         real[static_cast<size_t>(row * cols + col)] = true;

@@ -11,7 +11,7 @@
 #include <map>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/gather.h"
 #include "tests/engine/small_model.h"
@@ -22,16 +22,16 @@ namespace {
 using Events = std::vector<std::vector<StepEvent>>;
 
 // A pass on which every step takes `seconds(rank, step)`, all ranks meet, and `late` are held.
-Events schedule(const Program& program, const std::vector<Hold>& late,
+Events schedule(const Program& program, const std::vector<PlannedDelay>& late,
                 const std::function<double(int, StepId)>& seconds) {
-  const int world = program.ranks();
+  const int world = program.tp();
   Events events(static_cast<size_t>(world));
   std::vector<double> now(static_cast<size_t>(world), 0.0);
   for (const Step& step : program.steps) {
     for (int rank = 0; rank < world; ++rank) {
       StepEvent event;
       double& clock = now[static_cast<size_t>(rank)];
-      for (const Hold& hold : late)
+      for (const PlannedDelay& hold : late)
         if (hold.rank == rank && hold.step == step.id) event.held_seconds += hold.seconds;
       clock += event.held_seconds;
       event.begin_seconds = event.arrival_seconds = clock;
@@ -171,7 +171,7 @@ TEST(Lateness, NothingLeftOutIsThePassAsItWas) {
   settings.overlap_chunks = 2;
   const Program program = plan_program(settings);
   for (const Step& step : program.steps)
-    if (step.beside) {
+    if (step.overlapped) {
       settings.delays = {{3, delay_word(program, step.id), 3}, {0, "h.1.mlp.fc", 3}};
       const auto plan = make_plan(settings);
       Executor executor(plan);

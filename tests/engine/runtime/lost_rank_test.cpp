@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/rank_team.h"
 #include "tests/engine/small_model.h"

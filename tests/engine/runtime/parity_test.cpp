@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
 #include "tests/engine/parity_outcome.h"
@@ -146,7 +146,7 @@ TEST(Parity, ReplicatedTensorsThatDifferBetweenRanksAreFound) {
 TEST(Parity, AFaultWithoutAnOpportunityIsRefused) {
   EXPECT_THROW(plant(plan_program(small_layer(1)), Fault::SkipF), Error);
   for (const Step& step : plant(plan_program(small_layer(2)), Fault::SkipF).steps)
-    EXPECT_FALSE(step.op == Op::Identity && step.beside) << step.name << " is no collective";
+    EXPECT_FALSE(step.op == Op::Identity && step.overlapped) << step.name << " is no collective";
   EXPECT_THROW(plant(plan_program(small_layer(4, "replicated")), Fault::SkipG), Error);
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/heads.h"
 #include "engine/config/settings_json.h"
 #include "engine/program/fault.h"

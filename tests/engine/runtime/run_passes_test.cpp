@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"

@@ -39,11 +39,11 @@ TEST(LossScaler, StaysBetweenOneAndTheLargest) {
 /// The bytes of every weight, moment and master of every rank.
 std::vector<std::vector<std::byte>> lasting_state(const Executor& executor, const Program& program) {
   std::vector<std::vector<std::byte>> state;
-  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
+  for (int rank = 0; rank < program.tp() * program.dp(); ++rank) {
     for (const Tensor& tensor : program.tensors) {
       const bool lasts = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState;
       if (!lasts || tensor.storage != kNoTensor) continue;
-      state.emplace_back(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank % program.ranks())));
+      state.emplace_back(static_cast<size_t>(local_bytes(tensor, program.tp(), rank % program.tp())));
       executor.read_tensor(rank, tensor.id, state.back().data());
     }
   }

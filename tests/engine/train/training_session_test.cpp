@@ -11,8 +11,8 @@
 #include <set>
 #include <thread>
 
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/record/recording.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/gradient_norms.h"
@@ -122,7 +122,7 @@ TEST(TrainingSession, AFrozenStepShowsEveryTensorOfThatStep) {
   const Result& result = *frozen->frozen->shown->result;
   const Program& program = result.plan->program;
   EXPECT_EQ(result.plan, curve.plan);
-  for (int rank = 0; rank < program.ranks(); ++rank) {
+  for (int rank = 0; rank < program.tp(); ++rank) {
     for (const Tensor& tensor : program.tensors) {
       if (tensor.kind == MemoryKind::Workspace || producer_of(program, tensor.id) < 0) continue;
       EXPECT_TRUE(result.samples[static_cast<size_t>(rank)][static_cast<size_t>(tensor.id)])
@@ -350,8 +350,8 @@ TEST_F(TrainingRecording, EveryStepOfEachCurveIsInAFile) {
     const Recording recording(entry.path().string());
     EXPECT_TRUE(recording.finished());
     ASSERT_EQ(recording.totals().passes, 6);
-    ranks.insert(recording.ranks());
-    const TrainCurve& curve = *last->curves[recording.ranks() == 2 ? 0 : 1];
+    ranks.insert(recording.world_size());
+    const TrainCurve& curve = *last->curves[recording.world_size() == 2 ? 0 : 1];
     for (int64_t step = 0; step < 6; ++step) {
       const std::vector<Metric> metrics = recording.pass(step).metrics;
       const TrainStep& was = *curve.steps[static_cast<size_t>(step)];

@@ -8,7 +8,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
-#include "engine/program/beside.h"
+#include "engine/program/overlap_waits.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/stage/rows.h"
 #include "ui/stage/strip.h"
@@ -109,7 +109,7 @@ TEST(Strip, SharesTheStepOutAmongTheParts) {
   result.timed = true;
   result.events.resize(2);
   // Every step takes a second; a sum beside the steps half a second more than they can use meanwhile.
-  const std::vector<bool> behind_lane = steps_behind_lane(program);
+  const std::vector<bool> behind_lane = waits_for_overlapped(program);
   double thread = 0, lane = 0, waited = 0;
   int beside = 0;
   for (const Step& step : program.steps) {
@@ -121,11 +121,12 @@ TEST(Strip, SharesTheStepOutAmongTheParts) {
     event.begin_seconds = thread;
     const auto next_behind = std::find(behind_lane.begin() + step.id, behind_lane.end(), true);
     event.end_seconds =
-        thread + (step.beside ? static_cast<double>(next_behind - behind_lane.begin() - step.id) - 0.5 : 1);
+        thread +
+        (step.overlapped ? static_cast<double>(next_behind - behind_lane.begin() - step.id) - 0.5 : 1);
     event.arrival_seconds = event.begin_seconds;
     event.all_arrived_seconds = event.begin_seconds + 0.25;
-    (step.beside ? lane : thread) = event.end_seconds;
-    beside += step.beside;
+    (step.overlapped ? lane : thread) = event.end_seconds;
+    beside += step.overlapped;
     for (auto& rank : result.events) rank.push_back(event);
   }
   ASSERT_GT(beside, 0);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/platform/platform.h"
 
 namespace shardlens {

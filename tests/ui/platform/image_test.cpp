@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "tests/ui/read_png.h"
 
 namespace shardlens {

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "ui/platform/platform.h"
 
 namespace shardlens {

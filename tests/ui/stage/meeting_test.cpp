@@ -41,7 +41,7 @@ const Step& first(const Program& program, Op op) {
 // Rank r arrives after r milliseconds; all leave 2 ms after the last arrival.
 Result result_of(const Plan& plan) {
   Result result;
-  const int ranks = plan.program.ranks();
+  const int ranks = plan.program.tp();
   for (int rank = 0; rank < ranks; ++rank) {
     StepEvent event;
     event.begin_seconds = event.arrival_seconds = 1 + 1e-3 * rank;
@@ -102,7 +102,8 @@ TEST(StageBand, WhatGoesOnBesideTheStepsIsNotCalledWaiting) {
   const Plan plan = plan_of(4);
   const Result result = result_of(plan);
   const auto& steps = plan.program.steps;
-  const auto beside = std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.beside; });
+  const auto beside =
+      std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.overlapped; });
   ASSERT_NE(beside, steps.end());
   EXPECT_THAT(
       band_forms(plan.program, *beside, meeting_of(plan, &result, beside->id)),

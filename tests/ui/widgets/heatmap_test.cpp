@@ -10,7 +10,7 @@
 #include <limits>
 #include <thread>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "ui/platform/platform.h"
 
 namespace shardlens::ui {

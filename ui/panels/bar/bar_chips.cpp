@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/config/counted.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"

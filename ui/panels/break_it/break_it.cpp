@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
 #include "ui/commands/commands.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/planner/holds.h"
+#include "engine/planner/delays.h"
 #include "ui/outbox.h"
 #include "ui/panels/setup/delay_view.h"
 #include "ui/panels/setup/delays.h"
@@ -57,7 +57,7 @@ const TrainCurve* failed_curve(const TrainSnapshot& train) {
 
 bool can_lose_rank(const Context& context) {
   return can_add_delay(context) &&
-         context.snapshot.plan->program.ranks() * context.snapshot.plan->program.replicas() > 1;
+         context.snapshot.plan->program.tp() * context.snapshot.plan->program.dp() > 1;
 }
 
 void lose_rank(const Context& context) {

@@ -55,7 +55,7 @@ Subject subject_of(const Context& context) {
   }
   subject.tensor_id = tensor;
   if (tensor == kNoTensor) return subject;
-  subject.samples.resize(static_cast<size_t>(subject.ranks()));
+  subject.samples.resize(static_cast<size_t>(subject.tp()));
   if (!subject.result || is_ahead(snapshot, producer_of(program, tensor))) return subject;
   const size_t id = static_cast<size_t>(tensor);
   for (size_t rank = 0; rank < subject.samples.size() && rank < subject.result->samples.size(); ++rank) {
@@ -174,7 +174,7 @@ void draw_chooser(const Context& context, const Subject& subject, Pen& pen) {
     fill_rect(pen.list, min, max, hovered || selected ? theme.line : theme.card, context.px(4));
     if (selected)
       outline_rect(pen.list, min, max, theme.forward, context.px(4), std::max(1.0f, context.px(1.5f)));
-    if (subject.ranks() > 1 && tensor.layout.kind == LayoutKind::Partial && !selected) {
+    if (subject.tp() > 1 && tensor.layout.kind == LayoutKind::Partial && !selected) {
       draw_dashed_rect(pen.list, min, max, theme.communication, std::max(1.0f, context.px(1)), context.px(3));
     }
     draw_text(pen.list, {x + context.px(8), pen.y + (height - style.size) / 2}, style, tensor.symbol);
@@ -224,7 +224,7 @@ void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32
 
 /// Says whether the layout's promise was kept: the hashes are equal if every rank must hold the same bits.
 std::string checked_promise(const Subject& subject) {
-  if (subject.ranks() == 1 || subject.tensor().layout.kind != LayoutKind::Replicated) return {};
+  if (subject.tp() == 1 || subject.tensor().layout.kind != LayoutKind::Replicated) return {};
   for (const auto& sample : subject.samples) {
     if (!sample) return {};
   }
@@ -234,16 +234,16 @@ std::string checked_promise(const Subject& subject) {
       return fmt::format("{}: rank {} differs from rank 0.", how, rank);
     }
   }
-  return fmt::format("{}: {} equal hashes, {:016x}.", how, subject.ranks(), subject.samples[0]->hash);
+  return fmt::format("{}: {} equal hashes, {:016x}.", how, subject.tp(), subject.samples[0]->hash);
 }
 
 void draw_layout_card(const Context& context, const Subject& subject, Pen& pen) {
   const Theme& theme = context.theme;
   const Tensor& tensor = subject.tensor();
-  std::vector<std::string> sentences{layout_sentence(tensor, subject.ranks())};
+  std::vector<std::string> sentences{layout_sentence(tensor, subject.tp())};
   if (const std::string promise = checked_promise(subject); !promise.empty()) sentences.push_back(promise);
   const bool partial = subject.is_partial();
-  draw_card(context, pen, layout_title(tensor, subject.ranks()), partial ? theme.communication : theme.text,
+  draw_card(context, pen, layout_title(tensor, subject.tp()), partial ? theme.communication : theme.text,
             sentences, partial ? theme.communication : 0, partial);
 }
 

@@ -26,8 +26,8 @@ struct Subject {
 
   const Program& program() const { return plan->program; }
   const Tensor& tensor() const { return plan->program.tensor(tensor_id); }
-  int ranks() const { return plan->program.ranks(); }
-  bool is_partial() const { return ranks() > 1 && tensor().layout.kind == LayoutKind::Partial; }
+  int tp() const { return plan->program.tp(); }
+  bool is_partial() const { return tp() > 1 && tensor().layout.kind == LayoutKind::Partial; }
   bool has_samples() const;
 };
 

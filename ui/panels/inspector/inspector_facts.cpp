@@ -63,7 +63,7 @@ std::vector<std::pair<TensorId, std::string>> needs(const Subject& subject) {
   if (producer < 0) return links;
   for (const TensorId id : subject.program().step(producer).inputs) {
     const Tensor& input = subject.program().tensor(id);
-    const std::string layout = subject.ranks() == 1 ? "" : " " + to_string(input.layout);
+    const std::string layout = subject.tp() == 1 ? "" : " " + to_string(input.layout);
     links.emplace_back(id, input.symbol + layout);
   }
   return links;
@@ -150,7 +150,7 @@ void draw_time(const Context& context, const Subject& subject, Pen& pen) {
   const bool replayed = measured && subject.result->replayed;
   std::string what = "this step";
   if (replayed) what += std::string(", ") + subject.result->how();
-  if (subject.ranks() > 1) what += replayed ? ", slowest" : ", slowest rank";
+  if (subject.tp() > 1) what += replayed ? ", slowest" : ", slowest rank";
   draw_fact(context, pen, measured ? what : "this step, estimated", text);
 }
 
@@ -170,9 +170,9 @@ TextTable meeting_table(const std::vector<std::vector<StepEvent>>& ranks, size_t
 void draw_facts(const Context& context, const Subject& subject, Pen& pen) {
   const float top = pen.y;
   pen.facts.rows.clear();
-  const std::vector<ShapeLine> lines = shape_lines(subject.tensor(), subject.ranks());
+  const std::vector<ShapeLine> lines = shape_lines(subject.tensor(), subject.tp());
   for (const ShapeLine& line : lines) draw_fact(context, pen, "shape, " + line.who, to_string(line.shape));
-  const bool cut = subject.ranks() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded;
+  const bool cut = subject.tp() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded;
   if (cut) draw_fact(context, pen, "of the full", to_string(subject.tensor().shape));
   draw_fact(context, pen, "bytes, " + lines.front().who,
             fmt::format("{}  {}", grouped_text(lines.front().bytes), to_string(subject.tensor().dtype)));

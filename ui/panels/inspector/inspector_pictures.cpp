@@ -71,7 +71,7 @@ void draw_numbers(const Context& context, const Subject& subject, const TensorSa
 /// Returns the place in the full matrix of an element of a rank's own matrix; the same place if it is not
 /// sliced.
 std::pair<int64_t, int64_t> place_in_full(const Subject& subject, int rank, int64_t row, int64_t col) {
-  for (const Placement& piece : placements(subject.tensor(), subject.ranks(), rank)) {
+  for (const Placement& piece : placements(subject.tensor(), subject.tp(), rank)) {
     const bool inside = row >= piece.local_rows.begin && row < piece.local_rows.end &&
                         col >= piece.local_cols.begin && col < piece.local_cols.end;
     if (inside) {
@@ -141,7 +141,7 @@ void handle_picture(const Context& context, const Subject& subject, int rank, Im
   const bool still = std::abs(drag.x) + std::abs(drag.y) < io.MouseDragThreshold;
   if (hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
     zoom.rows = zoom.cols = {};
-  } else if (hovered && ImGui::IsItemDeactivated() && still && subject.ranks() > 1) {
+  } else if (hovered && ImGui::IsItemDeactivated() && still && subject.tp() > 1) {
     const bool again = zoom.enlarged && context.view.selected_rank == rank;
     zoom.enlarged = !again;
     context.view.selected_rank = again ? -1 : rank;
@@ -187,7 +187,7 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   }
   if (subject.is_partial()) {
     draw_dashed_rect(pen.list, min, max, theme.communication, thin, context.px(4));
-  } else if (subject.ranks() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded) {
+  } else if (subject.tp() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded) {
     outline_rect(pen.list, min, max, theme.rank_outlines[rank % 8], 0, thin);
   } else {
     outline_rect(pen.list, min, max, theme.dim, 0, std::max(1.0f, context.px(1)));
@@ -202,7 +202,7 @@ void draw_place(const Context& context, const Subject& subject, int rank, ImVec2
   const bool by_rows = tensor.layout.dim < tensor.row_dims;
   const float height = context.px(4);
   fill_rect(list, at, {at.x + width, at.y + height}, context.theme.ghost);
-  for (const Placement& piece : placements(tensor, subject.ranks(), rank)) {
+  for (const Placement& piece : placements(tensor, subject.tp(), rank)) {
     const Range range = by_rows ? piece.rows : piece.cols;
     const float extent = static_cast<float>(std::max<int64_t>(by_rows ? full.rows : full.cols, 1));
     fill_rect(list, {at.x + width * static_cast<float>(range.begin) / extent, at.y},
@@ -219,7 +219,7 @@ float draw_caption(const Context& context, const Subject& subject, int rank, ImV
   const TextStyle name = small_bold_text(context, theme.rank_outlines[rank % 8]);
   const TextStyle value = mono_text(context, theme.dim);
   float y = at.y + context.px(4);
-  if (subject.ranks() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded) {
+  if (subject.tp() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded) {
     draw_place(context, subject, rank, {at.x, y}, width, list);
     y += context.px(8);
   }
@@ -239,7 +239,7 @@ float draw_caption(const Context& context, const Subject& subject, int rank, ImV
     }
   }
   if (long_form) {
-    const std::string held = held_range(subject.tensor(), subject.ranks(), rank);
+    const std::string held = held_range(subject.tensor(), subject.tp(), rank);
     draw_text(list, {at.x + name_width + context.px(10), y}, value,
               fitted(value, held, width - name_width - context.px(84)));
   }
@@ -295,7 +295,7 @@ float picture_height(const Context& context, const Subject& subject, float width
 }  // namespace
 
 void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen) {
-  const int ranks = subject.ranks();
+  const int ranks = subject.tp();
   const int columns = ranks == 1 ? 1 : ranks <= 4 ? 2 : 3;
   const float gap = context.px(8);
   const int large =
@@ -373,7 +373,7 @@ std::shared_ptr<const TensorSample> joined_sample(const Subject& subject) {
 /// "Σ ranks = serial" when the comparison says so.
 std::string against_serial_title(const Subject& subject) {
   const char* what = "whole";
-  if (subject.ranks() > 1) {
+  if (subject.tp() > 1) {
     switch (subject.tensor().layout.kind) {
       case LayoutKind::Partial:
         what = "Σ ranks";

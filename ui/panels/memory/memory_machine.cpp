@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/runtime/session/machine_watch.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/machine_rows.h"

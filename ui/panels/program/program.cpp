@@ -8,8 +8,8 @@
 // after imgui.h, which it extends
 #include <misc/cpp/imgui_stdlib.h>
 
-#include "engine/config/counted.h"
-#include "engine/config/units.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
@@ -243,7 +243,7 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
       if (ImGui::TableNextColumn()) ImGui::TextUnformatted(to_string(tensor.shape).c_str());
       if (ImGui::TableNextColumn()) ImGui::TextUnformatted(shape_per_rank(program, tensor).c_str());
       if (ImGui::TableNextColumn()) coloured(theme.dim, to_string(tensor.kind));
-      if (ImGui::TableNextColumn()) right_text(grouped_text(local_bytes(tensor, program.ranks(), 0)));
+      if (ImGui::TableNextColumn()) right_text(grouped_text(local_bytes(tensor, program.tp(), 0)));
     };
     for (TensorId id : step.inputs) add(id, "reads");
     for (TensorId id : step.outputs) add(id, "writes");
@@ -283,14 +283,13 @@ void draw_program(const Context& context) {
   const std::vector<ProgramRow>& all = rows_of(snapshot.plan);
   const std::vector<ProgramRow>& shown =
       shown_rows(snapshot.plan, all, context.view.of<ProgramView>().filter);
-  page_head(
-      context, "Program",
-      counted(std::ssize(program.steps), "step") + " over " + counted(std::ssize(program.tensors), "tensor") +
-          ", one text for " +
-          (program.ranks() == 1 ? "the one rank" : "all " + std::to_string(program.ranks()) + " ranks") +
-          ". Planned in " + format_seconds(plan.plan_seconds) +
-          ", measured. FLOPs and bytes are counted from the steps.",
-      context.px(80));
+  page_head(context, "Program",
+            counted(std::ssize(program.steps), "step") + " over " +
+                counted(std::ssize(program.tensors), "tensor") + ", one text for " +
+                (program.tp() == 1 ? "the one rank" : "all " + std::to_string(program.tp()) + " ranks") +
+                ". Planned in " + format_seconds(plan.plan_seconds) +
+                ", measured. FLOPs and bytes are counted from the steps.",
+            context.px(80));
   copy_menu(context, {right, top.y}, all, shown);
   ImGui::Dummy({0, context.px(2)});
   ImGui::SetNextItemWidth(std::min(context.px(320), ImGui::GetContentRegionAvail().x - context.px(120)));

@@ -31,8 +31,8 @@ nlohmann::ordered_json tensor_json(const Program& program, TensorId id) {
           {"layout", to_string(tensor.layout)},
           {"kind", to_string(tensor.kind)},
           {"full_bytes", tensor.bytes()},
-          {"rank0_shape", local_shape(tensor, program.ranks(), 0)},
-          {"rank0_bytes", local_bytes(tensor, program.ranks(), 0)}};
+          {"rank0_shape", local_shape(tensor, program.tp(), 0)},
+          {"rank0_bytes", local_bytes(tensor, program.tp(), 0)}};
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ std::string mark_of(const Step& step) {
 }
 
 std::string shape_per_rank(const Program& program, const Tensor& tensor) {
-  const Shape first = local_shape(tensor, program.ranks(), 0);
-  const Shape last = local_shape(tensor, program.ranks(), program.ranks() - 1);
+  const Shape first = local_shape(tensor, program.tp(), 0);
+  const Shape last = local_shape(tensor, program.tp(), program.tp() - 1);
   return to_string(first) + (first == last ? "" : " …");
 }
 
@@ -104,7 +104,7 @@ TextTable tensor_table(const Program& program, const Step& step) {
     const Tensor& tensor = program.tensor(id);
     table.rows.push_back({role, tensor.symbol, tensor.name, to_string(tensor.layout), to_string(tensor.shape),
                           shape_per_rank(program, tensor), to_string(tensor.kind),
-                          grouped_text(local_bytes(tensor, program.ranks(), 0))});
+                          grouped_text(local_bytes(tensor, program.tp(), 0))});
   };
   for (const TensorId id : step.inputs) add(id, "reads");
   for (const TensorId id : step.outputs) add(id, "writes");

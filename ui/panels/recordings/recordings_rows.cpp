@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/record/gallery.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/widgets/format.h"
@@ -318,10 +318,10 @@ std::vector<FigureRow> total_rows(const ComparedRuns& runs) {
          "Until the last rank ends, waiting included");
     double a_wait = 0, b_wait = 0;
     for (const KindDiff& kind : diff.kinds) {
-      time(op_name(kind.op, kind.beside), kind.a_seconds, kind.b_seconds,
-           kind.beside ? "Its steps on the slowest rank, summed. They overlapped with other steps"
-                       : "Its steps on the slowest rank, summed");
-      if (kind.beside) continue;
+      time(op_name(kind.op, kind.overlapped), kind.a_seconds, kind.b_seconds,
+           kind.overlapped ? "Its steps on the slowest rank, summed. They overlapped with other steps"
+                           : "Its steps on the slowest rank, summed");
+      if (kind.overlapped) continue;
       a_wait += kind.a_wait_seconds;
       b_wait += kind.b_wait_seconds;
     }

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/commands/walk.h"

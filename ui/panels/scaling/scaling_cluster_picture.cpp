@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/panels/scaling/scaling_parts.h"
 #include "ui/widgets/format.h"

@@ -12,7 +12,7 @@
 namespace shardlens::ui {
 
 DelayChoice delay_choice(const Context& context, const Program& program) {
-  const int world = program.ranks() * program.replicas();
+  const int world = program.tp() * program.dp();
   DelayChoice choice;
   choice.rank =
       context.view.of<DelayView>().rank >= 0 ? context.view.of<DelayView>().rank : context.view.selected_rank;

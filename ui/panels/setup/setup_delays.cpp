@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "engine/planner/holds.h"
+#include "engine/planner/delays.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delay_view.h"
@@ -61,7 +61,7 @@ void draw_delay(const Context& context, const Settings& wanted, size_t index) {
 void draw_late_ranks(const Context& context, const Settings& wanted) {
   const Snapshot& snapshot = context.snapshot;
   const bool has_others =
-      can_add_delay(context) && snapshot.plan->program.ranks() * snapshot.plan->program.replicas() > 1;
+      can_add_delay(context) && snapshot.plan->program.tp() * snapshot.plan->program.dp() > 1;
   if (wanted.delays.empty() && !has_others) return;  // no rank would wait
   heading(context, "A late rank");
   for (size_t i = 0; i < wanted.delays.size(); ++i) draw_delay(context, wanted, i);
@@ -76,7 +76,7 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
   const Program& program = snapshot.plan->program;
   const DelayChoice choice = delay_choice(context, program);
   std::vector<std::string> ranks;
-  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank)
+  for (int rank = 0; rank < program.tp() * program.dp(); ++rank)
     ranks.push_back(fmt::format("rank {}", rank));
   const int chosen = option_row(context, "Who", ranks[static_cast<size_t>(choice.rank)], ranks,
                                 "The rank that is late, in every pass");

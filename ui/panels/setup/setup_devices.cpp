@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/settings.h"
 #include "engine/runtime/session/machine_watch.h"
 #include "ui/panels/machine_rows.h"

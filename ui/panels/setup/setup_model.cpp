@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/config/error.h"
-#include "engine/config/units.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/config/validate.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/outbox.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/outbox.h"
 #include "ui/plan/shown_plan.h"

@@ -108,7 +108,7 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
       before->max.x = std::max(before->max.x, end);
     else
       drawn.transfers.push_back({{met, top}, {end, bottom}, solid});
-    if (end - met > context.px(kLeastLabel) && !step.beside)
+    if (end - met > context.px(kLeastLabel) && !step.overlapped)
       drawn.labels.push_back({met, x1, top, room(parts.met_ns, parts.end_ns), id, theme.communication});
   }
   if (selected) {

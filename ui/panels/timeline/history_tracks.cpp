@@ -251,7 +251,7 @@ void show_event_tooltip(const HistoryFrame& frame, const HistoryHit& hit) {
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   ImGui::Text("begin  %s into the pass", time(parts.begin_ns - hit.pass->begin_ns).c_str());
   ImGui::Text("took   %s", time(parts.end_ns - parts.begin_ns).c_str());
-  if (step.beside) ImGui::TextUnformatted("overlapped with the steps that follow");
+  if (step.overlapped) ImGui::TextUnformatted("overlapped with the steps that follow");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", time(parts.met_ns - parts.arrived_ns).c_str());
     ImGui::Text("moved  %s in %s",
@@ -320,7 +320,7 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
     if (io.MousePos.y < part_of_track(lane, frame.y(rank), frame.height).top) return std::nullopt;
     return hit_in(frame.program, *frame.slice(), rank, lane, at, 3 * frame.pixel_seconds());
   };
-  const auto beside = in_lane(Lane::Beside);
+  const auto beside = in_lane(Lane::Overlapped);
   const auto hit = beside ? beside : in_lane(Lane::Own);
   if (!hit) return;
   show_event_tooltip(frame, *hit);

@@ -19,7 +19,7 @@ namespace shardlens::ui {
 
 TrackPart part_of_track(Lane lane, float top, float height) {
   constexpr float kStrip = 0.25f;
-  return {lane == Lane::Beside ? std::round(top + (1 - kStrip) * height) : top, top + height};
+  return {lane == Lane::Overlapped ? std::round(top + (1 - kStrip) * height) : top, top + height};
 }
 
 void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank) {
@@ -61,7 +61,7 @@ namespace {
 
 /// What a colour means. In little room only the two shades of collectives stay, because nothing else explains
 /// them: a tooltip explains overlapped steps, and the Stage has the colours of the phases too.
-enum class Tells { Phase, Meeting, Beside };
+enum class Tells { Phase, Meeting, Overlapped };
 
 /// A colour of the tracks and its words.
 struct Kind {
@@ -89,8 +89,8 @@ std::vector<Kind> legend_kinds(const Theme& theme, const Program& program) {
     kinds.push_back({"transfer", faded(theme.communication, kTransferTint), Tells::Meeting});
     kinds.push_back({"waiting", faded(theme.communication, kWaitingTint), Tells::Meeting});
   }
-  if (any([](const Step& step) { return step.beside; }))
-    kinds.push_back({"overlapped", faded(theme.communication, kTransferTint), Tells::Beside});
+  if (any([](const Step& step) { return step.overlapped; }))
+    kinds.push_back({"overlapped", faded(theme.communication, kTransferTint), Tells::Overlapped});
   return kinds;
 }
 
@@ -135,9 +135,9 @@ void draw_legend(const Context& context, const Program& program, float left, flo
   ImDrawList* list = ImGui::GetWindowDrawList();
   float x = std::round(right - legend_width(context, shown));
   for (const Kind& kind : shown) {
-    const bool beside = kind.tells == Tells::Beside;
+    const bool beside = kind.tells == Tells::Overlapped;
     const auto [top, bottom] =
-        part_of_track(beside ? Lane::Beside : Lane::Own, std::round(middle - swatch / 2), swatch);
+        part_of_track(beside ? Lane::Overlapped : Lane::Own, std::round(middle - swatch / 2), swatch);
     if (beside)  // over what a rank computes meanwhile
       fill_rect(list, {x, bottom - swatch}, {x + swatch, bottom}, computed(theme, Phase::Backward),
                 context.px(2));

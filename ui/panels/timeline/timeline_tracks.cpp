@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/device/device.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/faults/faults.h"
@@ -303,7 +303,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
               : frame.tracks.replayed ? ", replayed"
               : !frame.name.empty()   ? ", measured here"
                                       : "");
-  if (step.beside) ImGui::TextUnformatted("overlapped with the steps that follow");
+  if (step.overlapped) ImGui::TextUnformatted("overlapped with the steps that follow");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
@@ -320,7 +320,7 @@ void explain_gap(const Frame& frame, size_t rank) {
   const std::optional<Stretch> gap =
       gap_at(frame.program(), frame.tracks.ranks()[rank], frame.seconds(ImGui::GetIO().MousePos.x));
   if (!gap || !frame.tracks.measured) return;
-  const int ranks = frame.program().ranks() * frame.program().replicas(), cores = available_cores();
+  const int ranks = frame.program().tp() * frame.program().dp(), cores = available_cores();
   const bool on_cpu = frame.program().settings.backend == BackendChoice::Cpu;
   const bool shares = on_cpu && !frame.tracks.replayed && ranks > cores;
   tooltip(
@@ -388,7 +388,7 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
                        : step_at(frame.program(), under->tracks.ranks()[rank], lane,
                                  frame.seconds(io.MousePos.x), 3 * frame.pixel_seconds());
   };
-  const StepId beside = in_lane(Lane::Beside), step = beside >= 0 ? beside : in_lane(Lane::Own);
+  const StepId beside = in_lane(Lane::Overlapped), step = beside >= 0 ? beside : in_lane(Lane::Own);
   if (step < 0) return explain_gap(*under, rank);
   show_tooltip(*under, rank, step);
   const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);

@@ -60,9 +60,9 @@ std::string common_name(const std::vector<std::string>& names, const std::vector
                         const std::function<float(const std::string&)>& width);
 
 /// Beside: overlapped steps, which go on while others run. Own: all others.
-enum class Lane { Own, Beside };
+enum class Lane { Own, Overlapped };
 inline Lane lane_of(const Step& step) {
-  return step.beside ? Lane::Beside : Lane::Own;
+  return step.overlapped ? Lane::Overlapped : Lane::Own;
 }
 
 /// The gap around `at` between two steps of the rank's own lane: from the end of one to the begin of the

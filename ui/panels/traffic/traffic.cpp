@@ -54,7 +54,7 @@ Columns columns_of(const Context& context, float left, float width) {
 }
 
 std::string waited(const TrafficRow& row) {
-  if (row.goes_beside) return "steps waited " + format_seconds(row.wait_seconds);
+  if (row.overlapped) return "steps waited " + format_seconds(row.wait_seconds);
   return "waited " + format_seconds(row.wait_seconds) + " for rank " + std::to_string(row.last_rank);
 }
 
@@ -326,7 +326,7 @@ void draw_traffic(const Context& context) {
     return;
   }
   const std::vector<TrafficRow>& rows = rows_of(context, priced_on(context));
-  if (plan.program.ranks() * plan.program.replicas() == 1) {
+  if (plan.program.tp() * plan.program.dp() == 1) {
     draw_one_rank(context, reserve);
     return;
   }

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/config/units.h"
+#include "engine/base/units.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/outbox.h"
 #include "ui/panels/parts.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/cost/price.h"
 #include "ui/stage/meeting.h"
 #include "ui/widgets/format.h"
@@ -79,7 +79,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.op = step.op;
     row.phase = step.phase;
     row.layer = step.layer;
-    row.goes_beside = step.beside;
+    row.overlapped = step.overlapped;
     row.conjugate = step.conjugate;
     row.symbol = converted_words(program, step);
     row.from = input.layout;
@@ -88,8 +88,8 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.full_bytes = converted_bytes(program, step, 0);
     row.sent_bytes = sent_bytes(program, step.id);
     const bool over_replicas = step.axis == Axis::Dp;
-    const Ring ring = over_replicas ? dp_ring(program.ranks(), program.replicas(), hardware)
-                                    : tp_ring(program.ranks(), program.replicas(), hardware);
+    const Ring ring = over_replicas ? dp_ring(program.tp(), program.dp(), hardware)
+                                    : tp_ring(program.tp(), program.dp(), hardware);
     row.formula = ring_formula(collective_of(step.op), row.full_bytes, group_ranks(program, step));
     row.why = stage::reason_of(program, step.id);
     if (row.sends())

@@ -14,8 +14,8 @@ struct TrafficRow {
   StepId step = 0;
   Op op = Op::Identity;
   Phase phase = Phase::Forward;
-  int layer = -1;            ///< of a whole model; -1 outside the layers
-  bool goes_beside = false;  ///< overlapped: the steps after it go on meanwhile
+  int layer = -1;           ///< of a whole model; -1 outside the layers
+  bool overlapped = false;  ///< overlapped: the steps after it go on meanwhile
   Conjugate conjugate = Conjugate::None;
   std::string symbol;  ///< of what is converted: "dV", "6 gradients"
   Layout from, to;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/memory/memory_view.h"

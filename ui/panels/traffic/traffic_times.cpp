@@ -35,7 +35,7 @@ ImU32 kind_colour(const Theme& theme, TimeKind kind) {
     case TimeKind::ElementWise:
       return theme.dim;
     case TimeKind::Collective:
-    case TimeKind::Beside:
+    case TimeKind::Overlapped:
       return theme.communication;
   }
   return theme.faint;
@@ -154,7 +154,7 @@ std::vector<Sum> sums_of(const Context& context, const std::vector<TimeRow>& row
   double waited = 0;
   for (const TimeKind kind : kTimeKinds) waited += total(rows, kind).waited_seconds;
   for (const TimeKind kind : kTimeKinds) {
-    if (kind == TimeKind::Beside && waited > 0)
+    if (kind == TimeKind::Overlapped && waited > 0)
       sums.push_back({"waiting", {0, waited, 0}, context.theme.faint});
     const TimeTotal sum = total(rows, kind);
     if (sum.steps == 0) continue;
@@ -215,7 +215,7 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
       if (row.kind == TimeKind::Collective)
         words += fmt::format("\n{} from the arrival of the last rank;\nthe first rank waited {} before that",
                              how_known(context.snapshot), format_seconds(row.waited_seconds));
-      if (row.kind == TimeKind::Beside)
+      if (row.kind == TimeKind::Overlapped)
         words += fmt::format("\nlater steps waited {} for it", format_seconds(row.waited_seconds));
       ImGui::SetTooltip("%s", words.c_str());
     }

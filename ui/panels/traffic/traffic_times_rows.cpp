@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/config/counted.h"
+#include "engine/base/counted.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/memory/memory_figures.h"
 
 namespace shardlens::ui {
 
 TimeKind time_kind(const Step& step) {
-  if (step.beside) return TimeKind::Beside;
+  if (step.overlapped) return TimeKind::Overlapped;
   if (is_collective(step.op)) return TimeKind::Collective;
   switch (operation(step.op).kind) {
     case OpKind::Product:
@@ -39,8 +39,8 @@ std::string to_string(TimeKind kind) {
       return "element-wise and norms";
     case TimeKind::Collective:
       return "collectives";
-    case TimeKind::Beside:
-      return "beside the steps";
+    case TimeKind::Overlapped:
+      return "overlapped";
   }
   return {};
 }

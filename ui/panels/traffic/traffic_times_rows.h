@@ -13,10 +13,11 @@ namespace shardlens::ui {
 
 /// Beside: overlapped steps, whose time is no part of the others' sum.
 enum class TimeKind { Product, Attention, ElementWise, Collective, Beside };
-inline constexpr std::array<TimeKind, 5> kTimeKinds{
-    TimeKind::Product, TimeKind::Attention, TimeKind::ElementWise, TimeKind::Collective, TimeKind::Beside};
+inline constexpr std::array<TimeKind, 5> kTimeKinds{TimeKind::Product, TimeKind::Attention,
+                                                    TimeKind::ElementWise, TimeKind::Collective,
+                                                    TimeKind::Overlapped};
 TimeKind time_kind(const Step& step);
-/// "matrix products", "attention", "element-wise and norms", "collectives", "beside the steps"
+/// "matrix products", "attention", "element-wise and norms", "collectives", "overlapped"
 std::string to_string(TimeKind kind);
 
 struct TimeRow {

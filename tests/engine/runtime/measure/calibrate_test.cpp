@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/error.h"
 #include "engine/comm/allreduce_bench.h"
-#include "engine/config/error.h"
 #include "engine/cost/pass_time.h"
 #include "engine/device/device.h"
 #include "engine/planner/planner.h"

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/config/presets.h"
 #include "engine/cost/model_price.h"
 #include "engine/runtime/measure/growth_chart.h"

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/device/device.h"
 #include "tests/engine/small_model.h"
 

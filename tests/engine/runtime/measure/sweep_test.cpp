@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/program/layout.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
@@ -154,12 +154,12 @@ void in_world(int count, const std::function<void(ProcessWorld&)>& first,
 std::map<std::string, GatheredTensor> everything(const std::shared_ptr<const Plan>& plan, int replica,
                                                  int64_t& sent_bytes) {
   const auto gather = std::make_shared<Gather>(
-      plan->program.ranks(), [](const Tensor& t) { return t.kind != MemoryKind::Workspace; });
+      plan->program.tp(), [](const Tensor& t) { return t.kind != MemoryKind::Workspace; });
   Executor executor(plan);
   executor.observe({gather});
   executor.start(executor.steps());
   executor.wait();
-  const int world = plan->program.ranks() * plan->program.replicas();
+  const int world = plan->program.tp() * plan->program.dp();
   for (const auto& track : executor.events(world)) {
     EXPECT_EQ(track.size(), executor.steps());
     for (const StepEvent& event : track) {

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {

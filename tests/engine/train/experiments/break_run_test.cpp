@@ -9,7 +9,7 @@
 #include <cmath>
 #include <thread>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/train/experiments/break_session.h"

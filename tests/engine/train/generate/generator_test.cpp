@@ -317,8 +317,8 @@ TEST(Generator, ItsWeightsReadAsTheyWereFed) {
   const Feed feed(program);
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind != MemoryKind::Weight) continue;
-    for (int rank = 0; rank < program.ranks(); ++rank) {
-      const auto bytes = static_cast<size_t>(local_bytes(tensor, program.ranks(), rank));
+    for (int rank = 0; rank < program.tp(); ++rank) {
+      const auto bytes = static_cast<size_t>(local_bytes(tensor, program.tp(), rank));
       std::vector<std::byte> fed(bytes), read(bytes);
       feed.fill(tensor, rank, 1, fed.data());
       executor.read_tensor(rank, tensor.id, read.data());

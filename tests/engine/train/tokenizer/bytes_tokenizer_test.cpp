@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "engine/config/error.h"
+#include "engine/base/error.h"
 #include "engine/train/tokenizer/byte_alphabet.h"
 
 namespace shardlens {

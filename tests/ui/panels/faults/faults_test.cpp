@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "engine/config/clock.h"
+#include "engine/base/clock.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "tests/ui/studio_harness.h"

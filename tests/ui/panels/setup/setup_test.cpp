@@ -293,8 +293,8 @@ TEST(Setup, ReductionsRunBesideTheProducts) {
   const Snapshot& snapshot = harness.snapshot();
   ASSERT_EQ(snapshot.state, RunState::Done) << snapshot.message;
   const Program& program = snapshot.plan->program;
-  const auto beside =
-      std::count_if(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
+  const auto beside = std::count_if(program.steps.begin(), program.steps.end(),
+                                    [](const Step& step) { return step.overlapped; });
   EXPECT_EQ(beside, 2 * 4 + 2) << "and the two input gradients' sums";
   // The parts' own operand is no input of the layer.
   for (const stage::Row& row : stage::rows_of(program)) {

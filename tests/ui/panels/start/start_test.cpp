@@ -56,7 +56,7 @@ TEST_F(StartPage, ACardOfTheGalleryIsReplayedOnTheStage) {
   open(harness);
   EXPECT_EQ(click(harness, "piece:late-rank"), Tab::Stage);
   ASSERT_TRUE(harness.studio().replay().snapshot()->is_open());
-  EXPECT_EQ(harness.snapshot().plan->program.ranks(), 4);
+  EXPECT_EQ(harness.snapshot().plan->program.tp(), 4);
   EXPECT_THAT(harness.snapshot().result->provenance, ::testing::HasSubstr("replayed on"));
   EXPECT_TRUE(harness.view().recent.empty()) << "what came with the studio is in its gallery";
 }

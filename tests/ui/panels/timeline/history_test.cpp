@@ -69,7 +69,7 @@ class HistoryPanel : public TestFolder {
     StepId longest = 0;
     int64_t most = 0;
     for (const Step& step : drawn_.program.steps) {
-      if (step.beside) continue;
+      if (step.overlapped) continue;
       const EventTimes event = drawn_.event(pass, rank, static_cast<size_t>(step.id));
       if (event.end_ns - event.begin_ns <= most) continue;
       most = event.end_ns - event.begin_ns;

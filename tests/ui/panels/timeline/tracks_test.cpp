@@ -147,7 +147,7 @@ TEST(Tracks, AClickHitsTheStepUnderIt) {
 
 TEST(Tracks, AGapIsFromOneStepsEndToTheNextOnesBegin) {
   Program program = products(4);
-  program.steps[2].beside = true;
+  program.steps[2].overlapped = true;
   const auto events = events_at({{0, 1}, {1, 2}, {2, 9}, {3, 4}});
   const auto gap = [&](double at) { return gap_at(program, events, at); };
   EXPECT_EQ(gap(2.5), (Stretch{2, 3})) << "what goes on beside the steps does not fill it";
@@ -157,11 +157,11 @@ TEST(Tracks, AGapIsFromOneStepsEndToTheNextOnesBegin) {
 // One is drawn over the other: which of them is meant depends on where on the track the mouse is.
 TEST(Tracks, AStepBesideTheOthersIsHitInItsOwnLane) {
   Program program = products(3);
-  program.steps[1].beside = true;
+  program.steps[1].overlapped = true;
   const auto events = events_at({{0, 1}, {1, 2}, {1, 3}});
-  EXPECT_EQ(step_at(program, events, Lane::Beside, 1.5, 0.1), 1);
+  EXPECT_EQ(step_at(program, events, Lane::Overlapped, 1.5, 0.1), 1);
   EXPECT_EQ(step_at(program, events, Lane::Own, 1.5, 0.1), 2);
-  EXPECT_EQ(step_at(program, events, Lane::Beside, 2.5, 0.1), -1);
+  EXPECT_EQ(step_at(program, events, Lane::Overlapped, 2.5, 0.1), -1);
 }
 
 // Before anything has run: the weight's gradient begins with the sum of the input's, and what needs that sum
@@ -173,7 +173,7 @@ TEST(Tracks, AnEstimateLetsStepsGoOnBesideTheOthers) {
   const std::vector<std::vector<StepCost>> cost(
       2, std::vector<StepCost>(program.steps.size(), {.predicted_seconds = 1}));
   const Events events = predicted_events(program, cost);
-  const auto sum = std::ranges::find(program.steps, true, &Step::beside);
+  const auto sum = std::ranges::find(program.steps, true, &Step::overlapped);
   ASSERT_NE(sum, program.steps.end());
   const auto at = [&](StepId step) { return events[0][static_cast<size_t>(step)]; };
   EXPECT_EQ(program.step(sum->id + 1).op, Op::LinearGradWeight);

@@ -42,7 +42,7 @@ TEST(TimeRows, AreEveryStepThatTakesTime) {
   EXPECT_EQ(collectives.steps, 2);
   EXPECT_NEAR(collectives.waited_seconds, 1e-3, 1e-12) << "rank 0 waits a millisecond at each, rank 1 never";
   EXPECT_NEAR(collectives.measured_seconds, 2e-3, 1e-12) << "and the transfer stands apart";
-  EXPECT_EQ(total(rows, TimeKind::Beside).steps, 2) << "the input gradients' sums, which take none of it";
+  EXPECT_EQ(total(rows, TimeKind::Overlapped).steps, 2) << "the input gradients' sums, which take none of it";
   for (const TimeRow& row : rows) {
     EXPECT_NE(plan->program.step(row.step).op, Op::Identity);
     EXPECT_GT(row.predicted_seconds, 0) << row.name;
@@ -58,7 +58,7 @@ std::vector<std::vector<StepEvent>> taking_turns(const Program& program) {
     for (size_t rank = 0; rank < 2; ++rank) {
       StepEvent event;
       event.begin_seconds = event.arrival_seconds = event.all_arrived_seconds = clock[rank];
-      if (step.beside) {  // done at once: what it means for the others is told elsewhere
+      if (step.overlapped) {  // done at once: what it means for the others is told elsewhere
         event.end_seconds = clock[rank];
       } else if (is_collective(step.op)) {
         event.all_arrived_seconds = met;

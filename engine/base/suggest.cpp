@@ -1,0 +1,54 @@
+// Finds the known word that is nearest to an unknown one, by edit distance.
+#include "engine/base/suggest.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace shardlens {
+
+int edit_distance(const std::string& a, const std::string& b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest_name(const std::string& text, const std::vector<std::string>& candidates) {
+  std::string lower = text;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto nearest = std::min_element(
+      candidates.begin(), candidates.end(),
+      [&](const auto& a, const auto& b) { return edit_distance(lower, a) < edit_distance(lower, b); });
+  return nearest == candidates.end() ? std::string() : *nearest;
+}
+
+std::string near_name(const std::string& text, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(text, candidates);
+  return edit_distance(text, nearest) <= static_cast<int>(nearest.size() + 1) / 2 ? nearest : std::string();
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string joined;
+  for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
+  return joined;
+}
+
+Error unknown_name(const std::string& what, const std::string& text, const std::vector<std::string>& known) {
+  // A long word is cut before it is compared or shown: it may come from a damaged file.
+  const std::string shown = text.size() > 60 ? text.substr(0, 60) + "…" : text;
+  const std::string near = near_name(shown, known);
+  return request_error("unknown " + what + " \"" + shown + "\"" +
+                       (near.empty() ? "." : "; did you mean \"" + near + "\"?") + " Known: " + join(known) +
+                       ".");
+}
+
+}  // namespace shardlens

@@ -1,0 +1,69 @@
+// Finding the libraries the plug-in needs, and opening it.
+#include "engine/device/gpu_plugin.h"
+
+#include <dlfcn.h>
+
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/base/plugin.h"
+#include "engine/device/gpu_libraries.h"
+
+namespace shardlens {
+namespace {
+
+constexpr const char* kFile = "libshardlens_cuda.so";
+constexpr const char* kRemedy =
+    "the GPU part is built where CUDA's toolkit (nvcc 13) is found, and needs libcublasLt.so.13 to run: "
+    "install it "
+    "(pip install --user nvidia-cublas), or set SHARDLENS_CUDA_LIBRARIES to its folder";
+
+// What the plug-in is linked to and NCCL, which it opens itself: a library that is open already is found by
+// its name.
+void open_libraries() {
+  for (const char* library : {"libcublasLt.so.13", "libnccl.so.2"}) {
+    for (const std::string& place : library_places(library, Surroundings::of_this_process()))
+      if (dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) break;
+  }
+}
+
+struct Opened {
+  GpuPlugin* plugin = nullptr;
+  std::optional<Error> why_not;
+};
+
+const Opened& opened() {
+  static const Opened once = [] {
+    Opened opened;
+    try {
+      open_libraries();
+      using Entry = GpuPlugin* (*)();
+      opened.plugin = reinterpret_cast<Entry>(plugin_symbol(kFile, "shardlens_cuda_plugin", kRemedy))();
+    } catch (const Error& error) {
+      opened.why_not = error;
+    }
+    return opened;
+  }();
+  return once;
+}
+
+}  // namespace
+
+GpuPlugin& gpu_plugin() {
+  if (opened().why_not) throw *opened().why_not;
+  return *opened().plugin;
+}
+
+GpuFacts gpu_facts() {
+  GpuFacts facts;
+  if (!opened().why_not) {
+    facts = opened().plugin->facts();
+    leave_out_old_gpus(facts);
+    return facts;
+  }
+  facts.why_no_gpu = opened().why_not->what();
+  facts.why_no_nccl = "NCCL is for GPUs";
+  return facts;
+}
+
+}  // namespace shardlens

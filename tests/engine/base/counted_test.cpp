@@ -1,0 +1,18 @@
+// One of a thing is called otherwise than several or none.
+#include "engine/base/counted.h"
+
+#include <gtest/gtest.h>
+
+namespace shardlens {
+namespace {
+
+TEST(Counted, OneIsCalledOtherwise) {
+  EXPECT_EQ(counted(0, "rank"), "0 ranks");
+  EXPECT_EQ(counted(1, "rank"), "1 rank");
+  EXPECT_EQ(counted(2, "rank"), "2 ranks");
+  EXPECT_EQ(counted(1, "pass", "passes"), "1 pass");
+  EXPECT_EQ(counted(1518, "pass", "passes"), "1,518 passes");
+}
+
+}  // namespace
+}  // namespace shardlens

@@ -1,4 +1,0 @@
-// The library that the needy module needs, in a folder where nobody looks for it.
-extern "C" int shardlens_test_gone() {
-  return 1;
-}

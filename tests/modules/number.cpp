@@ -1,4 +1,0 @@
-// What a test's module has beside its version, if it has one.
-extern "C" int shardlens_test_number() {
-  return 42;
-}

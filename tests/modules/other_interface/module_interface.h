@@ -1,4 +1,0 @@
-// As generated for a module whose headers are others than the program's.
-namespace shardlens {
-inline constexpr const char* kModuleInterface = "shardlens 0.1.0, interface 000000000000";
-}  // namespace shardlens

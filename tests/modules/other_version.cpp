@@ -1,4 +1,0 @@
-// The version of another build than the program's.
-extern "C" const char* shardlens_module_version() {
-  return "shardlens 0.0.9";
-}
