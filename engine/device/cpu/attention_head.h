@@ -67,9 +67,9 @@ struct HeadPlace {
   }
 };
 
-/// The key heads that a shape's query heads read: their own where queries are not grouped.
-inline KeyHeads keys_of(const AttentionShape& shape) {
-  return shape.kv == nullptr ? KeyHeads{shape.heads, 1, 0} : shape.keys;
+/// The key heads that the query heads read: their own if queries are not grouped.
+inline KeyHeads keys_of(const Attention& op) {
+  return op.kv == nullptr ? KeyHeads{op.heads, 1, 0} : op.keys;
 }
 
 /// The (sequence, key head) pair that a (sequence, query head) pair reads.
@@ -97,11 +97,10 @@ struct Workspace {
   Rows<T> probs, dropped, dprobs;
   T* matrices = nullptr;
 
-  Workspace(const AttentionShape& shape, void* workspace, int64_t member) {
-    if (workspace == nullptr) return;
-    T* first =
-        static_cast<T*>(workspace) + member * elements_per_thread(shape.dtype, shape.seq, shape.head_dim);
-    const int64_t stride = block_stride(shape.seq), block = kBlockRows * stride;
+  Workspace(const Attention& op, int64_t member) {
+    if (op.workspace == nullptr) return;
+    T* first = static_cast<T*>(op.workspace) + member * elements_per_thread(op.dtype, op.seq, op.head_dim);
+    const int64_t stride = block_stride(op.seq), block = kBlockRows * stride;
     probs = {first, stride};
     dropped = {first + block, stride};
     dprobs = {first + 2 * block, stride};
@@ -176,16 +175,16 @@ struct Keys {
   }
 };
 template <class S, class T = Computed<S>>
-Keys<T> keys_in(const AttentionShape& shape, Matrices<S>& matrices, const void* qkv) {
-  if (shape.kv == nullptr) return {matrices.input(qkv, 3, 1), matrices.input(qkv, 3, 2)};
-  return {matrices.input(shape.kv, 2, 0), matrices.input(shape.kv, 2, 1)};
+Keys<T> keys_in(const Attention& op, Matrices<S>& matrices) {
+  if (op.kv == nullptr) return {matrices.input(op.qkv, 3, 1), matrices.input(op.qkv, 3, 2)};
+  return {matrices.input(op.kv, 2, 0), matrices.input(op.kv, 2, 1)};
 }
 
 /// One (sequence, query head) pair, and what of its matrices a block of rows meets. P is kept whole, as S, or
 /// its rows' statistics are.
 template <class S, class T = Computed<S>>
 struct Head {
-  const AttentionShape& shape;
+  const Attention& op;
   int64_t pair;
   Rows<const T> q;
   Keys<T> keys;
@@ -196,35 +195,34 @@ struct Head {
   int64_t columns;                // of P
   T scale;
 
-  Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const Keys<T>& read, const void* qkv,
-       void* saved)
-      : shape(s), pair(index), keys(read), columns(s.seq), scale(scale_of(s)) {
-    q = matrices.input(qkv, shape.kv == nullptr ? 3 : 1, 0);
-    const HeadPlace place(pair, shape.heads, shape.seq);
-    if (shape.recompute)
-      kept = place.rows(static_cast<RowStatistics<T>*>(saved), 1, 0, 1);
+  Head(const Attention& of, int64_t index, Matrices<S>& matrices, const Keys<T>& read)
+      : op(of), pair(index), keys(read), columns(op.seq), scale(scale_of(op)) {
+    q = matrices.input(op.qkv, op.kv == nullptr ? 3 : 1, 0);
+    const HeadPlace place(pair, op.heads, op.seq);
+    if (op.recompute)
+      kept = place.rows(static_cast<RowStatistics<T>*>(op.saved), 1, 0, 1);
     else
-      probs = place.rows(static_cast<S*>(saved), 1, 0, shape.seq);
-    if (shape.mask != nullptr) mask = shape.mask + pair / shape.heads * shape.seq;
+      probs = place.rows(static_cast<S*>(op.saved), 1, 0, op.seq);
+    if (op.mask != nullptr) mask = op.mask + pair / op.heads * op.seq;
   }
   /// Queries that stand at `position` among the keys of a cache, whose room P's rows have.
-  Head(const AttentionShape& s, int64_t index, Rows<const T> query, const Keys<T>& read, void* all_probs,
-       int64_t position, int64_t room)
-      : shape(s), pair(index), q(query), keys(read), first(position), columns(room), scale(scale_of(s)) {
-    probs = HeadPlace(pair, shape.heads, shape.seq).rows(static_cast<S*>(all_probs), 1, 0, room);
+  Head(const Attention& of, int64_t index, Rows<const T> query, const Keys<T>& read, int64_t position,
+       int64_t room)
+      : op(of), pair(index), q(query), keys(read), first(position), columns(room), scale(scale_of(op)) {
+    probs = HeadPlace(pair, op.heads, op.seq).rows(static_cast<S*>(op.saved), 1, 0, room);
   }
-  static T scale_of(const AttentionShape& s) { return T(1) / std::sqrt(static_cast<T>(s.head_dim)); }
+  static T scale_of(const Attention& of) { return T(1) / std::sqrt(static_cast<T>(of.head_dim)); }
   /// Keys that `query` sees: the first ones.
-  int64_t keys_of(int64_t query) const { return shape.causal ? first + query + 1 : shape.seq; }
+  int64_t keys_of(int64_t query) const { return op.causal ? first + query + 1 : op.seq; }
   /// The first of a block of queries that sees `key`, counted in the block.
   int64_t first_query_of(int64_t key, Range queries) const {
-    return shape.causal ? std::clamp<int64_t>(key - first - queries.begin, 0, queries.size()) : 0;
+    return op.causal ? std::clamp<int64_t>(key - first - queries.begin, 0, queries.size()) : 0;
   }
-  bool has_dropout() const { return shape.dropout.probability > 0; }
+  bool has_dropout() const { return op.dropout.probability > 0; }
   /// Where the probabilities of a block of queries are computed: where they are kept, if they can be.
   Rows<T> block(Range queries, const Workspace<T>& workspace) const {
     if constexpr (std::is_same_v<S, T>)
-      if (!shape.recompute) return probs.from(queries.begin);
+      if (!op.recompute) return probs.from(queries.begin);
     return workspace.probs;
   }
 };
@@ -234,7 +232,7 @@ template <class S, class T>
 void multiply_by_keys(const Head<S>& head, Range queries, Rows<const T> a, Rows<const T> b, Rows<T> c) {
   multiply(HeadProduct<T>{.a = {a.first, a.stride, 1}, .b = b, .c = c}, queries.size(),
            head.keys_of(queries.end - 1), [&](Range rows) {
-             return Needed{head.keys_of(queries.begin + rows.end - 1), {0, head.shape.head_dim}};
+             return Needed{head.keys_of(queries.begin + rows.end - 1), {0, head.op.head_dim}};
            });
 }
 
@@ -242,7 +240,7 @@ void multiply_by_keys(const Head<S>& head, Range queries, Rows<const T> a, Rows<
 /// head_dim].
 template <class S, class T>
 void multiply_over_keys(const Head<S>& head, Range queries, Rows<const T> a, Rows<const T> b, Rows<T> c) {
-  const int64_t width = head.shape.head_dim;
+  const int64_t width = head.op.head_dim;
   multiply(HeadProduct<T>{.a = {a.first, a.stride, 1}, .b = b, .c = c}, queries.size(), width,
            [&](Range rows) {
              return Needed{width, {0, head.keys_of(queries.begin + rows.end - 1)}};
@@ -264,24 +262,23 @@ void score_block(const Head<S>& head, Range queries, Rows<T> scores) {
 /// of the whole batch, so that the mask depends on neither T nor D.
 template <class S, class T>
 void drop_block(const Head<S>& head, Range queries, Rows<const T> probs, Rows<T> dropped) {
-  const AttentionShape& shape = head.shape;
+  const Attention& op = head.op;
   const int64_t keys = head.keys_of(queries.end - 1);
-  const int64_t first_token = shape.first_token + head.pair / shape.heads * shape.seq;
-  const int64_t index = shape.first_head + head.pair % shape.heads;
+  const int64_t first_token = op.first_token + head.pair / op.heads * op.seq;
+  const int64_t index = op.first_head + head.pair % op.heads;
   for (int64_t row = 0; row < queries.size(); ++row) {
     const int64_t query = queries.begin + row, valid = head.keys_of(query);
     std::copy_n(probs.at(row), keys, dropped.at(row));
-    drop(shape.dropout, ((first_token + query) * shape.all_heads + index) * shape.seq, valid,
-         dropped.at(row));
+    drop(op.dropout, ((first_token + query) * op.all_heads + index) * op.seq, valid, dropped.at(row));
   }
 }
 
 template <class S, class T>
 void forward_head(const Head<S>& head, Rows<T> context, const Workspace<T>& workspace) {
   constexpr bool kRounded = !std::is_same_v<S, T>;  // P is rounded where it is kept
-  for (const Range queries : query_blocks(head.shape.seq)) {
+  for (const Range queries : query_blocks(head.op.seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
-    const bool keeps = !head.shape.recompute;
+    const bool keeps = !head.op.recompute;
     const Rows<T> probs = head.block(queries, workspace);
     score_block(head, queries, probs);
     for (int64_t row = 0; row < rows; ++row) {

@@ -135,43 +135,41 @@ void grad_rows(int threads, int64_t rows, int64_t cols, void* dgamma, void* dbet
 
 }  // namespace
 
-void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
-                           const void* gamma, const void* beta, void* y, void* stats, const SumBefore& sum) {
-  with_element_type(dtype, "LayerNorm", [&](auto zero) {
+void CpuDevice::layer_norm(const LayerNorm& op) {
+  with_element_type(op.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    for_rows(threads_, rows, [&](int64_t row) {
-      const S* in = static_cast<const S*>(x) + row * cols;
-      if (sum.a != nullptr) {
-        S* total = static_cast<S*>(sum.sum) + row * cols;
-        add_to_residual<S>(cols, in, static_cast<const S*>(sum.a) + row * cols,
-                           static_cast<const S*>(sum.bias), total);
-        in = total;
+    for_rows(threads_, op.rows, [&](int64_t row) {
+      const int64_t first = row * op.cols;
+      const S* in = static_cast<const S*>(op.x) + first;
+      if (op.a != nullptr) {
+        S* sum = static_cast<S*>(op.sum) + first;
+        add_to_residual<S>(op.cols, in, static_cast<const S*>(op.a) + first, static_cast<const S*>(op.bias),
+                           sum);
+        in = sum;
       }
-      normalize_row<S>(cols, static_cast<T>(epsilon), in, static_cast<const S*>(gamma),
-                       static_cast<const S*>(beta), static_cast<S*>(y) + row * cols,
-                       static_cast<T*>(stats) + 2 * row);
+      normalize_row<S>(op.cols, static_cast<T>(op.epsilon), in, static_cast<const S*>(op.gamma),
+                       static_cast<const S*>(op.beta), static_cast<S*>(op.y) + first,
+                       static_cast<T*>(op.stats) + 2 * row);
     });
   });
 }
 
-void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                                bool accumulate, const void* addend) {
-  with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
+void CpuDevice::layer_norm_grad(const LayerNormGrad& op) {
+  with_element_type(op.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const auto row_at = [=](int64_t row) {
-      return GradRow<S>{cols, static_cast<const S*>(x) + row * cols, static_cast<const S*>(gamma),
-                        static_cast<const S*>(dy) + row * cols,
-                        stored_moments(static_cast<const T*>(stats), row)};
+    const auto row_at = [&](int64_t row) {
+      return GradRow<S>{op.cols, static_cast<const S*>(op.x) + row * op.cols, static_cast<const S*>(op.gamma),
+                        static_cast<const S*>(op.dy) + row * op.cols,
+                        stored_moments(static_cast<const T*>(op.stats), row)};
     };
-    grad_rows<S>(threads_, rows, cols, dgamma, dbeta, accumulate, row_at,
+    grad_rows<S>(threads_, op.rows, op.cols, op.dgamma, op.dbeta, op.accumulate, row_at,
                  [&](int64_t index, const GradRow<S>& row, GradSums<T> sums) {
-                   const T count = static_cast<T>(cols);
-                   const int64_t first = index * cols;
-                   row.write(sums.g / count, sums.g_hat / count, static_cast<S*>(dx) + first,
-                             addend == nullptr ? nullptr : static_cast<const S*>(addend) + first);
+                   const T count = static_cast<T>(op.cols);
+                   const int64_t first = index * op.cols;
+                   row.write(sums.g / count, sums.g_hat / count, static_cast<S*>(op.dx) + first,
+                             op.addend == nullptr ? nullptr : static_cast<const S*>(op.addend) + first);
                  });
   });
 }
@@ -192,16 +190,16 @@ void CpuDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums) 
   });
 }
 
-void CpuDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
-                                 const void* sums, void* y) {
+void CpuDevice::layer_norm_apply(const LayerNormApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const S *gains = static_cast<const S*>(gamma), *shifts = static_cast<const S*>(beta);
+    const S *gains = static_cast<const S*>(op.gamma), *shifts = static_cast<const S*>(op.beta);
     for_rows(threads_, norm.rows, [&](int64_t row) {
-      const auto [mean, inverse] = summed_moments(norm, static_cast<const T*>(sums), row);
-      const S* in = static_cast<const S*>(x) + row * norm.cols;
-      S* out = static_cast<S*>(y) + row * norm.cols;
+      const auto [mean, inverse] = summed_moments(norm, static_cast<const T*>(op.sums), row);
+      const S* in = static_cast<const S*>(op.x) + row * norm.cols;
+      S* out = static_cast<S*>(op.y) + row * norm.cols;
       for_vectors<T>(norm.cols, [&](int64_t i, auto n) {
         const Vector<T> hat = (load_ahead(in + i, n, mean) - mean) * inverse;
         store_part(out + i, hat * load_part(gains + i, n, T(0)) + load_part(shifts + i, n, T(0)), n);
@@ -210,37 +208,36 @@ void CpuDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void*
   });
 }
 
-void CpuDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                                     const void* dy, void* dsums, void* dgamma, void* dbeta,
-                                     bool accumulate) {
+void CpuDevice::layer_norm_grad_sums(const LayerNormGradSums& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const auto row_at = [&](int64_t row) {
-      return GradRow<S>{norm.cols, static_cast<const S*>(x) + row * norm.cols, static_cast<const S*>(gamma),
-                        static_cast<const S*>(dy) + row * norm.cols,
-                        summed_moments(norm, static_cast<const T*>(sums), row)};
+      return GradRow<S>{norm.cols, static_cast<const S*>(op.x) + row * norm.cols,
+                        static_cast<const S*>(op.gamma), static_cast<const S*>(op.dy) + row * norm.cols,
+                        summed_moments(norm, static_cast<const T*>(op.sums), row)};
     };
-    grad_rows<S>(threads_, norm.rows, norm.cols, dgamma, dbeta, accumulate, row_at,
+    grad_rows<S>(threads_, norm.rows, norm.cols, op.dgamma, op.dbeta, op.accumulate, row_at,
                  [&](int64_t index, const GradRow<S>&, GradSums<T> own) {
-                   static_cast<T*>(dsums)[2 * index] = own.g;
-                   static_cast<T*>(dsums)[2 * index + 1] = own.g_hat;
+                   static_cast<T*>(op.dsums)[2 * index] = own.g;
+                   static_cast<T*>(op.dsums)[2 * index + 1] = own.g_hat;
                  });
   });
 }
 
-void CpuDevice::layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                                      const void* dy, const void* dsums, void* dx) {
+void CpuDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     for_rows(threads_, norm.rows, [&](int64_t row) {
-      const GradRow<S> one{norm.cols, static_cast<const S*>(x) + row * norm.cols,
-                           static_cast<const S*>(gamma), static_cast<const S*>(dy) + row * norm.cols,
-                           summed_moments(norm, static_cast<const T*>(sums), row)};
-      const T* whole = static_cast<const T*>(dsums) + 2 * row;
+      const GradRow<S> one{norm.cols, static_cast<const S*>(op.x) + row * norm.cols,
+                           static_cast<const S*>(op.gamma), static_cast<const S*>(op.dy) + row * norm.cols,
+                           summed_moments(norm, static_cast<const T*>(op.sums), row)};
+      const T* whole = static_cast<const T*>(op.dsums) + 2 * row;
       const T count = static_cast<T>(norm.hidden);
-      one.write(whole[0] / count, whole[1] / count, static_cast<S*>(dx) + row * norm.cols);
+      one.write(whole[0] / count, whole[1] / count, static_cast<S*>(op.dx) + row * norm.cols);
     });
   });
 }

@@ -107,18 +107,17 @@ void CpuDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, d
   });
 }
 
-void CpuDevice::clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
-                            double* factor) {
+void CpuDevice::clip_factor(const ClipFactor& op) {
   double squares = 0;
-  for (int i = 0; i < count; ++i) squares += *sums[i];
-  double loss_scale = 1;
-  if (scale != nullptr)
-    loss_scale = dtype == DType::Fp64 ? *static_cast<const double*>(scale)
-                                      : static_cast<double>(*static_cast<const float*>(scale));
-  const double norm = std::sqrt(squares) / loss_scale;
-  const double limit = clip > 0 ? std::min(1.0, clip / (norm + kClipEpsilon)) : 1.0;
-  factor[0] = std::isfinite(norm) ? limit / loss_scale : 0.0;
-  factor[1] = norm;
+  for (const double* sum : op.sums) squares += *sum;
+  double scale = 1;
+  if (op.scale != nullptr)
+    scale = op.scale_dtype == DType::Fp64 ? *static_cast<const double*>(op.scale)
+                                          : static_cast<double>(*static_cast<const float*>(op.scale));
+  const double norm = std::sqrt(squares) / scale;
+  const double limit = op.clip > 0 ? std::min(1.0, op.clip / (norm + kClipEpsilon)) : 1.0;
+  op.factor[0] = std::isfinite(norm) ? limit / scale : 0.0;
+  op.factor[1] = norm;
 }
 
 void CpuDevice::adamw(std::span<const AdamWStep> steps) {

@@ -20,7 +20,7 @@ struct Scores {
   bool counts[Size::kPer][Size::kPer];
 
   /// Keys from `key` on of query rows from `query` on, which stand `first` places behind.
-  __device__ Scores(const Attention<S>& a, const typename Size::Matrix& q, const typename Size::Matrix& k,
+  __device__ Scores(const AttentionView<S>& a, const typename Size::Matrix& q, const typename Size::Matrix& k,
                     int64_t sequence, int64_t first, int64_t query, int64_t key) {
     multiply_rows<T, kWidth>(q, k, a.head_dim, score);
 #pragma unroll
@@ -42,7 +42,7 @@ struct Scores {
 /// if it is to be kept, and adds up P·V. So P and C are what they are by definition, to rounding.
 template <class S, int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 1)
-    attention_kernel(Attention<S> a, HeadRows<S> context, int64_t tiles) {
+    attention_kernel(AttentionView<S> a, HeadRows<S> context, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   constexpr int kPer = Size::kPer;
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
 }
 
 template <class S>
-void forward(const Operation& operation, const Attention<S>& a, void* context) {
+void forward(const Operation& operation, const AttentionView<S>& a, void* context) {
   // More queries than the cache has room for: check_positions() says so.
   if (a.batch * a.seq * a.heads == 0 || a.seq > a.room) return;
   if constexpr (kIsHalf<S>) {
@@ -161,20 +161,20 @@ void forward(const Operation& operation, const Attention<S>& a, void* context) {
 
 }  // namespace
 
-void CudaDevice::attention(const AttentionShape& shape, const void* qkv, void* saved, void* context, void*) {
-  with_element_type(shape.dtype, "attention", [&](auto zero) {
+void CudaDevice::attention(const Attention& op) {
+  with_element_type(op.dtype, "attention", [&](auto zero) {
     using S = decltype(zero);
-    forward<S>(Operation(*this, "attention"), view<S>(shape, qkv, saved), context);
+    forward<S>(Operation(*this, "attention"), view<S>(op), op.context);
   });
 }
 
-void CudaDevice::cached_attention(const CacheShape& cache, const void* qkv, const void* keys,
-                                  const void* values, void* probs, void* context, void*) {
+void CudaDevice::cached_attention(const CachedAttention& op) {
+  const CacheShape& cache = op.shape;
   with_element_type(cache.dtype, "attention with a cache", [&](auto zero) {
     using S = decltype(zero);
     const Operation operation(*this, "attention with a cache");
     check_positions(operation, cache);
-    Attention<S> a;
+    AttentionView<S> a;
     a.batch = cache.batch;
     a.seq = cache.seq;
     a.room = cache.room;
@@ -184,12 +184,12 @@ void CudaDevice::cached_attention(const CacheShape& cache, const void* qkv, cons
     a.causal = true;
     a.scale = Computed<S>(1) / std::sqrt(static_cast<Computed<S>>(cache.head_dim));
     a.positions = cache.positions;
-    a.q =
-        HeadRows<const S>(static_cast<const S*>(qkv), cache.grouped ? 1 : 3, 0, cache.heads, cache.head_dim);
-    a.k = HeadRows<const S>(static_cast<const S*>(keys), 1, 0, a.keys.heads, cache.head_dim);
-    a.v = HeadRows<const S>(static_cast<const S*>(values), 1, 0, a.keys.heads, cache.head_dim);
-    a.probs = static_cast<S*>(probs);
-    forward<S>(operation, a, context);
+    a.q = HeadRows<const S>(static_cast<const S*>(op.qkv), cache.grouped ? 1 : 3, 0, cache.heads,
+                            cache.head_dim);
+    a.k = HeadRows<const S>(static_cast<const S*>(op.keys), 1, 0, a.keys.heads, cache.head_dim);
+    a.v = HeadRows<const S>(static_cast<const S*>(op.values), 1, 0, a.keys.heads, cache.head_dim);
+    a.probs = static_cast<S*>(op.probs);
+    forward<S>(operation, a, op.context);
   });
 }
 

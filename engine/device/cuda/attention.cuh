@@ -35,7 +35,7 @@ __device__ __forceinline__ double times(double a, double b) {
 /// One call's attention: [batch, seq] queries of `heads` heads against [batch, room] keys of keys.heads
 /// heads. Without a cache `room` is `seq`.
 template <class S>
-struct Attention {
+struct AttentionView {
   int64_t batch = 0, seq = 0, room = 0, heads = 0, head_dim = 0;
   KeyHeads keys;
   bool causal = false;
@@ -66,47 +66,47 @@ struct Attention {
   }
 };
 
-/// What the backward pass reads and writes beside Attention.
+/// What the backward pass reads and writes in addition to AttentionView.
 template <class S>
-struct AttentionGrad {
+struct AttentionGradView {
   HeadRows<const S> dcontext;
   const Computed<S>* delta = nullptr;  // [batch*seq, heads], dC·C; times the scale on the matrix units
   HeadRows<S> dq, dk, dv;
 };
 
 template <class S>
-Attention<S> view(const AttentionShape& shape, const void* qkv, void* saved) {
+AttentionView<S> view(const Attention& op) {
   using T = Computed<S>;
-  Attention<S> a;
-  a.batch = shape.batch;
-  a.seq = a.room = shape.seq;
-  a.heads = shape.heads;
-  a.head_dim = shape.head_dim;
-  a.causal = shape.causal;
-  a.scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
-  a.mask = shape.mask;
-  const S* in = static_cast<const S*>(qkv);
-  if (shape.kv == nullptr) {
-    a.keys = {shape.heads, 1, 0};
-    a.q = HeadRows<const S>(in, 3, 0, shape.heads, shape.head_dim);
-    a.k = HeadRows<const S>(in, 3, 1, shape.heads, shape.head_dim);
-    a.v = HeadRows<const S>(in, 3, 2, shape.heads, shape.head_dim);
+  AttentionView<S> a;
+  a.batch = op.batch;
+  a.seq = a.room = op.seq;
+  a.heads = op.heads;
+  a.head_dim = op.head_dim;
+  a.causal = op.causal;
+  a.scale = T(1) / std::sqrt(static_cast<T>(op.head_dim));
+  a.mask = op.mask;
+  const S* in = static_cast<const S*>(op.qkv);
+  if (op.kv == nullptr) {
+    a.keys = {op.heads, 1, 0};
+    a.q = HeadRows<const S>(in, 3, 0, op.heads, op.head_dim);
+    a.k = HeadRows<const S>(in, 3, 1, op.heads, op.head_dim);
+    a.v = HeadRows<const S>(in, 3, 2, op.heads, op.head_dim);
   } else {
-    a.keys = shape.keys;
-    const S* kv = static_cast<const S*>(shape.kv);
-    a.q = HeadRows<const S>(in, 1, 0, shape.heads, shape.head_dim);
-    a.k = HeadRows<const S>(kv, 2, 0, shape.keys.heads, shape.head_dim);
-    a.v = HeadRows<const S>(kv, 2, 1, shape.keys.heads, shape.head_dim);
+    a.keys = op.keys;
+    const S* kv = static_cast<const S*>(op.kv);
+    a.q = HeadRows<const S>(in, 1, 0, op.heads, op.head_dim);
+    a.k = HeadRows<const S>(kv, 2, 0, op.keys.heads, op.head_dim);
+    a.v = HeadRows<const S>(kv, 2, 1, op.keys.heads, op.head_dim);
   }
-  a.has_dropout = shape.dropout.probability > 0;
-  if (a.has_dropout) a.dropping = Dropping(shape.dropout);
-  a.all_heads = shape.all_heads;
-  a.first_head = shape.first_head;
-  a.first_token = shape.first_token;
-  if (shape.recompute)
-    a.kept = static_cast<T*>(saved);
+  a.has_dropout = op.dropout.probability > 0;
+  if (a.has_dropout) a.dropping = Dropping(op.dropout);
+  a.all_heads = op.all_heads;
+  a.first_head = op.first_head;
+  a.first_token = op.first_token;
+  if (op.recompute)
+    a.kept = static_cast<T*>(op.saved);
   else
-    a.probs = static_cast<S*>(saved);
+    a.probs = static_cast<S*>(op.saved);
   return a;
 }
 

@@ -27,7 +27,8 @@ __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, c
 
 /// P∘M and dS of a tile of queries × keys into two blocks of shared memory; 0 where there is nothing.
 template <class S, int kWidth>
-__device__ __forceinline__ void score_gradients(const Attention<S>& a, const AttentionGrad<S>& gradient,
+__device__ __forceinline__ void score_gradients(const AttentionView<S>& a,
+                                                const AttentionGradView<S>& gradient,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& q,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& k,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& dc,
@@ -81,7 +82,7 @@ __device__ __forceinline__ void score_gradients(const Attention<S>& a, const Att
 /// dQ of a tile of queries.
 template <class S, int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 1)
-    query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    query_grad_kernel(AttentionView<S> a, AttentionGradView<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   unsigned char* memory = block_memory();
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
 /// dK and dV of a tile of keys.
 template <class S, int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 1)
-    key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    key_grad_kernel(AttentionView<S> a, AttentionGradView<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   unsigned char* memory = block_memory();
@@ -148,56 +149,56 @@ __global__ void __launch_bounds__(kTileThreads, 1)
 }
 
 template <class S>
-AttentionGrad<S> gradient_view(const AttentionShape& shape, const void* dcontext, void* dqkv,
-                               const Computed<S>* delta) {
-  AttentionGrad<S> g;
-  g.dcontext = HeadRows<const S>(static_cast<const S*>(dcontext), 1, 0, shape.heads, shape.head_dim);
+AttentionGradView<S> gradient_view(const AttentionGrad& grad, const Computed<S>* delta) {
+  const Attention& op = grad.forward;
+  AttentionGradView<S> g;
+  g.dcontext = HeadRows<const S>(static_cast<const S*>(grad.dcontext), 1, 0, op.heads, op.head_dim);
   g.delta = delta;
-  S* out = static_cast<S*>(dqkv);
-  if (shape.kv == nullptr) {
-    g.dq = HeadRows<S>(out, 3, 0, shape.heads, shape.head_dim);
-    g.dk = HeadRows<S>(out, 3, 1, shape.heads, shape.head_dim);
-    g.dv = HeadRows<S>(out, 3, 2, shape.heads, shape.head_dim);
+  S* out = static_cast<S*>(grad.dqkv);
+  if (op.kv == nullptr) {
+    g.dq = HeadRows<S>(out, 3, 0, op.heads, op.head_dim);
+    g.dk = HeadRows<S>(out, 3, 1, op.heads, op.head_dim);
+    g.dv = HeadRows<S>(out, 3, 2, op.heads, op.head_dim);
   } else {
-    S* dkv = static_cast<S*>(shape.dkv);
-    g.dq = HeadRows<S>(out, 1, 0, shape.heads, shape.head_dim);
-    g.dk = HeadRows<S>(dkv, 2, 0, shape.keys.heads, shape.head_dim);
-    g.dv = HeadRows<S>(dkv, 2, 1, shape.keys.heads, shape.head_dim);
+    S* dkv = static_cast<S*>(grad.dkv);
+    g.dq = HeadRows<S>(out, 1, 0, op.heads, op.head_dim);
+    g.dk = HeadRows<S>(dkv, 2, 0, op.keys.heads, op.head_dim);
+    g.dv = HeadRows<S>(dkv, 2, 1, op.keys.heads, op.head_dim);
   }
   return g;
 }
 
 }  // namespace
 
-void CudaDevice::attention_grad(const AttentionShape& shape, const void* qkv, const void* saved,
-                                const void* context, const void* dcontext, void* dqkv, void*) {
-  with_element_type(shape.dtype, "the gradient of attention", [&](auto zero) {
+void CudaDevice::attention_grad(const AttentionGrad& grad) {
+  const Attention& op = grad.forward;
+  with_element_type(op.dtype, "the gradient of attention", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of attention");
-    const int64_t rows = shape.batch * shape.seq * shape.heads;
+    const int64_t rows = op.batch * op.seq * op.heads;
     if (static_cast<size_t>(rows) * sizeof(T) > operation.scratch_bytes())
       throw run_error("the gradient of attention on the GPU has scratch for " +
                       std::to_string(operation.scratch_bytes() / sizeof(T)) + " rows of P and " +
                       std::to_string(rows) + " are asked for: choose a smaller batch or more micro-batches");
-    const auto a = view<S>(shape, qkv, const_cast<void*>(saved));
-    const AttentionGrad<S> gradient = gradient_view<S>(shape, dcontext, dqkv, operation.scratch<T>());
-    const bool on_matrix_units = suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, dcontext);
+    const auto a = view<S>(op);
+    const AttentionGradView<S> gradient = gradient_view<S>(grad, operation.scratch<T>());
+    const bool on_matrix_units = suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, grad.dcontext);
     constexpr int kThreads = 128;
-    operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, shape.head_dim,
-                     static_cast<const S*>(context), static_cast<const S*>(dcontext),
+    operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, op.head_dim,
+                     static_cast<const S*>(op.context), static_cast<const S*>(grad.dcontext),
                      on_matrix_units ? a.scale : T(1), operation.scratch<T>());
-    if (shape.batch * shape.seq == 0) return;
+    if (op.batch * op.seq == 0) return;
     if constexpr (kIsHalf<S>) {
       if (on_matrix_units) return attention_grad_on_matrix_units(operation, a, gradient);
     }
-    with_width(shape.head_dim, [&](auto width) {
+    with_width(op.head_dim, [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
       using Size = Tile<T, kWidth>;
-      const int64_t tiles = pieces(shape.seq, Size::kRows);
-      operation.launch(query_grad_kernel<S, kWidth>, shape.batch * a.heads * tiles, kTileThreads,
+      const int64_t tiles = pieces(op.seq, Size::kRows);
+      operation.launch(query_grad_kernel<S, kWidth>, op.batch * a.heads * tiles, kTileThreads,
                        Size::bytes(4, 1), a, gradient, tiles);
-      operation.launch(key_grad_kernel<S, kWidth>, shape.batch * a.keys.heads * tiles, kTileThreads,
+      operation.launch(key_grad_kernel<S, kWidth>, op.batch * a.keys.heads * tiles, kTileThreads,
                        Size::bytes(4, 2), a, gradient, tiles);
     });
   });

@@ -22,7 +22,7 @@ constexpr float kHiddenScore = -1e30f;   // of a key nobody may see, as in atten
 /// One call's attention as a kernel takes it. A kernel that is kPlain is compiled for calls without dropout,
 /// mask and kept P, as a GPT's are whose P is computed again: its elements do not pay for the questions.
 template <class T, bool kPlain>
-struct Asked : Attention<T> {
+struct Asked : AttentionView<T> {
   using S = T;
   static constexpr bool kIsPlain = kPlain;
 
@@ -38,7 +38,7 @@ struct Asked : Attention<T> {
 
 /// Calls body(Asked) with `a` for the kernels that can do what it asks for and no more.
 template <class S, class Body>
-void with_asked(const Attention<S>& a, Body&& body) {
+void with_asked(const AttentionView<S>& a, Body&& body) {
   if (a.has_dropout || a.mask != nullptr || a.probs != nullptr) return body(Asked<S, false>{a});
   body(Asked<S, true>{a});
 }
@@ -281,7 +281,7 @@ inline constexpr int kQueryGradBlocks = kWidth <= 64 && A::kIsPlain ? 3 : 0;
 /// dQ of 64 queries.
 template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads, kQueryGradBlocks<kWidth, A>)
-    half_query_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+    half_query_grad_kernel(A a, AttentionGradView<typename A::S> gradient, int64_t tiles) {
   using S = typename A::S;
   constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
   constexpr int kV = kKeys * kRowStride<kWidth>, kTurn = 2 * kV;
@@ -370,7 +370,7 @@ __global__ void __launch_bounds__(kBlockThreads, kQueryGradBlocks<kWidth, A>)
 /// dK and dV of 64 keys. The scores are transposed: a lane's rows are keys and its columns queries.
 template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_key_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+    half_key_grad_kernel(A a, AttentionGradView<typename A::S> gradient, int64_t tiles) {
   using S = typename A::S;
   constexpr int kQueries = kWidth <= 64 ? 64 : 32, N = kQueries / 8;
   constexpr int kDc = kQueries * kRowStride<kWidth>, kTurn = 2 * kDc;
@@ -481,7 +481,7 @@ void with_half_width(int64_t head_dim, Body&& body) {
 }
 
 template <class S>
-void forward(const Operation& operation, const Attention<S>& a, HeadRows<S> context) {
+void forward(const Operation& operation, const AttentionView<S>& a, HeadRows<S> context) {
   const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
@@ -495,7 +495,7 @@ void forward(const Operation& operation, const Attention<S>& a, HeadRows<S> cont
 }
 
 template <class S>
-void backward(const Operation& operation, const Attention<S>& a, const AttentionGrad<S>& gradient) {
+void backward(const Operation& operation, const AttentionView<S>& a, const AttentionGradView<S>& gradient) {
   const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
@@ -513,20 +513,20 @@ void backward(const Operation& operation, const Attention<S>& a, const Attention
 
 }  // namespace
 
-void attention_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
+void attention_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
                                HeadRows<__nv_bfloat16> context) {
   forward(operation, a, context);
 }
-void attention_on_matrix_units(const Operation& operation, const Attention<__half>& a,
+void attention_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
                                HeadRows<__half> context) {
   forward(operation, a, context);
 }
-void attention_grad_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
-                                    const AttentionGrad<__nv_bfloat16>& gradient) {
+void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
+                                    const AttentionGradView<__nv_bfloat16>& gradient) {
   backward(operation, a, gradient);
 }
-void attention_grad_on_matrix_units(const Operation& operation, const Attention<__half>& a,
-                                    const AttentionGrad<__half>& gradient) {
+void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
+                                    const AttentionGradView<__half>& gradient) {
   backward(operation, a, gradient);
 }
 

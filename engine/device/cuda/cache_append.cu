@@ -58,7 +58,8 @@ void CudaDevice::check_positions(const Operation& operation, const CacheShape& s
                      shape.positions, fault_);
 }
 
-void CudaDevice::cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) {
+void CudaDevice::cache_append(const CacheAppend& op) {
+  const CacheShape& shape = op.shape;
   with_element_type(shape.dtype, "a cache", [&](auto zero) {
     using S = decltype(zero);
     constexpr int kThreads = 128;
@@ -68,8 +69,8 @@ void CudaDevice::cache_append(const CacheShape& shape, const void* qkv, void* ke
     const RowChunks chunks{shape.batch * shape.seq, row, int64_t{kThreads} * kLanes<S>};
     operation.launch(cache_append_kernel<S>, chunks.count(), kThreads, 0, chunks, shape.seq, shape.room,
                      int64_t{shape.grouped ? 2 : 3},  // K and V are the last two
-                     shape.positions, static_cast<const S*>(qkv), static_cast<S*>(keys),
-                     static_cast<S*>(values), rows_aligned<S>(row, qkv, keys, values));
+                     shape.positions, static_cast<const S*>(op.qkv), static_cast<S*>(op.keys),
+                     static_cast<S*>(op.values), rows_aligned<S>(row, op.qkv, op.keys, op.values));
   });
 }
 

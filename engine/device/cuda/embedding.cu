@@ -124,35 +124,35 @@ constexpr int64_t kTokensAtATime = int64_t{1} << 21;
 
 }  // namespace
 
-void CudaDevice::embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                           const void* table, void* y) {
-  with_element_type(dtype, "an embedding", [&](auto zero) {
+void CudaDevice::embedding(const Embedding& op) {
+  with_element_type(op.dtype, "an embedding", [&](auto zero) {
     using S = decltype(zero);
-    const RowChunks chunks{tokens, width, int64_t{kThreads} * kLanes<S>};
+    const RowChunks chunks{op.tokens, op.width, int64_t{kThreads} * kLanes<S>};
     Operation(*this, "an embedding")
-        .launch(embedding_kernel<S>, chunks.count(), kThreads, 0, chunks, rows, ids,
-                static_cast<const S*>(table), static_cast<S*>(y), rows_aligned<S>(width, table, y));
+        .launch(embedding_kernel<S>, chunks.count(), kThreads, 0, chunks, op.rows, op.ids,
+                static_cast<const S*>(op.table), static_cast<S*>(op.y),
+                rows_aligned<S>(op.width, op.table, op.y));
   });
 }
 
-void CudaDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                                const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) {
-  with_element_type(dtype, "the gradient of an embedding", [&](auto zero) {
+void CudaDevice::embedding_grad(const EmbeddingGrad& op) {
+  with_element_type(op.dtype, "the gradient of an embedding", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of an embedding");
-    if (!accumulate && rows.size() * width > 0)
-      operation.check("cudaMemsetAsync",
-                      cudaMemsetAsync(dtable, 0, static_cast<size_t>(rows.size() * width) * sizeof(T),
-                                      operation.stream()));
-    for (int64_t first = 0; first < tokens; first += kTokensAtATime) {
-      const auto count = static_cast<int32_t>(std::min(kTokensAtATime, tokens - first));
+    if (!op.accumulate && op.rows.size() * op.width > 0)
+      operation.check(
+          "cudaMemsetAsync",
+          cudaMemsetAsync(op.dtable, 0, static_cast<size_t>(op.rows.size() * op.width) * sizeof(T),
+                          operation.stream()));
+    for (int64_t first = 0; first < op.tokens; first += kTokensAtATime) {
+      const auto count = static_cast<int32_t>(std::min(kTokensAtATime, op.tokens - first));
       const SortScratch scratch(operation, count);
       operation.launch(count_up_kernel, pieces(count, kThreads), kThreads, 0, count, scratch.in_order);
       size_t needed = 0;
       operation.check(
           "cub::DeviceRadixSort::SortPairs",
-          cub::DeviceRadixSort::SortPairs(nullptr, needed, ids + first, scratch.ids, scratch.in_order,
+          cub::DeviceRadixSort::SortPairs(nullptr, needed, op.ids + first, scratch.ids, scratch.in_order,
                                           scratch.tokens, count, 0, 32, operation.stream()));
       if (needed > scratch.rest_bytes)
         throw run_error("the gradient of an embedding on the GPU: sorting " + std::to_string(count) +
@@ -160,12 +160,13 @@ void CudaDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Rang
                         std::to_string(scratch.rest_bytes) + " are there: choose a smaller batch");
       operation.check(
           "cub::DeviceRadixSort::SortPairs",
-          cub::DeviceRadixSort::SortPairs(scratch.rest, needed, ids + first, scratch.ids, scratch.in_order,
+          cub::DeviceRadixSort::SortPairs(scratch.rest, needed, op.ids + first, scratch.ids, scratch.in_order,
                                           scratch.tokens, count, 0, 32, operation.stream()));
-      const RowChunks chunks{count, width, int64_t{kThreads} * kLanes<S>};
-      operation.launch(embedding_grad_kernel<S>, chunks.count(), kThreads, 0, chunks, rows, no_gradient_id,
-                       scratch.ids, scratch.tokens, static_cast<const S*>(dy) + first * width,
-                       static_cast<T*>(dtable), rows_aligned<S>(width, dy), rows_aligned<T>(width, dtable));
+      const RowChunks chunks{count, op.width, int64_t{kThreads} * kLanes<S>};
+      operation.launch(embedding_grad_kernel<S>, chunks.count(), kThreads, 0, chunks, op.rows,
+                       op.no_gradient_id, scratch.ids, scratch.tokens,
+                       static_cast<const S*>(op.dy) + first * op.width, static_cast<T*>(op.dtable),
+                       rows_aligned<S>(op.width, op.dy), rows_aligned<T>(op.width, op.dtable));
     }
   });
 }

@@ -133,7 +133,7 @@ __device__ __forceinline__ Values<S> summed_pack(int64_t col, int64_t count, con
   return pack;
 }
 
-/// SumBefore, typed; `sum` is null where x itself is normalised.
+/// The sum before a LayerNorm, typed. `sum` is null if x itself is normalised.
 template <class S>
 struct RowSum {
   const S *a, *bias;
@@ -379,39 +379,37 @@ void gain_sums(const Operation& operation, int64_t rows, int64_t cols, const voi
 
 }  // namespace
 
-void CudaDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
-                            const void* gamma, const void* beta, void* y, void* stats, const SumBefore& sum) {
-  with_element_type(dtype, "LayerNorm", [&](auto zero) {
+void CudaDevice::layer_norm(const LayerNorm& op) {
+  with_element_type(op.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const RowSum<S> before{static_cast<const S*>(sum.a), static_cast<const S*>(sum.bias),
-                           sum.a == nullptr ? nullptr : static_cast<S*>(sum.sum)};
-    // What is not there is at address 0, which is aligned.
-    const bool aligned = rows_aligned<S>(cols, x, gamma, beta, y, sum.a, sum.bias, sum.sum);
-    with_kept_packs<S>(cols, aligned, [&](auto kept) {
+    const RowSum<S> before{static_cast<const S*>(op.a), static_cast<const S*>(op.bias),
+                           op.a == nullptr ? nullptr : static_cast<S*>(op.sum)};
+    // Null pointers are at address 0, which is aligned.
+    const bool aligned = rows_aligned<S>(op.cols, op.x, op.gamma, op.beta, op.y, op.a, op.bias, op.sum);
+    with_kept_packs<S>(op.cols, aligned, [&](auto kept) {
       Operation(*this, "LayerNorm")
-          .launch(layer_norm_kernel<S, kept>, rows, kRowThreads, 0, cols, static_cast<T>(epsilon),
-                  static_cast<const S*>(x), before, static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                  static_cast<S*>(y), static_cast<T*>(stats), aligned);
+          .launch(layer_norm_kernel<S, kept>, op.rows, kRowThreads, 0, op.cols, static_cast<T>(op.epsilon),
+                  static_cast<const S*>(op.x), before, static_cast<const S*>(op.gamma),
+                  static_cast<const S*>(op.beta), static_cast<S*>(op.y), static_cast<T*>(op.stats), aligned);
     });
   });
 }
 
-void CudaDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                                 const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                                 bool accumulate, const void* addend) {
-  with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
+void CudaDevice::layer_norm_grad(const LayerNormGrad& op) {
+  with_element_type(op.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of LayerNorm");
-    const StoredMoments<T> moments{static_cast<const T*>(stats)};
+    const StoredMoments<T> moments{static_cast<const T*>(op.stats)};
     // Columns first: dx may be dy.
-    gain_sums<S>(operation, rows, cols, x, moments, dy, dgamma, dbeta, accumulate);
-    const bool aligned = rows_aligned<S>(cols, x, gamma, dy, dx, addend);
-    with_kept_packs<S>(cols, aligned, [&](auto kept) {
-      operation.launch(layer_norm_grad_kernel<S, kept>, rows, kRowThreads, 0, cols, static_cast<const S*>(x),
-                       static_cast<const S*>(gamma), moments, static_cast<const S*>(dy),
-                       static_cast<const S*>(addend), static_cast<S*>(dx), aligned);
+    gain_sums<S>(operation, op.rows, op.cols, op.x, moments, op.dy, op.dgamma, op.dbeta, op.accumulate);
+    const bool aligned = rows_aligned<S>(op.cols, op.x, op.gamma, op.dy, op.dx, op.addend);
+    with_kept_packs<S>(op.cols, aligned, [&](auto kept) {
+      operation.launch(layer_norm_grad_kernel<S, kept>, op.rows, kRowThreads, 0, op.cols,
+                       static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), moments,
+                       static_cast<const S*>(op.dy), static_cast<const S*>(op.addend), static_cast<S*>(op.dx),
+                       aligned);
     });
   });
 }
@@ -425,43 +423,43 @@ void CudaDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums)
   });
 }
 
-void CudaDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
-                                  const void* sums, void* y) {
+void CudaDevice::layer_norm_apply(const LayerNormApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     Operation(*this, "LayerNorm from its sums")
-        .launch(norm_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(x),
-                static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                SummedMoments<Computed<S>>(norm, sums), static_cast<S*>(y),
-                rows_aligned<S>(norm.cols, x, gamma, beta, y));
+        .launch(norm_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(op.x),
+                static_cast<const S*>(op.gamma), static_cast<const S*>(op.beta),
+                SummedMoments<Computed<S>>(norm, op.sums), static_cast<S*>(op.y),
+                rows_aligned<S>(norm.cols, op.x, op.gamma, op.beta, op.y));
   });
 }
 
-void CudaDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                                      const void* dy, void* dsums, void* dgamma, void* dbeta,
-                                      bool accumulate) {
+void CudaDevice::layer_norm_grad_sums(const LayerNormGradSums& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the sums of LayerNorm's gradient");
-    const SummedMoments<T> moments(norm, sums);
-    gain_sums<S>(operation, norm.rows, norm.cols, x, moments, dy, dgamma, dbeta, accumulate);
-    operation.launch(norm_grad_sums_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(x),
-                     static_cast<const S*>(gamma), moments, static_cast<const S*>(dy), static_cast<T*>(dsums),
-                     rows_aligned<S>(norm.cols, x, gamma, dy));
+    const SummedMoments<T> moments(norm, op.sums);
+    gain_sums<S>(operation, norm.rows, norm.cols, op.x, moments, op.dy, op.dgamma, op.dbeta, op.accumulate);
+    operation.launch(norm_grad_sums_kernel<S>, norm.rows, kRowThreads, 0, norm.cols,
+                     static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), moments,
+                     static_cast<const S*>(op.dy), static_cast<T*>(op.dsums),
+                     rows_aligned<S>(norm.cols, op.x, op.gamma, op.dy));
   });
 }
 
-void CudaDevice::layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma,
-                                       const void* sums, const void* dy, const void* dsums, void* dx) {
+void CudaDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     Operation(*this, "LayerNorm's gradient from its sums")
         .launch(norm_grad_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<T>(norm.hidden),
-                static_cast<const S*>(x), static_cast<const S*>(gamma), SummedMoments<T>(norm, sums),
-                static_cast<const S*>(dy), static_cast<const T*>(dsums), static_cast<S*>(dx),
-                rows_aligned<S>(norm.cols, x, gamma, dy, dx));
+                static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), SummedMoments<T>(norm, op.sums),
+                static_cast<const S*>(op.dy), static_cast<const T*>(op.dsums), static_cast<S*>(op.dx),
+                rows_aligned<S>(norm.cols, op.x, op.gamma, op.dy, op.dx));
   });
 }
 

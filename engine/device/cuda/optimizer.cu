@@ -224,24 +224,24 @@ void CudaDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, 
   });
 }
 
-void CudaDevice::clip_factor(int count, const double* const* sums, double clip, DType dtype,
-                             const void* scale, double* factor) {
+void CudaDevice::clip_factor(const ClipFactor& op) {
   const Operation operation(*this, "the clipping of gradients");
   auto* squares = operation.scratch<double>();
+  const int count = static_cast<int>(op.sums.size());
   int done = 0;
   do {
     SumList list{};
     list.count = std::min(SumList::kMost, count - done);
-    std::copy_n(sums + done, list.count, list.sum);
+    std::copy_n(op.sums.data() + done, list.count, list.sum);
     operation.launch(add_list_kernel, 1, 1, 0, list, squares, done > 0);
     done += list.count;
   } while (done < count);
-  if (dtype == DType::Fp64)
-    operation.launch(clip_factor_kernel<double>, 1, 1, 0, squares, clip, static_cast<const double*>(scale),
-                     factor);
+  if (op.scale_dtype == DType::Fp64)
+    operation.launch(clip_factor_kernel<double>, 1, 1, 0, squares, op.clip,
+                     static_cast<const double*>(op.scale), op.factor);
   else
-    operation.launch(clip_factor_kernel<float>, 1, 1, 0, squares, clip, static_cast<const float*>(scale),
-                     factor);
+    operation.launch(clip_factor_kernel<float>, 1, 1, 0, squares, op.clip,
+                     static_cast<const float*>(op.scale), op.factor);
 }
 
 // Launches for as many steps at a time as have their numbers in common, which in a pass all have, and as a
