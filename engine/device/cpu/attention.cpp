@@ -1,7 +1,7 @@
-// Attention over one rank's heads, forward and backward, one (sequence, head) pair at a time. A block of P is
-// either kept by the forward pass or computed again by the backward pass from Q, K and two numbers a row, by
-// the same calls in the same order: the same bits. Query heads may share a key head: they read it where it
-// is, and the backward pass adds up what they make of its gradient, one after the other.
+// Attention over one rank's heads, forward and backward, one (sequence, head) pair at a time. The forward
+// pass stores P, or the backward pass computes it again from Q, K and two numbers for each row. It makes the
+// same calls in the same order, so the bits are the same. Query heads may share a key head: all of them read
+// it, and the backward pass adds up their parts of its gradient, one after the other.
 #include <memory>
 
 #include "engine/device/cpu/attention_head.h"
@@ -24,8 +24,8 @@ T dot(const T* a, const T* b, int64_t count) {
   }));
 }
 
-/// Room for a head's matrices: in the workspace, or, where it has none because most are used as they lie, of
-/// the thread's own (at 1,024 tokens 2 MB that no plan counts).
+/// Room for copies of a head's matrices. 16-bit dtypes use the workspace. Other dtypes use most matrices in
+/// place, and take room of the thread's own (2 MB at 1,024 tokens, which no plan counts).
 template <class S, class T = Computed<S>>
 T* room_for_matrices(const Attention& op, const Workspace<T>& workspace) {
   if constexpr (!std::is_same_v<S, T>) return workspace.matrices;
@@ -46,7 +46,7 @@ Range readers_of(const KeyHeads& keys, int64_t heads, int64_t key) {
   return {begin, std::clamp<int64_t>((key + 1) * keys.group - keys.first, begin, heads)};
 }
 
-/// The probabilities of a block of queries, as the forward pass had them or as it kept them.
+/// The probabilities of a block of queries: stored by the forward pass, or computed again.
 template <class S, class T>
 Rows<T> probabilities(const Head<S>& head, Range queries, const Workspace<T>& workspace) {
   const int64_t keys = head.keys_of(queries.end - 1);
@@ -62,14 +62,14 @@ Rows<T> probabilities(const Head<S>& head, Range queries, const Workspace<T>& wo
   return probs;
 }
 
-/// What the backward pass of one head reads and writes beside Head: [seq, width] each.
+/// The matrices that the backward pass of one head needs in addition to Head, [seq, width] each.
 template <class T>
 struct HeadGradient {
   Rows<const T> context, dcontext;
   Rows<T> dq, dk, dv;
 };
 
-/// A block of queries at a time: dV += (P∘M)ᵀ·dC, dS = P∘(M∘(dC·Vᵀ) − rowsum(dC∘C))·scale, dQ = dS·K,
+/// Takes a block of queries at a time: dV += (P∘M)ᵀ·dC, dS = P∘(M∘(dC·Vᵀ) − rowsum(dC∘C))·scale, dQ = dS·K,
 /// dK += dSᵀ·Q.
 template <class S, class T>
 void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const Workspace<T>& workspace) {

@@ -1,4 +1,4 @@
-// New tokens' keys and values put into the cache: the rows of QKV that later tokens will attend to.
+// Copies the keys and values of new tokens into the cache, where later tokens read them.
 #include <cstring>
 
 #include "engine/device/cpu/cpu_device.h"

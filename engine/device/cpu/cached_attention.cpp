@@ -1,5 +1,5 @@
-// Attention of new tokens to a cache of keys and values: of several tokens a sequence by the forward pass of
-// a head, of one, as generation has it, by reading the cache once, as it lies.
+// Attention of new tokens to a cache of keys and values. Several tokens of a sequence take the forward pass
+// of a head. A single token, as in generation, reads the cache once, in its own order.
 #include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/attention_head.h"
 #include "engine/device/cpu/cpu_device.h"
@@ -27,9 +27,9 @@ struct OneQuery {
         context(static_cast<S*>(op.context)) {}
 };
 
-/// The queries of some heads of one sequence against the `seen` first rows of K and V: a row of all those
-/// heads after the other, as they lie in the cache. Its numbers are used once, and widened in registers. Of
-/// `scores` a row a head.
+/// The queries of some heads of one sequence against the first `seen` rows of K and V. The rows of all those
+/// heads are read in the cache's order. Each number is used once, and widened in registers. `scores` has a
+/// row for each head.
 template <class S, class T = Computed<S>>
 void attend_once(const OneQuery<S>& of, int64_t sequence, Range heads, int64_t seen, Rows<T> scores) {
   const int64_t width = of.cache.head_dim, room = of.cache.room;
@@ -56,7 +56,7 @@ void attend_once(const OneQuery<S>& of, int64_t sequence, Range heads, int64_t s
   convert_row(numbers.data(), heads.size() * width, context);
 }
 
-/// The same of (sequence, head) pairs, of as many at a time as a block has rows.
+/// The same for many (sequence, head) pairs. It takes at most as many at a time as a block has rows.
 template <class S, class T = Computed<S>>
 void attend_once(const OneQuery<S>& of, Range pairs, const Workspace<T>& workspace) {
   const int64_t heads = of.cache.heads;
@@ -84,7 +84,7 @@ void CpuDevice::cached_attention(const CachedAttention& op) {
                             .causal = true,
                             .saved = op.probs,
                             .workspace = op.workspace};
-    Attention kept = queries;  // of all the rows of the cache: so much workspace is needed
+    Attention kept = queries;  // its workspace is for rows of the cache's length
     kept.seq = cache.room;
     const int threads = op.workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
     const KeyHeads shared = cache.grouped ? cache.keys : KeyHeads{cache.heads, 1, 0};

@@ -1,6 +1,6 @@
-// The CPU device: one rank's share of the cores. Every operation is implemented in the file of its own name
-// beside this one. Results depend on neither the number of threads nor, for what is computed per element,
-// row, column or head, on how many of them the rank holds: so sharded equals serial.
+// The CPU device: one rank's share of the cores. Each operation is implemented in the file of its name in
+// this folder. Results do not depend on the number of threads. The bits of an element, row, column or head do
+// not depend on how many of them the rank holds, so a sharded run gives the bits of a serial one.
 #pragma once
 
 #include <string>
@@ -65,7 +65,7 @@ class CpuDevice final : public Device {
   int threads_;
 };
 
-/// Calls compute(T{}) with T = float or double: what statistics, gradients and the optimizer are held in.
+/// Calls compute(T{}) with T = float or double, the types of statistics, weight gradients and the optimizer.
 template <class Compute>
 void with_wide_type(DType dtype, const char* operation, Compute&& compute) {
   switch (dtype) {
@@ -79,10 +79,10 @@ void with_wide_type(DType dtype, const char* operation, Compute&& compute) {
       break;
   }
   throw request_error(std::string(operation) + " in " + to_string(dtype) +
-                      " is not executed on the CPU: it is held in fp32 or fp64");
+                      " is not executed on the CPU: it needs fp32 or fp64");
 }
 
-/// Calls compute(S{}) with the type elements are stored as; Computed<S> is what to compute in.
+/// Calls compute(S{}) with the type that elements are stored as. Computed<S> is the type to compute in.
 template <class Compute>
 void with_element_type(DType dtype, const char* operation, Compute&& compute) {
   if (dtype == DType::Bf16) return compute(Bf16{});

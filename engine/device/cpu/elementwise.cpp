@@ -1,4 +1,4 @@
-// The plain passes over memory: bias, its gradient, residual sum, rounding, slicing.
+// Plain passes over memory: bias, bias gradient, residual sum, rounding, tanh, slicing.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -85,7 +85,8 @@ void CpuDevice::round(DType dtype, int64_t count, int limit, const void* x, void
   });
 }
 
-// The library's, within an ulp: of BERT's pooler alone, a row a sequence, so its time does not show.
+// The library's tanh, within an ulp. Only BERT's pooler uses it, on one row for each sequence, so its time
+// does not matter.
 void CpuDevice::tanh(DType dtype, int64_t count, const void* x, void* y) {
   with_element_type(dtype, "tanh", [&](auto zero) {
     using S = decltype(zero);

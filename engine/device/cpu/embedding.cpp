@@ -1,5 +1,5 @@
-// Rows by id and back. A lookup of a row another rank owns yields zeros, so that the ranks' sum is the row;
-// the gradient adds rows up in the order of the tokens, whatever the number of threads.
+// Embedding: table rows by id, and their gradient. A row of another rank reads as zeros, so the sum over the
+// ranks is the row. The gradient adds rows in the order of the tokens, for any number of threads.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace shardlens::cpu {
 namespace {
 
 constexpr int64_t kRowGroup = 32;      // tokens a thread takes at a time
-constexpr int64_t kColumnStrip = 128;  // columns of a table's gradient a thread sums at a time
+constexpr int64_t kColumnStrip = 128;  // columns of a table's gradient that a thread sums at a time
 
 }  // namespace
 

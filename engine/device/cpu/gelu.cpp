@@ -59,7 +59,7 @@ template <class T>
   return bell * t * polynomial;
 }
 
-/// In fp64 element by element: fp64 is for verification, where the last bit counts and time does not.
+/// fp64 is computed element by element. It is for verification, where the last bit counts and time does not.
 [[gnu::always_inline]] inline Vector<double> upper_tail(Vector<double> z, Vector<double>) {
   for (int64_t i = 0; i < kLanes<double>; ++i) z[i] = 0.5 * std::erfc(z[i] * kInverseSqrt2);
   return z;

@@ -1,6 +1,6 @@
 // LayerNorm over the hidden axis, forward and backward. Mean and variance of a whole row take two passes over
-// it while it stays in cache, so that a large mean cannot swallow a small variance. Of a row that is spread
-// over ranks they come from Σx and Σx², which the ranks can add up (CutNorm).
+// it while it stays in cache, so that a small variance is not lost against a large mean. For a row that is
+// cut across the ranks they come from Σx and Σx², which the ranks can add up (CutNorm).
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace shardlens::cpu {
 
 namespace {
 
-/// Sum over i < count of term(vector i), where the vector's missing lanes at the end must contribute 0.
+/// The sum of term(vector i) over i < count. Missing lanes at the end must contribute 0.
 template <class T, class Term>
 [[gnu::always_inline]] inline T sum_row(int64_t count, const Term& term) {
   constexpr int kSums = 4;  // side by side: an addition takes four times as long as the next can wait for it
@@ -51,7 +51,7 @@ struct Moments {
   T mean, inverse;
 };
 
-/// Those of row `row` as layer_norm() left them, or from the sums over its `hidden` columns.
+/// The moments of row `row`: as layer_norm() stored them, or from the sums over the row's `hidden` columns.
 template <class T>
 Moments<T> stored_moments(const T* stats, int64_t row) {
   return {stats[2 * row], stats[2 * row + 1]};
@@ -69,15 +69,16 @@ struct GradSums {
   T g, g_hat;
 };
 
-/// A row of `cols` columns, with g = gamma·dy and hat = (x − mean)·inverse: what it adds to dgamma and dbeta,
-/// its sums, and, from their means over the whole row, dx = inverse·(g − mean(g) − hat·mean(g·hat)).
+/// A row of `cols` columns, with g = gamma·dy and hat = (x − mean)·inverse. It adds to dgamma and dbeta,
+/// computes Σg and Σg·hat, and writes dx = inverse·(g − mean(g) − hat·mean(g·hat)), with means over the whole
+/// row.
 template <class S, class T = Computed<S>>
 struct GradRow {
   int64_t cols;
   const S *x, *gamma, *dy;
   Moments<T> moments;
 
-  /// Its sums. dgamma += dy·hat and dbeta += dy on the way.
+  /// Returns the row's sums. Also adds dgamma += dy·hat and dbeta += dy.
   GradSums<T> add_to(T* dgamma, T* dbeta) const {
     constexpr int kSums = 2;  // of each, side by side: see sum_row
     constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
@@ -98,7 +99,7 @@ struct GradRow {
     if (i < cols) add(i, cols - i, g[0], g_hat[0]);
     return {sum_lanes<T>(g[0] + g[1]), sum_lanes<T>(g_hat[0] + g_hat[1])};
   }
-  /// dx, plus the row `addend` unless that is null.
+  /// Writes dx, plus the row `addend` unless that is null.
   void write(T mean_g, T mean_gh, S* dx, const S* addend = nullptr) const {
     for_vectors<T>(cols, [&](int64_t i, auto n) {
       const Vector<T> g = load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
@@ -114,7 +115,7 @@ struct GradRow {
   Vector<T> hat(Vector<T> value) const { return (value - moments.mean) * moments.inverse; }
 };
 
-/// work(row) for every row, in groups.
+/// Calls work(row) for every row. A thread takes a group of rows at a time.
 template <class Work>
 void for_rows(int threads, int64_t rows, const Work& work) {
   parallel_for(threads, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
@@ -122,7 +123,8 @@ void for_rows(int threads, int64_t rows, const Work& work) {
   });
 }
 
-/// dgamma and dbeta over all rows, and work(row, sums) for every row, a GradRow, which may overwrite its dy.
+/// Computes dgamma and dbeta over all rows. Calls work(index, GradRow, its sums) for every row; the call may
+/// overwrite the row's dy.
 template <class S, class Row, class Work, class T = Computed<S>>
 void grad_rows(int threads, int64_t rows, int64_t cols, void* dgamma, void* dbeta, bool accumulate,
                const Row& row_at, const Work& work) {

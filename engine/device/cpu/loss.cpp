@@ -1,6 +1,5 @@
-// Cross-entropy over one rank's columns of the vocabulary. Padding counts as absent: it enters neither the
-// maximum nor the sum, and its gradient is zero, so the loss does not depend on how far the vocabulary was
-// padded.
+// Cross-entropy over one rank's columns of the vocabulary. Padding does not count: it is not in the maximum
+// or the sum, and its gradient is zero. So the loss does not depend on the padding of the vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr int64_t kRowGroup = 4;  // tokens a thread takes at a time
 
-/// Columns of the shard that are not padding.
+/// The number of the shard's columns that are not padding.
 int64_t present(const VocabShard& shard) {
   return std::clamp<int64_t>(shard.vocab - shard.columns.begin, 0, shard.columns.size());
 }
@@ -37,7 +36,7 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
     const int64_t cols = present(shard);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
       const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
-      constexpr T kLowest = std::numeric_limits<T>::lowest();  // of a rank that holds nothing but padding
+      constexpr T kLowest = std::numeric_limits<T>::lowest();  // the maximum of a rank with only padding
       const Vector<T> largest =
           fold_vectors<T>(cols, Vector<T>{} + kLowest, [&](Vector<T> so_far, int64_t i, auto n) {
             const Vector<T> v = load_ahead(row + i, n, kLowest);

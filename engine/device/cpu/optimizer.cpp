@@ -14,11 +14,11 @@ namespace shardlens::cpu {
 namespace {
 
 constexpr int64_t kChunk = 16384;      // elements a thread takes at a time
-constexpr int64_t kAsked = 64;         // elements whose memory is asked for at once
+constexpr int64_t kAsked = 64;         // elements that are prefetched at a time
 constexpr int64_t kSums = 16;          // running sums: enough to keep the adders busy
 constexpr double kClipEpsilon = 1e-6;  // keeps the factor finite when all gradients are zero
 
-/// A vector's worth of numbers as fp64.
+/// As many numbers as a vector of fp64 holds, as fp64.
 template <class T>
 [[gnu::always_inline]] inline Vector<double> widened(const T* from) {
   typedef T Numbers __attribute__((vector_size(kLanes<double> * sizeof(T))));
@@ -27,7 +27,7 @@ template <class T>
   return __builtin_convertvector(numbers, Vector<double>);
 }
 
-/// sum + Σ x², the pieces' sums added in order.
+/// Returns sum + Σ x². The sums of the pieces are added in order.
 template <class T>
 double add_squares(int threads, int64_t count, const T* in, double sum) {
   const int64_t pieces = (count + kChunk - 1) / kChunk;
