@@ -1,7 +1,7 @@
-// Attention's backward pass in two kernels, so that nothing is added by atomics and the same bits come every
-// time: one goes over the keys of a tile of queries and adds up dQ, the other over the queries of a tile of
-// keys, of all the heads that read it one after the other, and adds up dK and dV. Both have P from where it
-// was kept, or again from the rows' statistics.
+// Attention's backward pass in two kernels. They need no atomics, so the bits are the same every time. One
+// kernel goes over the keys for a tile of queries and adds up dQ. The other one goes over the queries for a
+// tile of keys, for one after the other of the heads that read it, and adds up dK and dV. Both read the
+// stored P, or compute it again from the rows' statistics.
 #include "engine/device/cuda/attention_half.cuh"
 #include "engine/device/cuda/attention_tiles.cuh"
 
@@ -9,8 +9,8 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// delta[row] = factor · dC·C of one row [head_dim] by a warp; rows are the tokens' heads, one after the
-/// other.
+/// delta[row] = factor · dC·C, over one row [head_dim] for each warp. The rows are the tokens' heads in
+/// order.
 template <class S>
 __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, const S* dcontext,
                              Computed<S> factor, Computed<S>* delta) {
@@ -25,7 +25,8 @@ __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, c
   if (threadIdx.x % 32 == 0) delta[row] = sum * factor;
 }
 
-/// P∘M and dS of a tile of queries × keys into two blocks of shared memory; 0 where there is nothing.
+/// Writes P∘M and dS of a tile of queries × keys into two blocks of shared memory, and 0 for pairs that do
+/// not exist.
 template <class S, int kWidth>
 __device__ __forceinline__ void score_gradients(const AttentionView<S>& a,
                                                 const AttentionGradView<S>& gradient,
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   typename Size::Rows dk{}, dv{};
   const Readers readers = readers_of(a.keys, a.heads, at.head);
   for (int64_t head = readers.begin; head < readers.end; ++head) {
-    // Tiles of queries and keys are equally long: those before the key's own see none of its keys.
+    // Tiles of queries and keys have the same length: earlier tiles of queries see none of these keys.
     for (int64_t query = a.causal ? key : 0; query < a.seq; query += Size::kRows) {
       const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
       __syncthreads();  // the tiles before have been read
@@ -179,8 +180,8 @@ void CudaDevice::attention_grad(const AttentionGrad& grad) {
     const int64_t rows = op.batch * op.seq * op.heads;
     if (static_cast<size_t>(rows) * sizeof(T) > operation.scratch_bytes())
       throw run_error("the gradient of attention on the GPU has scratch for " +
-                      std::to_string(operation.scratch_bytes() / sizeof(T)) + " rows of P and " +
-                      std::to_string(rows) + " are asked for: choose a smaller batch or more micro-batches");
+                      std::to_string(operation.scratch_bytes() / sizeof(T)) + " rows of P but needs " +
+                      std::to_string(rows) + ": choose a smaller batch or more micro-batches");
     const auto a = view<S>(op);
     const AttentionGradView<S> gradient = gradient_view<S>(grad, operation.scratch<T>());
     const bool on_matrix_units = suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, grad.dcontext);

@@ -1,11 +1,12 @@
-// Attention in 16 bits on the matrix units, for heads they suit. attention_half.cu has the kernels.
+// Attention in 16 bits on the matrix units, for suitable heads. attention_half.cu has the kernels.
 #pragma once
 
 #include "engine/device/cuda/attention.cuh"
 
 namespace shardlens::cuda {
 
-/// Whether these kernels can do it: whole packs of eight numbers, and no more of them than fit in registers.
+/// True if these kernels can compute it: a head is whole packs of eight numbers, and few enough for the
+/// registers.
 template <class S>
 bool suits_matrix_units(const AttentionView<S>& a) {
   return kIsHalf<S> && a.head_dim > 0 && a.head_dim <= 128 && a.head_dim % 8 == 0 &&

@@ -1,7 +1,7 @@
-// The CUDA device: one rank's GPU, or its share of one. Every operation is implemented in the file of its own
-// name beside this one and only asks for work: kernels and copies follow each other in one stream, and the
-// host waits in synchronize() and the copies alone. All memory the operations need beside their arguments is
-// allocated when the device is made. This header names CUDA's types without including CUDA's headers.
+// The CUDA device: one rank's GPU, or its share of one. Each operation is implemented in the file of its name
+// in this folder, and only asks for work: kernels and copies run in order in one stream. The host waits only
+// in synchronize() and in copies. All memory that operations need in addition to their arguments is allocated
+// when the device is made. This header names CUDA's types without including CUDA's headers.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct CudaOptions {
   bool tf32 = false;  ///< fp32 products in the matrix units' 19-bit format: several times faster, error 3e-4
 };
 
-/// The device of GPU number `gpu` as the driver counts them. Throws a run Error that names the call and what
-/// CUDA said where it cannot be had.
+/// Makes the device of GPU number `gpu`, in the driver's order. If that fails, throws a run Error with the
+/// call and CUDA's message.
 std::unique_ptr<Device> make_cuda_device(int gpu, const CudaOptions& options = {});
 
 namespace cuda {
@@ -38,7 +38,7 @@ class CudaDevice final : public Device {
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   int gpu() const { return gpu_; }
-  /// The order in which the operations' work is done.
+  /// The stream in which the operations run.
   CUstream_st* stream() const { return stream_; }
 
   std::string name() const override;
@@ -92,21 +92,21 @@ class CudaDevice final : public Device {
  private:
   friend class Operation;
 
-  /// Scratch for one operation at a time: they follow each other in one stream.
+  /// Scratch for one operation at a time, because operations run in order in one stream.
   static constexpr size_t kScratchBytes = kGpuScratchBytes;
 
   void free_everything() noexcept;
   void wait_for_both_orders(const Operation& operation);
-  /// Throws what a kernel found wrong with numbers in the device's memory.
+  /// Throws an Error if a kernel found wrong numbers in the device's memory.
   void report_fault();
-  /// Asks for the check of a shape's positions: a fault is reported when the device is next waited for.
+  /// Asks for a check of a shape's positions. The next wait for the device reports a fault.
   void check_positions(const Operation& operation, const CacheShape& shape);
 
   int gpu_;
   std::string name_;
   CUstream_st* stream_ = nullptr;
   void* scratch_ = nullptr;
-  Fault* fault_ = nullptr;  // in host memory that kernels can write
+  Fault* fault_ = nullptr;  // in host memory; kernels can write it
   std::unique_ptr<Products> products_;
   std::unique_ptr<CudaOrder> order_;
 };

@@ -1,4 +1,4 @@
-// The plain passes over memory: bias, its gradient, residual sum, rounding, tanh, slicing.
+// Plain passes over memory: bias, bias gradient, residual sum, rounding, tanh, slicing.
 #include "engine/device/cuda/elementwise.cuh"
 
 #include "engine/device/cuda/column_sums.cuh"
@@ -27,7 +27,7 @@ struct TanhGradient {
   __device__ T operator()(T y, T dy) const { return dy * (T(1) - y * y); }
 };
 
-/// A block takes a chunk of a row, a thread a pack of it: the bias is the same for every row and stays in
+/// A block takes a chunk of a row, and a thread a pack of it. The bias is the same for every row and stays in
 /// cache.
 template <class S>
 __global__ void bias_add_kernel(RowChunks chunks, const S* x, const S* bias, const S* addend, S* y,

@@ -1,4 +1,4 @@
-// GeLU and its gradient, by the formulas of formulas.h. Memory sets the pace: one pass, 16 bytes at a time.
+// GeLU and its gradient, with formulas.h. Memory limits the speed, so each is one pass, 16 bytes at a time.
 #include "engine/device/cuda/elementwise.cuh"
 #include "engine/device/cuda/formulas.h"
 
@@ -36,7 +36,7 @@ void CudaDevice::gelu_grad(const GeluGrad& op) {
     map<S>(Operation(*this, "the gradient of GeLU"), op.count, op.x, op.dy, op.dx,
            GeluGradient<Computed<S>>{op.form});
   });
-  // Blocks take elements there and columns here; dx is still in the second cache.
+  // A second kernel, because its blocks take columns, not elements. dx is still in the second cache.
   const BiasSums& sums = op.sums;
   if (sums.db != nullptr && sums.cols > 0)
     bias_grad(op.dtype, op.count / sums.cols, sums.cols, op.dx, sums.db, sums.accumulate);

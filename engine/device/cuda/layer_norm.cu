@@ -1,7 +1,7 @@
-// LayerNorm, one block a row. A row's packs stay in registers where they fit, and else are read again from
-// cache for every pass over them. Mean and variance of a
-// whole row take two passes, so that a large mean cannot swallow a small variance. Of a row that is spread
-// over ranks they come from Σx and Σx² (CutNorm). dgamma and dbeta are sums over rows by columns.
+// LayerNorm, with one block for each row. A row's packs stay in registers if they fit; otherwise every pass
+// reads them again from cache. Mean and variance of a whole row take two passes, so that a small variance is
+// not lost against a large mean. For a row that is cut across the ranks they come from Σx and Σx² (CutNorm).
+// dgamma and dbeta are sums over the rows, column by column.
 #include "engine/device/cuda/column_sums.cuh"
 #include "engine/device/cuda/operation.cuh"
 
@@ -15,7 +15,7 @@ struct Moments {
   T mean, inverse;
 };
 
-/// Rows' moments as they were stored.
+/// Gives the moments of rows as layer_norm() stored them.
 template <class T>
 struct StoredMoments {
   const T* stats;  // [rows, 2]
@@ -23,7 +23,7 @@ struct StoredMoments {
   __device__ Moments<T> operator()(int64_t row) const { return {stats[2 * row], stats[2 * row + 1]}; }
 };
 
-/// Rows' moments from the sums over a row's `hidden` columns.
+/// Computes the moments of rows from the sums over a row's `hidden` columns.
 template <class T>
 struct SummedMoments {
   const T* sums;  // [rows, 2]
@@ -41,32 +41,32 @@ struct SummedMoments {
   }
 };
 
-/// The packs of a row that are a thread's: every kRowThreads-th. Calls body(column, elements left).
+/// Calls body(column, elements left) for a thread's packs of a row: every kRowThreads-th.
 template <class S, class Body>
 __device__ __forceinline__ void for_packs(int64_t cols, Body&& body) {
   for (int64_t col = int64_t{threadIdx.x} * kLanes<S>; col < cols; col += int64_t{kRowThreads} * kLanes<S>)
     body(col, cols - col);
 }
 
-/// A pack of a row, in the type it is computed with.
+/// A pack of a row, in the type to compute in.
 template <class S>
 struct Values {
   Computed<S> lane[kLanes<S>];
 };
 
-/// The packs of a row that are a thread's, for several passes over them. With kKept > 0 they are at most so
-/// many, all of them aligned and whole, and are made once, by keep(), which loads them at the same time; with
-/// 0 each pass makes them again.
+/// A thread's packs of a row, for several passes over them. With kKept > 0 there are at most kKept packs, all
+/// aligned and whole, and keep() loads all of them once, at the same time. With kKept = 0 each pass loads
+/// them again.
 template <class S, int kKept, class Pack>
 class RowPacks {
  public:
   explicit __device__ RowPacks(int64_t cols) : cols_(cols) {}
 
-  /// load(column, elements left) makes a pack.
+  /// Loads and keeps the packs. load(column, elements left) returns a pack.
   template <class Load>
   __device__ __forceinline__ void keep(Load&& load) {
 #pragma unroll
-    for (int k = 0; k < kKept; ++k)  // one that is not there is another's: no load waits for a branch
+    for (int k = 0; k < kKept; ++k)  // loads pack 0 if there are fewer, so that no load waits for a branch
       kept_[k] = load(column(k) < cols_ ? column(k) : 0, int64_t{kLanes<S>});
   }
 
@@ -91,8 +91,8 @@ class RowPacks {
   Pack kept_[kKept > 0 ? kKept : 1];
 };
 
-/// Calls launch(std::integral_constant<int, kKept>) with a number of packs a thread that holds rows of
-/// `cols`, and with 0 where rows are too wide or not aligned.
+/// Calls launch(std::integral_constant<int, kKept>) with the packs of each thread that hold a row of `cols`,
+/// or with 0 if rows are too wide or not aligned.
 template <class S, class Launch>
 void with_kept_packs(int64_t cols, bool aligned, Launch&& launch) {
   const int64_t packs = aligned ? pieces(cols, int64_t{kRowThreads} * kLanes<S>) : 0;
@@ -102,7 +102,7 @@ void with_kept_packs(int64_t cols, bool aligned, Launch&& launch) {
   launch(std::integral_constant<int, 0>{});
 }
 
-/// y of one pack from its x.
+/// Computes and stores y of one pack from its x.
 template <bool kWhole, class S, class T = Computed<S>>
 __device__ __forceinline__ void write_pack(int64_t col, int64_t count, const Values<S>& x, const S* gamma,
                                            const S* beta, Moments<T> moments, bool aligned, S* y) {
@@ -115,7 +115,7 @@ __device__ __forceinline__ void write_pack(int64_t col, int64_t count, const Val
   store_pack<kWhole>(y + col, count, aligned, value);
 }
 
-/// x + (a + bias) of one pack of a row, as it is read again once it was stored.
+/// x + (a + bias) of one pack of a row, rounded as by a store and a load.
 template <bool kWhole, class S>
 __device__ __forceinline__ Values<S> summed_pack(int64_t col, int64_t count, const S* x, const S* a,
                                                  const S* bias, bool aligned) {
@@ -140,8 +140,8 @@ struct RowSum {
   S* sum;
 };
 
-/// With a sum before it and a row that is kept, the sum is written beside; with one that is not, first, and
-/// then read again.
+/// If there is a sum before the norm, it is written first. Kept packs stay in registers; otherwise the sum is
+/// read again.
 template <class S, int kKept>
 __global__ void __launch_bounds__(kRowThreads)
     layer_norm_kernel(int64_t cols, Computed<S> epsilon, const S* x, RowSum<S> before, const S* gamma,
@@ -266,15 +266,15 @@ struct GradSums {
       gh += pack.g[i] * pack.hat[i];
     }
   }
-  /// Of the block's threads together, in all of them.
+  /// Adds up the sums of the block's threads. All threads get the result.
   __device__ __forceinline__ void meet(T* shared) {
     g = block_sum(g, shared);
     gh = block_sum(gh, shared);
   }
 };
 
-/// dx = inverse·(g − mean(g) − hat·mean(g·hat)) of one pack, plus `addend` unless that is null. dx may be dy:
-/// a thread has read what it overwrites.
+/// dx = inverse·(g − mean(g) − hat·mean(g·hat)) of one pack, plus `addend` unless that is null. dx may be dy,
+/// because a thread has read the elements that it overwrites.
 template <bool kWhole, class S, class T = Computed<S>>
 __device__ __forceinline__ void write_grad_pack(int64_t col, int64_t count, const GradPack<S>& pack,
                                                 Moments<T> moments, bool aligned, T mean_g, T mean_gh,

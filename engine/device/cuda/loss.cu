@@ -1,5 +1,5 @@
-// Cross-entropy over one rank's columns of the vocabulary, one block a token. Padding counts as absent: it
-// enters neither the maximum nor the sum, and its gradient is zero.
+// Cross-entropy over one rank's columns of the vocabulary, with one block for each token. Padding does not
+// count: it is not in the maximum or the sum, and its gradient is zero.
 #include <limits>
 
 #include "engine/device/cuda/operation.cuh"
@@ -15,7 +15,7 @@ __device__ __forceinline__ void for_packs(int64_t cols, Body&& body) {
     body(col, cols - col);
 }
 
-/// `lowest` is the maximum of a rank that holds nothing but padding.
+/// `lowest` is the maximum of a rank with only padding.
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     vocab_max_kernel(int64_t width, int64_t present, const S* logits, Computed<S> lowest, Computed<S>* max,
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) sum[token] = total;
 }
 
-/// One block: a loss is one number. Added up in fp64, as on the CPU.
+/// One block, because the loss is one number. It is added up in fp64, as on the CPU.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
     cross_entropy_kernel(int64_t tokens, const T* max, const T* target, const T* sum, const T* weights,
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) *loss = static_cast<T>(total);
 }
 
-/// dlogits may be logits: a thread reads a pack, the label's too, before it writes it.
+/// dlogits may be logits: a thread reads a pack before it writes it, also the label's.
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     cross_entropy_grad_kernel(Range columns, int64_t present, const S* logits, const int32_t* labels,
