@@ -71,8 +71,8 @@ if [ "${1:-}" = --task ]; then
     state=FAILED what="exit code $code: $(remark "$parts/$name.log")"
     case $name,$code in
       faults-*,3) # a rank that comes too late is lost, and the run ends and names it
-        if grep -q 'rank 1 is lost: not come to step ' "$parts/$name.log"; then
-          state=ok what=$(grep -o 'rank 1 is lost: not come to step [^,;]*' "$parts/$name.log" | head -1)
+        if grep -q 'rank 1 is lost: did not reach step ' "$parts/$name.log"; then
+          state=ok what=$(grep -o 'rank 1 is lost: did not reach step [^,;]*' "$parts/$name.log" | head -1)
         fi
         ;;
       faults-*,0) what="no rank was lost" ;;

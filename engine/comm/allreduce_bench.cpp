@@ -1,3 +1,4 @@
+// Times collectives against passes over the same memory, and fits alpha and beta.
 #include "engine/comm/allreduce_bench.h"
 
 #include <algorithm>
@@ -22,12 +23,12 @@ namespace shardlens {
 
 namespace {
 
-// A batch repeats until it has moved this much, so that clocks resolve it. Of a device that works behind its
-// calls, whose memory is faster and which is waited for at the end of a batch, it is more.
+// A batch repeats until it has moved this many bytes, so that clocks resolve it. It is more for an
+// asynchronous device: its memory is faster, and the host waits for it only at the end of a batch.
 constexpr int64_t kBatchBytes = 8 << 20, kBatchBytesBehind = 1 << 30;
 constexpr int64_t kMostRepeats = 1000;
-// What buffers are filled with. Bits of 1 as fp32; the sums soon grow to infinity, which costs an adder no
-// more than any other number.
+// The byte that buffers are filled with. As fp32 this is about 0.75; the sums soon grow to infinity, which
+// costs an adder no more than any other number.
 constexpr char kFilling = 0x3f;
 
 struct Free {
@@ -66,7 +67,8 @@ Call call_of(Collective collective) {
   }
 }
 
-// One rank's, and the thread that uses them fills them: memory is where it was touched first.
+// One rank's buffers. The thread that uses them fills them, because memory is placed near the thread that
+// touches it first.
 class RankBuffers {
  public:
   RankBuffers(Device* device, int64_t bytes)
@@ -83,17 +85,17 @@ class RankBuffers {
     }
   }
 
-  // Reads and writes all of `data` once, where it lies.
+  // Reads and writes all of `data` once, in place.
   void pass(DType dtype) {
     if (device_ != nullptr)
       return device_->add(dtype, bytes_ / element_bytes(dtype), data.get(), data.get(), data.get());
     float* const values = reinterpret_cast<float*>(data.get());
     const int64_t count = bytes_ / static_cast<int64_t>(sizeof(float));
     for (int64_t i = 0; i < count; ++i) values[i] += values[i];
-    asm volatile("" : : "r"(values) : "memory");  // or several passes would be folded into one
+    asm volatile("" : : "r"(values) : "memory");  // keeps the compiler from merging several passes
   }
 
-  // Until what was asked for is done.
+  // Returns when the device has finished all its work.
   void wait() {
     if (device_ != nullptr) device_->synchronize();
   }
@@ -107,13 +109,13 @@ class RankBuffers {
   const int64_t bytes_;
 };
 
-// What one rank's clock says of its batches, one entry a round; and how often each repeats.
+// The intervals of one rank's batches, by its own clock, one entry a round; and how often a batch repeats.
 struct RankRounds {
   std::vector<Interval> all_reduces, passes;
   int64_t repeats = 1;
 };
 
-// One collective on the full tensor `data`; `shard` is another tensor of at least its size.
+// Runs one collective on the full tensor `data`; `shard` is another tensor of at least its size.
 void run_collective(Communicator& comm, const AllReduceBench& bench, int64_t count, void* data, void* shard) {
   const int64_t ranks = comm.ranks();
   switch (bench.collective) {
@@ -131,8 +133,8 @@ void run_collective(Communicator& comm, const AllReduceBench& bench, int64_t cou
   }
 }
 
-// What one rank's thread does. All ranks begin a batch together. Where nobody will see the others' clocks
-// (`alone`), a pass is over when all are.
+// The work of one rank's thread. All ranks begin a batch together. If no code will see the other ranks'
+// clocks (`alone`), a pass ends when all ranks have finished it.
 RankRounds run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, RankBuffers& buffers,
                     bool alone) {
   const int64_t batch_bytes = buffers.is_behind() ? kBatchBytesBehind : kBatchBytes;
@@ -161,8 +163,8 @@ RankRounds run_rank(Communicator& comm, const AllReduceBench& bench, int64_t byt
   return rounds;
 }
 
-// From the first rank's begin to the last one's end: ranks that share a core take turns, and none of them has
-// seen it all.
+// Each interval runs from the first rank's begin to the last rank's end. Ranks that share a core take turns,
+// and no single rank sees the whole interval.
 RankRounds joined(const std::vector<RankRounds>& ranks) {
   RankRounds all = ranks.front();
   for (const RankRounds& rank : ranks)
@@ -212,7 +214,7 @@ AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ra
 
   std::vector<RankRounds> rounds(static_cast<size_t>(ranks));
   std::mutex failing;
-  std::exception_ptr failure;  // the first one: the others fail because of it
+  std::exception_ptr failure;  // the first one; the others are its consequences
   std::vector<std::jthread> threads;
   const auto rank_main = [&](size_t rank) {
     if (core_per_rank) cpu::bind_to_core(static_cast<int>(rank));
@@ -271,7 +273,7 @@ LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>
     throw run_error("alpha and beta need points of two sizes over two ranks or more");
   const double alpha = (h1 * ss - s1 * hs) / determinant, inverse_beta = (s1 * hh - h1 * hs) / determinant;
   if (alpha > 0 && inverse_beta > 0) return {alpha, 1 / inverse_beta};
-  return {0, ss / s1};  // noise hides the latency: bandwidth alone
+  return {0, ss / s1};  // noise hides the latency: fit the bandwidth only
 }
 
 std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench, const BenchRanks& on) {
@@ -287,8 +289,8 @@ std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench, const 
   }
   for (const int64_t bytes : bench.sizes_bytes) {
     if (bytes < element) {
-      throw request_error(
-          fmt::format("all-reduce bench: a size of {} bytes; one element takes {}", bytes, element));
+      throw request_error(fmt::format(
+          "all-reduce bench: a size of {} bytes is too small; one element takes {}", bytes, element));
     }
   }
   std::vector<AllReducePoint> points;

@@ -1,3 +1,4 @@
+// The barrier, with Linux futexes for waiters that sleep.
 #include "engine/comm/barrier.h"
 
 #include <linux/futex.h>
@@ -18,14 +19,14 @@ namespace shardlens {
 
 namespace {
 
-// Long enough for ranks that finish equal pieces of work, and about what it costs to sleep and be woken.
+// Long enough for ranks that finish equal pieces of work. About as long as it takes to sleep and be woken.
 constexpr auto kSpin = std::chrono::microseconds(50);
-// Then the core is offered to others: the scheduler may have put two members on one core, where the one that
-// is awaited cannot arrive while the other one watches.
+// After so many looks the core is offered to other threads: the scheduler may have put two members on one
+// core, and then the awaited member cannot arrive while the other one watches.
 constexpr int kLooksPerYield = 32;
 
-// How often a sleeper with a limited patience wakes to count: so seldom that it costs nothing, and a part of
-// a short patience.
+// How long a sleeper with limited patience sleeps before it wakes to count: long enough that it costs
+// nothing, and a fraction of a short patience.
 constexpr double kLongestNapSeconds = 1;
 constexpr int kNapsPerPatience = 8;
 
@@ -46,17 +47,17 @@ bool Barrier::pass_unbroken(const Late& late, const Last& last) {
   return meet(kGivenUp, late, last);
 }
 
-// `ends`: the bits of the state that end this meeting without its last member.
+// `ends`: the bits of the state that end this phase without its last member.
 bool Barrier::meet(uint32_t ends, const Late& late, const Last& last) {
-  // The phase cannot advance before this member has arrived, so what is read here is the phase it waits in.
+  // The phase cannot advance before this member has arrived, so the phase read here is the one it waits in.
   const uint32_t before = state_.load(std::memory_order_acquire);
   if ((before & ends) != 0) return false;
   const auto phase_of = [](uint32_t state) { return state & ~(kBroken | kGivenUp); };
 
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
     if (last) last();
-    arrived_.store(0, std::memory_order_relaxed);  // seen by all who see the new phase
-    // One exchange decides between passing and ending, for everybody.
+    arrived_.store(0, std::memory_order_relaxed);  // visible to every thread that sees the new phase
+    // One exchange decides for all members whether they pass or the barrier ends.
     uint32_t expected = before;
     while (!state_.compare_exchange_strong(expected, expected + kPhase, std::memory_order_seq_cst)) {
       if ((expected & ends) != 0) return false;
@@ -90,7 +91,8 @@ bool Barrier::meet(uint32_t ends, const Late& late, const Last& last) {
   return phase_of(state) != phase_of(before);
 }
 
-// Until the state is no longer this one, or something else wakes it; false: for a whole nap.
+// Sleeps until the state differs from `state` or something else wakes it. Returns false if it slept a whole
+// nap.
 bool Barrier::sleep(uint32_t state) {
   timespec nap{};
   const bool limited = std::isfinite(patience_seconds_);
@@ -100,7 +102,8 @@ bool Barrier::sleep(uint32_t state) {
     nap.tv_nsec = static_cast<long>((seconds - static_cast<double>(nap.tv_sec)) * 1e9);
   }
   static_assert(sizeof(state_) == sizeof(uint32_t), "the kernel sleeps on 32 bits");
-  // Either who changes the state sees this one among the sleepers, or the kernel sees the new state.
+  // Either the thread that changes the state sees this sleeper in the count, or the kernel sees the new
+  // state.
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   const long woken =
       syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, limited ? &nap : nullptr, nullptr, 0);

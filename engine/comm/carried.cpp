@@ -1,4 +1,4 @@
-// Counting by shape.
+// Counts the bytes of a collective from the shapes in its request.
 #include "engine/comm/carried.h"
 
 namespace shardlens {
@@ -16,7 +16,7 @@ int64_t carried_bytes(const Request& request, int ranks, int rank) {
     case Call::AllGather:
       return a * (b - shard_range(b, ranks, rank).size()) * c * element;
     case Call::AllToAll: {
-      // Of its own slice after the exchange, what was not its own before.
+      // The part of this rank's slice after the exchange that it did not hold before.
       const bool first_to_second = request.which == 1;
       const int64_t before = shard_range(first_to_second ? b : d, ranks, rank).size();
       const int64_t after = shard_range(first_to_second ? d : b, ranks, rank).size();

@@ -1,23 +1,25 @@
-// What a collective carries, by its request alone.
+// Computes how many bytes a collective carries, from its request alone.
 #pragma once
 
 #include "engine/comm/request.h"
 
 namespace shardlens {
 
-/// Bytes that are rank `rank`'s share of what travels between the `ranks` of a group. Over all ranks it adds
-/// up to what a ring sends, and it is what the local communicator counts as it carries.
+/// Returns rank `rank`'s share of the bytes that travel between the `ranks` of a group. The sum over all
+/// ranks is what a ring sends. The local communicator counts the same number while it copies.
 int64_t carried_bytes(const Request& request, int ranks, int rank);
 
-/// Bytes of the packed copies through which NCCL carries rank `rank`'s part, since it moves only what lies in
-/// one piece: a full tensor whose slices do not lie one behind the other, and of an all-to-all all that is
-/// sent and received. 0 for what is carried in place.
+/// Returns the bytes of the packed copies that NCCL needs for rank `rank`'s part, because NCCL moves
+/// contiguous memory only. A reduce-scatter or all-gather needs a copy of the full tensor if its slices are
+/// not contiguous; an all-to-all needs copies of all that is sent and received. Returns 0 if the data is
+/// carried in place.
 int64_t packed_bytes(const Request& request, int ranks, int rank);
 
-/// What nccl-tests call algorithm and bus bandwidth, in bytes a second, of a collective over `ranks` ranks in
-/// `seconds`. `bytes` are those of the full tensor, of an all-to-all those each rank holds: bytes / seconds,
-/// and that times 2(n-1)/n for an all-reduce, (n-1)/n for a reduce-scatter, an all-gather and an all-to-all,
-/// and 1 for a broadcast: what the link that limits it carries, whatever the number of ranks.
+/// Algorithm bandwidth and bus bandwidth, as nccl-tests defines them, in bytes a second, of a collective over
+/// `ranks` ranks that takes `seconds`. `bytes` is the size of the full tensor; for an all-to-all, the bytes
+/// that each rank holds. Algorithm bandwidth is bytes / seconds. Bus bandwidth is that times 2(n-1)/n for an
+/// all-reduce, (n-1)/n for a reduce-scatter, an all-gather and an all-to-all, and 1 for a broadcast: what the
+/// limiting link carries, whatever the number of ranks.
 struct Bandwidth {
   double algorithm = 0;
   double bus = 0;

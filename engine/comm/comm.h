@@ -1,6 +1,6 @@
-// Collectives over the ranks of one group, as the executor sees them. Every rank holds its own Communicator
-// and all of them make the same calls in the same order. Sums are taken in rank order, so the result is the
-// same bits on every rank and in every run.
+// The interface of the collectives over the ranks of one group, as the executor uses them. Every rank holds
+// its own Communicator, and all ranks make the same calls in the same order. Sums are taken in rank order, so
+// the result has the same bits on every rank and in every run.
 #pragma once
 
 #include <limits>
@@ -22,8 +22,8 @@ struct CollectiveTimes {
   double arrival_seconds = 0;
   double all_arrived_seconds = 0;
   double done_seconds = 0;
-  /// This rank's share of what travelled between the group's ranks, counted where it was carried. Over all
-  /// ranks it adds up to what a ring sends: group_sent_bytes() of the planned step.
+  /// This rank's share of the bytes that travelled between the group's ranks, counted by the code that
+  /// carried them. The sum over all ranks is what a ring sends: group_sent_bytes() of the planned step.
   int64_t sent_bytes = 0;
 };
 
@@ -33,10 +33,11 @@ struct CommunicatorInfo {
   std::string reason;  ///< "4 CPU threads, 2 cores"
 };
 
-/// The patience of ranks that wait for one another for ever.
+/// The patience of ranks that wait for one another without a limit.
 inline constexpr double kNoTimeout = std::numeric_limits<double>::infinity();
 
-/// What every rank that waits throws when others did not come: a Run Error that names them and the call.
+/// Thrown by every waiting rank when other ranks did not come: a Run Error that names those ranks and the
+/// call.
 class LostRanks : public Error {
  public:
   LostRanks(const std::string& message, std::vector<int> ranks, double waited_seconds)
@@ -49,8 +50,8 @@ class LostRanks : public Error {
   double waited_seconds_;
 };
 
-/// What all ranks of a group throw, whatever they ask for, when one of them has failed behind their backs: a
-/// Run Error with what the one that failed could say itself.
+/// Thrown by all ranks of a group, on any call, when one of them has failed asynchronously: a Run Error with
+/// the failed rank's own message.
 class FailedRank : public Error {
  public:
   FailedRank(const std::string& message, int rank) : Error(ErrorKind::Run, message), rank_(rank) {}
@@ -60,14 +61,14 @@ class FailedRank : public Error {
   int rank_;
 };
 
-/// Calls come from the rank's own thread; only abort() may come from any. Buffers hold the rank's own data,
-/// do not overlap (but for the in-place calls), and must live until the call has returned or thrown: then no
-/// other rank touches them any more. When ranks make different calls, every one of them throws a Run Error
-/// that names two, before any buffer is touched, and the group is lost. A dtype the ranks do not compute in
-/// is refused with a request Error. Who has waited longer than the group's patience throws LostRanks, and so
-/// do all the others, also the lost one should it come after all: the group is lost. Only where a rank was
-/// lost in the middle of moving memory may it still touch buffers then; its thread must have ended before
-/// they go.
+/// Calls come from the rank's own thread; only abort() may come from any thread. Buffers hold the rank's own
+/// data, do not overlap (except in the in-place calls), and must live until the call has returned or thrown.
+/// After that no other rank touches them. If ranks make different calls, every rank throws a Run Error that
+/// names two of them, before any buffer is touched, and the group is lost. A dtype that the ranks do not
+/// compute in is refused with a request Error. A rank that has waited longer than the group's patience throws
+/// LostRanks, and so do all other ranks, even the lost one if it comes later: the group is lost. There is one
+/// exception to the buffer rule: a rank that was lost while it moved memory may still touch buffers, so its
+/// thread must end before they are freed.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -76,12 +77,12 @@ class Communicator {
   virtual int ranks() const = 0;
   virtual CommunicatorInfo info() const = 0;
 
-  /// Called once by the rank's own thread, before its first collective, with the device whose memory the
-  /// buffers will be in, which outlives this. Collectives of a device that works behind its calls return when
-  /// they have been asked for, in WorkOrder::Collectives, and their times are the device's marks.
+  /// Called once by the rank's own thread, before its first collective, with the device that holds the
+  /// buffers. The device outlives this Communicator. On an asynchronous device, a collective returns when its
+  /// work has been enqueued, in WorkOrder::Collectives, and its times are the device's marks.
   virtual void attach(Device& device) { (void)device; }
-  /// Called behind it by who knows what will come: the largest packed copy (packed_bytes()) of this rank's
-  /// collectives, for which there is room then before any of them runs.
+  /// Called after attach(), if the coming collectives are known, with the size of the largest packed copy
+  /// (packed_bytes()) of this rank's collectives. It allocates that memory before any collective runs.
   virtual void make_room(int64_t packed_bytes) { (void)packed_bytes; }
 
   /// data[count] becomes the sum (or maximum) over the ranks, in place.
@@ -90,25 +91,26 @@ class Communicator {
   /// shard = this rank's range of the sum of all `full`.
   virtual CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                          void* shard) = 0;
-  /// full = all ranks' shards put in their places.
+  /// full = all ranks' shards, each in its place.
   virtual CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) = 0;
-  /// From slices along from_dim of a tensor of global shape `shape` to slices along to_dim.
+  /// Changes slices along from_dim of a tensor of global shape `shape` to slices along to_dim.
   virtual CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim,
                                      const void* from, void* to) = 0;
-  /// data[count] of rank `root` reaches every rank.
+  /// Copies data[count] of rank `root` to every rank.
   virtual CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) = 0;
   /// Returns when every rank has called it.
   virtual void barrier() = 0;
 
   /// Wakes every rank that waits in a collective of this group, and makes every later call throw a Cancelled
-  /// Error with `why`. Called by a rank that failed or by whoever cancels; safe from any thread, any number
-  /// of times.
+  /// Error with `why`. A failed rank calls it, or any code that cancels. Safe from any thread, any number of
+  /// times.
   virtual void abort(const std::string& why) = 0;
 };
 
-/// One communicator per rank over threads of this process. `ranks` >= 1. Waiting spins for a moment only when
-/// every thread that computes can have a core of its own, and sleeps otherwise: `threads` is how many compute
-/// in all when the group is one of several, 0 when it is the only one. So long ranks wait for one another.
+/// Makes one communicator per rank, for ranks that are threads of this process. `ranks` >= 1. Waiting ranks
+/// spin for a moment only if every computing thread can have its own core; otherwise they sleep. `threads` is
+/// the number of all computing threads if the group is one of several, 0 if it is the only one.
+/// `patience_seconds` is how long ranks wait for one another.
 std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads = 0,
                                                             double patience_seconds = kNoTimeout);
 

@@ -1,4 +1,4 @@
-// Looking into /proc.
+// Reads the state and start time of processes from /proc.
 #include "engine/comm/departed.h"
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ struct Standing {
 Standing standing_of(int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string stat{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  // Behind the name, which may itself hold anything: the state, and eighteen numbers before the start.
+  // After the name, which may contain any character: the state, and eighteen numbers before the start time.
   const size_t name_end = stat.rfind(')');
   Standing standing;
   if (name_end == std::string::npos) return standing;

@@ -1,6 +1,7 @@
-// Which of a run's processes have ended, as the system of their machine sees it. A process that says nothing
-// is missed when the time-out is over, and mpirun, which ends all others when it has lost one, leaves them
-// little time to say which: of one on the same machine it can be known at once.
+// Finds out which processes of a run have ended, by asking the operating system of this machine. Without it,
+// a silent process is noticed only after the time-out. mpirun ends all other processes when it has lost one,
+// and that leaves them little time to report which; for a process on the same machine this check answers at
+// once.
 #pragma once
 
 #include <atomic>
@@ -9,23 +10,24 @@
 
 namespace shardlens {
 
-/// A process among all that its machine has run since it was booted.
+/// Identifies one process among all that its machine has run since boot.
 struct ProcessIdentity {
   int64_t pid = 0;       ///< 0: not known
   uint64_t started = 0;  ///< in ticks since the machine was booted
 };
 
-/// Of this process.
+/// Returns the identity of this process.
 ProcessIdentity own_identity();
 
-/// False also of one that has ended and that nobody has asked for yet.
+/// True if the process still runs. A zombie (it has ended, but its parent has not waited for it) counts as
+/// ended.
 bool goes_on(const ProcessIdentity& process);
 
 class DepartedProcesses {
  public:
-  /// Before anybody asks. One that cannot be seen from here is never said to have ended.
+  /// Call this before any has_ended(). A process that is not visible from here is never reported as ended.
   void watch(int process, const ProcessIdentity& identity);
-  /// Any thread, as often as it likes: the system is asked now and then.
+  /// May be called from any thread, as often as needed: it asks the system only at intervals.
   bool has_ended(int process) const;
 
  private:
@@ -34,7 +36,7 @@ class DepartedProcesses {
     std::atomic<double> looked_at_seconds{0};
     std::atomic<bool> ended{false};
   };
-  mutable std::map<int, Watched> watched_;  ///< its entries are changed, it is not
+  mutable std::map<int, Watched> watched_;  ///< its entries change, the map does not
 };
 
 }  // namespace shardlens

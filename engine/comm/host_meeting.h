@@ -1,5 +1,5 @@
-// Where the ranks of a group meet on the host, for a communicator whose data travels by other ways: who goes
-// on knows that all have come, and with the same request.
+// A barrier on the host for the ranks of a group, for a communicator whose data travels by other ways. When a
+// rank passes it, all ranks have come with the same request.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,10 @@
 
 namespace shardlens {
 
-/// This process's place in it. Calls come from the rank's own thread, the same ones on all ranks; only
-/// abort() may come from any. What they throw is what a Communicator's collectives throw: LostRanks names who
-/// did not come, and where requests differ all ranks name two.
+/// This process's end of the barrier. Calls come from the rank's own thread, the same calls on all ranks;
+/// only abort() may come from any thread. Calls throw what a Communicator's collectives throw: LostRanks
+/// names the ranks that did not come, and if requests differ, all ranks throw an Error that names two of
+/// them.
 class HostMeeting {
  public:
   virtual ~HostMeeting() = default;
@@ -20,9 +21,9 @@ class HostMeeting {
   virtual int ranks() const = 0;
   /// Returns when all ranks have come with this request.
   virtual void meet(const Request& request) = 0;
-  /// The bytes of rank 0 reach all.
+  /// Copies the bytes of rank 0 to all ranks.
   virtual void hand_out(void* bytes, size_t count) = 0;
-  /// As Communicator's.
+  /// Like Communicator::abort().
   virtual void abort(const std::string& why) = 0;
 };
 

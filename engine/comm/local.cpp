@@ -1,24 +1,25 @@
 // The communicator over threads of one process: ranks read and write each other's buffers directly.
 //
 // The protocol, the same for every collective:
-//   1. A rank publishes its request and its pointers in its own slot, and meets the others (from arrival to
-//      all arrived).
-//   2. Every rank reads all slots. If the requests differ, all of them see it, and all throw the same Error
+//   1. A rank publishes its request and its pointers in its own slot, and waits at the first barrier (from
+//      arrival to all arrived).
+//   2. Every rank reads all slots. If the requests differ, every rank sees it and throws the same Error
 //      before any buffer is touched.
-//   3. Each rank works on a part that is its own. All-reduce: rank r sums chunk r over all buffers, in rank
-//      order, and writes it into all buffers, in one pass without a temporary. Reduce-scatter: it sums its
-//      own shard. The others: it pulls what it needs out of the other ranks' buffers. Between the two
-//      meetings no byte is written by one rank and touched by another, so the work needs no locks.
-//   4. They meet again (done). After that a rank's slot and buffers are its own again.
+//   3. Each rank works on its own part. All-reduce: rank r sums chunk r over all buffers, in rank order, and
+//      writes it into all buffers, in one pass without a temporary. Reduce-scatter: it sums its own shard.
+//      The other collectives: it copies what it needs from the other ranks' buffers. Between the two barriers
+//      no byte is written by one rank and touched by another, so the work needs no locks.
+//   4. All ranks wait at the second barrier (done). After that a rank's slot and buffers are its own again.
 //
-// Failure: abort() breaks the first meeting only, and either all ranks get through it or none. Once through,
-// every rank only moves memory and is certain to reach the second meeting, which therefore cannot be broken.
-// So nobody leaves a collective while another rank may touch its buffers: a rank may free or reuse a buffer
-// as soon as its call has returned or thrown, and not before. A group that has failed stays failed.
+// Failure: abort() breaks the first barrier only, and either all ranks pass it or none. After it, every rank
+// only moves memory and is certain to reach the second barrier, which therefore cannot be broken. So no rank
+// leaves a collective while another rank may touch its buffers: a rank may free or reuse a buffer as soon as
+// its call has returned or thrown, and not before. A group that has failed stays failed.
 //
-// A rank that does not come: each slot counts the meetings its rank has come to, so who has waited too long
-// sees who is missing, fails the group with their names, and everybody leaves. The second meeting is given up
-// in the same way: then a thread hangs while it moves memory, and nobody can say what it still touches.
+// A rank that does not come: each slot counts the barriers that its rank has reached. A rank that has waited
+// too long reads from the counts which ranks are missing and fails the group with their names, and all ranks
+// leave. The second barrier is given up in the same way. In that case a thread hangs while it moves memory,
+// and it is unknown which memory it still touches.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -41,14 +42,14 @@ namespace {
 
 constexpr int64_t kCacheLineBytes = 64;
 
-// One rank's place for step 1. Lines of its own: ranks publish at the same time.
+// One rank's data for step 1. It has its own cache lines, because ranks publish at the same time.
 struct alignas(kCacheLineBytes) Slot {
   Request request;
   const void* in = nullptr;
   void* out = nullptr;
   double arrival_seconds = 0;
-  std::atomic<uint64_t> meetings = 0;  // this rank has come to, two a collective; of the rest of the slot
-                                       // this alone is read before all have come
+  std::atomic<uint64_t> meetings = 0;  // barriers that this rank has reached, two a collective; only this
+                                       // field is read before all ranks have come
 };
 
 class Group {
@@ -60,13 +61,13 @@ class Group {
 
   int ranks() const { return static_cast<int>(slots.size()); }
 
-  /// On return the group is broken. The first failure stays: it matters, not what followed from it.
+  /// On return the group is broken. Only the first failure is kept, because later ones are its consequences.
   void fail(const Error& error) {
     keep(error, {}, 0);
     barrier.break_up();
   }
 
-  /// The same where ranks have not come to the meeting that this one waits in.
+  /// The same, if ranks have not reached the barrier that this rank waits at.
   void lose(const Request& request, uint64_t meeting, double waited_seconds) {
     std::vector<int> missing;
     for (size_t rank = 0; rank < slots.size(); ++rank) {
@@ -87,12 +88,12 @@ class Group {
     throw Error(kind_, why_);
   }
 
-  /// Throws the same on all ranks when their requests differ.
+  /// Throws the same Error on all ranks if their requests differ.
   void check_agreement() {
     const auto error = disagreement(
         ranks(), [this](int rank) -> const Request& { return slots[static_cast<size_t>(rank)].request; });
     if (!error) return;
-    // Broken before anyone leaves: no rank can come back and publish while another still compares.
+    // The group is broken before any rank leaves, so no rank can publish again while another still compares.
     fail(*error);
     throw *error;
   }
@@ -137,7 +138,8 @@ class LocalCommunicator final : public Communicator {
       if (ranks() == 1) return 0;
       const Range mine = reduced_range(dtype, count, ranks(), rank_);
       (max ? max_in_order : sum_in_order)(dtype, ins_, mine.begin, outs_, mine.begin, mine.size());
-      return 2 * others() * mine.size() * element_bytes(dtype);  // fetched from each, and brought back
+      return 2 * others() * mine.size() *
+             element_bytes(dtype);  // fetched from each other rank, and written back
     });
   }
 
@@ -206,9 +208,9 @@ class LocalCommunicator final : public Communicator {
   void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
 
  private:
-  // The protocol at the top of this file around one rank's `work`, which only moves memory, never throws, and
-  // returns the bytes it carried between this rank's buffers and the others'.
-  // Empty tensors may have no address, so there is no work for them.
+  // The protocol at the top of this file around one rank's `work`. `work` only moves memory, never throws,
+  // and returns the bytes it carried between this rank's buffers and the others'. Empty tensors may have no
+  // address, so `work` does not run for them.
   template <typename Work>
   CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
     check_request(request);
@@ -224,7 +226,7 @@ class LocalCommunicator final : public Communicator {
     const auto late = [this, &request](double seconds) { group_->lose(request, meetings_, seconds); };
     if (!group_->barrier.pass(late)) group_->throw_failure();
     group_->check_agreement();
-    // When the last rank came, not when this one was woken: the same moment on every rank.
+    // The time when the last rank came, not when this rank was woken: it is the same on every rank.
     times.all_arrived_seconds = times.arrival_seconds;
     for (size_t other = 0; other < ins_.size(); ++other) {
       times.all_arrived_seconds = std::max(times.all_arrived_seconds, group_->slots[other].arrival_seconds);
@@ -241,7 +243,8 @@ class LocalCommunicator final : public Communicator {
   int64_t others() const { return ranks() - 1; }
   const void* in_of(int rank) const { return ins_[static_cast<size_t>(rank)]; }
 
-  // All ranks, this one's own first, so that ranks do not all read the same memory at the same time.
+  // Visits all ranks, beginning with this one, so that ranks do not all read the same memory at the same
+  // time.
   template <typename Visit>
   void for_each_rank(const Visit& visit) const {
     for (int step = 0; step < ranks(); ++step) visit((rank_ + step) % ranks());
@@ -249,8 +252,8 @@ class LocalCommunicator final : public Communicator {
 
   const std::shared_ptr<Group> group_;
   const int rank_;
-  uint64_t meetings_ = 0;  // it has come to
-  // The pointers of all ranks during a call, here so that a call allocates nothing.
+  uint64_t meetings_ = 0;  // barriers that it has reached
+  // The pointers of all ranks during a call. They are members so that a call allocates nothing.
   std::vector<const void*> ins_;
   std::vector<void*> outs_;
 };

@@ -1,22 +1,24 @@
-// Ranks that share a GPU. A collective is met for on the host and done on the GPU, in each rank's order of
-// collectives, without the host waiting for the GPU:
-//   1. A rank publishes its request and its pointers, records an event behind all that it asked for before,
-//      and meets the others. The last to come joins all: its stream waits for the others' events, and its own
-//      event, recorded anew behind them, stands for all ranks.
-//   2. All read all slots; where requests differ, all throw, before anything is asked for.
-//   3. Each rank's stream waits for the joined event, and is then asked for the rank's own part: all-reduce,
-//      chunk r of the sum, in rank order, into all buffers; reduce-scatter, its own shard; the others, copies
-//      out of the other ranks' buffers. It records a second event.
-//   4. They meet again, the last to come joins the second events in the same way, and each rank's stream
-//   waits
-//      for that: what is asked for afterwards may use the buffers again.
-// So all ranks together ask for 4 (T - 1) waits a collective, not for 2 T (T - 1) as if each waited for each:
-// the driver takes one call of a GPU at a time, whoever makes it. A joined event is recorded anew only by the
-// next meeting of its kind, which nobody passes before all have asked for their wait for this one.
+// The communicator of ranks that share a GPU. The ranks synchronize on the host, and the GPU does the work in
+// each rank's stream of collectives. The host never waits for the GPU:
+//   1. A rank publishes its request and its pointers, records an event after all its earlier work, and waits
+//      at the first barrier. The last rank to arrive joins all: its stream waits for the other ranks' events,
+//      and then it records its own event again. That joined event now stands for all ranks.
+//   2. All ranks read all slots. If requests differ, all throw before any work is enqueued.
+//   3. Each rank's stream waits for the joined event, and then gets the rank's own part. All-reduce: chunk r
+//      of the sum, in rank order, into all buffers. Reduce-scatter: its own shard. The other collectives:
+//      copies from the other ranks' buffers. Then the rank records a second event.
+//   4. All ranks wait at the second barrier. The last to arrive joins the second events in the same way, and
+//      each rank's stream waits for the joined event. Work that is enqueued afterwards may use the buffers
+//      again.
+// So all ranks together enqueue 4 (T - 1) waits a collective, not the 2 T (T - 1) of every rank waiting for
+// every other. This matters because the driver takes one call for a GPU at a time, from any thread. A joined
+// event is recorded again only at the next barrier of its kind, and no rank passes that barrier before all
+// have enqueued their wait.
 //
-// The parts are the local communicator's, so the bits are too. As there, abort() breaks the first meeting
-// alone, and what fails between the meetings is thrown behind the second. Who cannot join fails the group in
-// either. Until it has, those who wait can only have missed it: it is the one they name when they are late.
+// The parts are the same as the local communicator's, so the bits are the same too. As there, abort() breaks
+// the first barrier only, and a failure between the barriers is thrown after the second. If the last rank
+// cannot join the events, it fails the group, at either barrier. Until it has, the waiting ranks can only be
+// waiting for it, so that is the rank they name when they are late.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -40,7 +42,7 @@ using cuda::check;
 constexpr int kMostRanks = 64;
 constexpr const char* kWhat = "a collective of ranks that share a GPU";
 
-/// All ranks' buffers, of `rows` rows of `count` elements that lie so far apart; by value to a kernel.
+/// All ranks' buffers, of `rows` rows of `count` elements with these strides. Passed to a kernel by value.
 template <class S>
 struct Buffers {
   int64_t rows = 1, count = 0, from_stride = 0, to_stride = 0;
@@ -64,8 +66,8 @@ struct LargerOf {
   }
 };
 
-// to[t][i] = from[0][i] + from[1][i] + … in rank order, a pack of elements a thread; an element of 16 bits is
-// summed in fp32 and rounded once. All of an element's reads come before its writes: targets may be sources.
+// to[t][i] = from[0][i] + from[1][i] + … in rank order, one pack of elements a thread. 16-bit elements are
+// summed in fp32 and rounded once. All reads of an element come before its writes, so targets may be sources.
 template <class S, class Combine>
 __global__ void combine_kernel(Buffers<S> buffers, bool aligned, Combine combine) {
   using T = cuda::Computed<S>;
@@ -91,8 +93,8 @@ struct Slot {
   const void* in = nullptr;
   void* out = nullptr;
   int gpu = 0;
-  cudaEvent_t arrived = nullptr, done = nullptr;  // on it
-  std::atomic<uint64_t> meetings = 0;             // this rank has come to, two a collective
+  cudaEvent_t arrived = nullptr, done = nullptr;  // on this GPU
+  std::atomic<uint64_t> meetings = 0;             // barriers that this rank has reached, two a collective
 };
 
 constexpr int kNobody = -1;
@@ -101,7 +103,8 @@ class Group {
  public:
   Group(int ranks, double patience_seconds, bool spins)
       : slots(static_cast<size_t>(ranks)), barrier(ranks, spins, patience_seconds) {}
-  // With the last communicator, since a rank that is behind may still ask for a wait for one that has gone.
+  // Runs with the last communicator's end, because a rank that is behind may still enqueue a wait for the
+  // event of a rank that has gone.
   ~Group() {
     for (const Slot& slot : slots) {
       for (const cudaEvent_t event : {slot.arrived, slot.done}) {
@@ -118,7 +121,7 @@ class Group {
     keep(std::make_exception_ptr(error));
     barrier.break_up();
   }
-  /// The same where ranks have not come to meeting number `meeting`, or one of them has not let the others
+  /// The same, if ranks have not reached barrier number `meeting`, or one of them has not let the others
   /// pass.
   void lose(const Request& request, uint64_t meeting, double waited_seconds) {
     std::vector<int> missing;
@@ -151,8 +154,8 @@ class Group {
   }
 
   std::vector<Slot> slots;
-  std::atomic<int> joining = kNobody;  // the rank that came last, while it joins the others
-  cudaEvent_t joined = nullptr;  // of the last meeting; null: it could not be made, and the group failed
+  std::atomic<int> joining = kNobody;  // the rank that came last, while it joins the events
+  cudaEvent_t joined = nullptr;        // at the last barrier; null: joining failed, and the group with it
   Barrier barrier;
 
  private:
@@ -177,7 +180,7 @@ class LocalCudaCommunicator final : public Communicator {
   void attach(Device& device) override {
     device_ = dynamic_cast<cuda::CudaDevice*>(&device);
     if (device_ == nullptr)
-      throw run_error("local_cuda joins ranks on GPUs, and this device is " + device.name());
+      throw run_error("local_cuda connects ranks on GPUs, but this device is " + device.name());
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
     slot().gpu = device_->gpu();
     for (cudaEvent_t* event : {&slot().arrived, &slot().done})
@@ -250,7 +253,7 @@ class LocalCudaCommunicator final : public Communicator {
   const void* in_of(int rank) const { return group_->slots[static_cast<size_t>(rank)].in; }
   cudaStream_t stream() const { return device_->order().collectives(); }
 
-  // The protocol at the top of this file around one rank's `work`, which only asks the GPU for work.
+  // The protocol at the top of this file around one rank's `work`, which only enqueues work on the GPU.
   template <typename Work>
   CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
     check_request(request);
@@ -283,7 +286,7 @@ class LocalCudaCommunicator final : public Communicator {
     return times;
   }
 
-  // By the last rank that comes to a meeting, before anybody leaves it.
+  // Called by the last rank that reaches a barrier, before any rank leaves it.
   void join(cudaEvent_t Slot::*event) noexcept {
     group_->joining = rank_;
     group_->joined = nullptr;
@@ -301,7 +304,7 @@ class LocalCudaCommunicator final : public Communicator {
     group_->joining = kNobody;
   }
 
-  // `own`: this rank's event of the same meeting, behind which its stream is already.
+  // `own`: this rank's event at the same barrier. Its stream is already behind that event.
   void wait_for_joined(cudaEvent_t own) {
     if (group_->joined == nullptr) group_->throw_failure();
     if (group_->joined == own) return;
@@ -318,8 +321,8 @@ class LocalCudaCommunicator final : public Communicator {
     int64_t rows, count, begin, stride;
   };
 
-  // These rows of all ranks' `in`, into the same places of all ranks' `out` or, where `shard` is given, into
-  // it one behind the other.
+  // Combines these rows of all ranks' `in`, and writes the result to the same places of all ranks' `out`. If
+  // `shard` is given, it writes the rows there, one after the other.
   void combine(DType dtype, Reduction reduction, const Rows& rows, void* shard) const {
     if (rows.rows == 0 || rows.count == 0) return;
     cuda::with_element_type(dtype, kWhat, [&](auto zero) {
@@ -362,7 +365,7 @@ class LocalCudaCommunicator final : public Communicator {
   const int rank_;
   const std::string reason_;
   cuda::CudaDevice* device_ = nullptr;
-  uint64_t meetings_ = 0;  // it has come to
+  uint64_t meetings_ = 0;  // barriers that it has reached
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Vectorized sums in rank order, and copies of rows.
 #include "engine/comm/local_kernels.h"
 
 #include <cstring>
@@ -9,7 +10,7 @@ namespace shardlens {
 
 namespace {
 
-// A register of elements as one value.
+// A CPU register full of elements, as one value.
 constexpr int64_t kRegisterBytes = cpu::kVectorBytes;
 template <typename Element>
 using Register [[gnu::vector_size(kRegisterBytes), gnu::aligned(alignof(Element)), gnu::may_alias]] = Element;
@@ -35,7 +36,8 @@ inline void sum_block(std::span<const void* const> from, int64_t from_bytes, std
   }
 }
 
-// Blocks of four registers, which keeps several reads from memory under way; then one by one; then elements.
+// Blocks of four registers come first, to keep several reads from memory under way; then single registers;
+// then single elements.
 template <typename Element>
 void sum_elements(std::span<const void* const> from, int64_t from_bytes, std::span<void* const> to,
                   int64_t to_bytes, int64_t bytes) {

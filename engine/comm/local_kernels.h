@@ -1,6 +1,6 @@
-// What a rank of the local communicator does with the other ranks' memory between the two meetings: sum it in
-// rank order, or copy rows out of it. Compiled for the machine like the CPU device's kernels, because they
-// must keep up with memory.
+// The loops that a rank of the local communicator runs on the other ranks' memory between the two barriers:
+// sum it in rank order, or copy rows out of it. They are compiled for the machine's instruction set, like the
+// CPU device's kernels, because they must keep up with memory.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace shardlens {
 void sum_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
                   std::span<void* const> to, int64_t to_offset, int64_t count);
 
-/// The same with the larger of two elements in the place of their sum.
+/// The same with the larger of two elements instead of their sum.
 void max_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
                   std::span<void* const> to, int64_t to_offset, int64_t count);
 
-/// Copies `rows` rows of `row_bytes` each; strides in bytes. Touches nothing when there is nothing to copy.
+/// Copies `rows` rows of `row_bytes` each; strides in bytes. Touches no memory if there is nothing to copy.
 void copy_rows(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
                int64_t to_stride);
 
-/// The address so many bytes behind one.
+/// Returns the address `bytes` bytes after `base`.
 inline const char* at(const void* base, int64_t bytes) {
   return static_cast<const char*>(base) + bytes;
 }

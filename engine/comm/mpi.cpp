@@ -1,10 +1,10 @@
-// Messages between processes by MPI: a module of its own (processes.h), the only file that includes its
-// header.
+// Messages between processes by MPI. This file is a plug-in (processes.h), and the only one that includes
+// MPI's header.
 //
-// One thread belongs to MPI: it starts it, and ends it when the last message has been. Starting waits for all
-// processes that mpirun started, which may be for ever, so whoever opens this waits for that thread with a
-// limit. All other calls come under one lock and none of them blocks, so MPI needs no threads of its own
-// kind.
+// One thread starts MPI, and ends it after the last message. Starting waits for all processes that mpirun
+// started, possibly for ever, so the code that opens this plug-in waits for that thread with a limit. All
+// other MPI calls run under one lock and none of them blocks, so MPI needs no thread support beyond
+// "serialized".
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -24,7 +24,7 @@
 namespace shardlens {
 namespace {
 
-// What mpirun tells its processes before MPI has started.
+// Reads an environment variable that mpirun sets for its processes before MPI starts. Empty if it is not set.
 std::string told(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? "" : value;
@@ -38,7 +38,7 @@ void check(int code, const char* call) {
   throw std::runtime_error(std::string(call) + " failed: " + text);
 }
 
-// Shared with the thread, which is left behind when it never comes back.
+// Shared with the MPI thread, which is abandoned if it never returns.
 struct Start {
   std::mutex mutex;
   std::condition_variable changed;
@@ -63,23 +63,24 @@ void start_and_end(const std::shared_ptr<Start>& start) {
   start->changed.notify_all();
 }
 
-// Of a peer on another machine that is gone, Open MPI tells mpirun in the very call that finds it out, and
-// waits until it has been heard, which a mpirun that ends the job is too busy for: nobody came out of that
-// call any more. Who is lost is ours to say. (A version without the switch does not do this.)
+// If a peer on another machine is gone, Open MPI tells mpirun about it inside the call that finds it out, and
+// waits for an answer. A mpirun that is ending the job never answers, so that call never returned. This
+// switch turns the report off; we report the lost rank ourselves. (A version without the switch does not make
+// the report.)
 void keep_open_mpi_quiet() {
   if (void* const quiet = dlsym(RTLD_DEFAULT, "orte_execute_quiet")) *static_cast<bool*>(quiet) = true;
 }
 
-// What nobody has waited for is waited for so long.
+// How long the destructor waits for the end of MPI if end() was not called.
 constexpr double kLastSeconds = 3;
 
 class MpiProcesses final : public Processes {
  public:
   explicit MpiProcesses(double timeout_seconds)
       : start_(std::make_shared<Start>()), longest_call_(timeout_seconds) {
-    // Asking must not cost what waiting inside MPI may: who asks sleeps in between by itself, and a call that
-    // yields where cores are scarce would lose a slice of time each time. Between machines TCP is looked at
-    // in every call and not a hundred times a second.
+    // A test for a message must be cheap. The caller sleeps between tests by itself, and a call that yields
+    // when cores are scarce would lose a time slice each time. Between machines, TCP is polled in every call
+    // and not a hundred times a second.
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
     if (told("OMPI_COMM_WORLD_LOCAL_SIZE") != told("OMPI_COMM_WORLD_SIZE"))
       setenv("OMPI_MCA_mpi_event_tick_rate", "1", 0);
@@ -91,7 +92,7 @@ class MpiProcesses final : public Processes {
       throw std::runtime_error("process " + (rank.empty() ? "?" : rank) + " of " +
                                (size.empty() ? "?" : size) + " waited " +
                                std::to_string(static_cast<int>(timeout_seconds)) +
-                               " s, and not all of the others came: all processes that mpirun starts must "
+                               " s, and not all other processes came: all processes that mpirun starts must "
                                "be shardlens-cli with --comm mpi, and their machines must reach each other" +
                                stopped_siblings_text(std::atoi(size.c_str())));
     }
@@ -99,7 +100,7 @@ class MpiProcesses final : public Processes {
     lock.unlock();
     keep_open_mpi_quiet();
     if (start_->threads < MPI_THREAD_SERIALIZED)
-      throw std::runtime_error("this MPI may be called by one thread only; Open MPI 4 may be by several");
+      throw std::runtime_error("only one thread may call this MPI; install Open MPI 4, which allows several");
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(MPI_COMM_WORLD, &index_), "MPI_Comm_rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &count_), "MPI_Comm_size");
@@ -157,7 +158,7 @@ class MpiProcesses final : public Processes {
     const auto lock = own_mpi();
     const auto found = requests_.find(ticket);
     MPI_Cancel(&found->second);
-    // A receive that has begun ends on its own unless its sender is gone, and then nobody writes.
+    // A receive that has begun ends on its own unless its sender is gone, and then no more bytes are written.
     int done = 0;
     const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
     while (done == 0 && std::chrono::steady_clock::now() < limit)
@@ -182,11 +183,11 @@ class MpiProcesses final : public Processes {
     return last_;
   }
 
-  // MPI does not block, but looks at memory it shares with the other processes: one that was stopped while it
-  // changed something there may hold up a call of ours.
+  // MPI does not block, but it reads memory that it shares with the other processes: if one of them was
+  // stopped while it changed that memory, a call of ours may hang.
   std::unique_lock<std::timed_mutex> own_mpi() {
     std::unique_lock lock(mutex_, longest_call_);
-    if (!lock) throw std::runtime_error("a call of MPI has not come back for a long time");
+    if (!lock) throw std::runtime_error("a call to MPI has not returned for a long time");
     return lock;
   }
 

@@ -1,11 +1,11 @@
-// Ranks with a GPU each, over NCCL. No call waits for the GPU or for other ranks: communicators are
-// non-blocking, and what is asked for goes into the rank's order of collectives. NCCL may put it there after
-// its call has returned, so what belongs behind it (a copy out of scratch memory, an event) is asked for when
-// the communicator is no longer in progress.
+// The communicator over NCCL, for ranks with a GPU each. No call waits for the GPU or for other ranks' GPUs:
+// communicators are non-blocking, and work goes into the rank's stream of collectives. NCCL may enqueue it
+// after its call has returned. So work that must come after it (a copy out of scratch memory, an event) is
+// enqueued only when the communicator is no longer in progress.
 //
-// Slices that are uneven, or that do not lie one behind the other, travel through a packed copy in scratch
-// memory, rank by rank, which is made before the first of them (make_room()): nothing is allocated while
-// collectives run. What becomes of a rank that fails or does not come is in nccl_group.h.
+// Slices that are uneven or not contiguous travel through a packed copy in scratch memory, rank by rank.
+// make_room() allocates that memory before the first of them: nothing is allocated while collectives run.
+// nccl_group.h describes what happens if a rank fails or does not come.
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -30,7 +30,7 @@ using cuda::check;
 
 constexpr const char* kWhat = "a collective by NCCL";
 constexpr auto kPollInterval = std::chrono::microseconds(200);
-// NCCL has most calls on the stream by the time a thread has looked so often, without having slept.
+// NCCL has most calls on the stream by the time a thread has looked this often without sleeping.
 constexpr int kLooksAwake = 1000;
 
 ncclDataType_t data_type(DType dtype) {
@@ -49,7 +49,7 @@ ncclDataType_t data_type(DType dtype) {
   return ncclInt32;
 }
 
-// Of collectives that a host has asked for and the GPU has not done: more are made when there are more.
+// CUDA events for collectives that a host has asked for and the GPU has not done. More are made when needed.
 constexpr int kEventsAtTheBegin = 128;
 
 constexpr auto kNothing = [] {};
@@ -72,7 +72,7 @@ class NcclCommunicator final : public Communicator {
       pending.swap(own.pending);
       events.swap(own.spare);
     }
-    // Nothing is under way any more: this frees what it has without asking other ranks.
+    // No collective is under way any more: abort frees the communicator without waiting for other ranks.
     if (comm != nullptr) nccl_library().abort(comm);
     if (device_ == nullptr) return;
     cudaSetDevice(device_->gpu());
@@ -90,7 +90,8 @@ class NcclCommunicator final : public Communicator {
 
   void attach(Device& device) override {
     device_ = dynamic_cast<cuda::CudaDevice*>(&device);
-    if (device_ == nullptr) throw run_error("NCCL joins ranks on GPUs, and this device is " + device.name());
+    if (device_ == nullptr)
+      throw run_error("NCCL connects ranks on GPUs, but this device is " + device.name());
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
@@ -112,7 +113,7 @@ class NcclCommunicator final : public Communicator {
       demand("ncclCommInitRankConfig", nccl_library().init_rank(&own.comm, ranks(), id, rank_, &config));
     }
     const double begin = now_seconds();
-    while (in_progress("the first meeting")) {
+    while (in_progress("the start of the group")) {
       if (now_seconds() - begin > group_->patience_seconds()) group_->fail_at_the_begin();
       std::this_thread::sleep_for(kPollInterval);
     }
@@ -230,7 +231,7 @@ class NcclCommunicator final : public Communicator {
                     ": " + nccl_library().last_error(nullptr));
   }
 
-  // Throws what has become of the group.
+  // True while NCCL is still working on the last call. Throws the group's failure if it has one.
   bool in_progress(const std::string& what) {
     group_->throw_failure();
     ncclResult_t state = ncclSuccess;
@@ -239,10 +240,10 @@ class NcclCommunicator final : public Communicator {
       const std::lock_guard lock(own.mutex);
       if (own.comm != nullptr) state = NcclGroup::state_of(own.comm);
     }
-    if (group_->speaks_of_another(state)) return true;  // until the watch has had enough of it
+    if (group_->speaks_of_another(state)) return true;  // until the watch gives up
     if (NcclGroup::is_error(state))
       group_->fail(FailedRank("NCCL on rank " + std::to_string(rank_) + ", " + what +
-                                  ": ncclCommGetAsyncError says " + nccl_library().error_string(state),
+                                  ": ncclCommGetAsyncError returned " + nccl_library().error_string(state),
                               rank_));
     group_->throw_failure();
     return state == ncclInProgress;
@@ -257,9 +258,9 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  // One collective, asked for behind the steps: on the stream `before`, NCCL's `work`, and `after`. It is
-  // noted for the watch from before NCCL is asked: to begin may be what takes for ever. What CUDA is asked
-  // for may take for ever too, so none of it is under the lock that the watch and abort() need.
+  // Enqueues one collective after the steps: on the stream come `before`, NCCL's `work`, and `after`. The
+  // watch has a note of it from before the call to NCCL, because even the beginning may hang. Calls to CUDA
+  // may hang too, so none of them runs under the lock that the watch and abort() need.
   template <typename Before, typename Work, typename After>
   CollectiveTimes collective(const Request& request, const Before& before, const Work& work,
                              const After& after) {
@@ -307,7 +308,7 @@ class NcclCommunicator final : public Communicator {
     try {
       calls();
     } catch (...) {
-      nccl_library().group_end();  // or the thread's next call would wait for it
+      nccl_library().group_end();  // else the thread's next call would wait for it
       throw;
     }
     demand("ncclGroupEnd", nccl_library().group_end());
@@ -319,8 +320,8 @@ class NcclCommunicator final : public Communicator {
   }
   int64_t bytes_to_pack(const Request& request) const { return packed_bytes(request, ranks(), rank_); }
 
-  // Of every rank's slice: the bytes of its rows, where they begin in the full tensor's rows, and how long
-  // those are.
+  // Visits every rank's slice with: the bytes of its rows, where they begin in the full tensor's rows, and
+  // the bytes of those full rows.
   template <typename Visit>
   void for_each_slice(DType dtype, const Slicing& slicing, const Visit& visit) const {
     const int64_t element = slicing.inner * element_bytes(dtype);
@@ -330,7 +331,7 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  // A full tensor's slices one behind the other, rank by rank: in place where they lie so already.
+  // Returns a full tensor's slices one after the other, rank by rank. Makes no copy if they are so already.
   const char* pack(const Request& request, const Slicing& slicing, const void* full) {
     if (bytes_to_pack(request) == 0) return static_cast<const char*>(full);
     char* const packed = scratch(bytes_to_pack(request));
@@ -354,7 +355,7 @@ class NcclCommunicator final : public Communicator {
     return bytes;
   }
 
-  // What is to be sent, one rank's block behind the other's.
+  // Packs the blocks to send, one rank's block after the other's.
   void pack(const Request& request, const void* from, char* place) const {
     for (int other = 0; other < ranks(); ++other) {
       const ExchangedBlock given = block_of(request, rank_, other);
@@ -366,7 +367,7 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  // Each rank's block is sent, and one received from each, one behind the other.
+  // Sends each rank its block and receives one from each; blocks are stored one after the other.
   void exchange(const Request& request, const char* send_at, char* receive_at, ncclComm_t comm) const {
     together([&] {
       for (int other = 0; other < ranks(); ++other) {
@@ -382,7 +383,7 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  // What was received, each rank's block into its place.
+  // Copies each received block into its place.
   void unpack(const Request& request, const char* place, void* to) const {
     for (int other = 0; other < ranks(); ++other) {
       const ExchangedBlock taken = block_of(request, other, rank_);
@@ -399,20 +400,20 @@ class NcclCommunicator final : public Communicator {
     cuda::copy_rows(kWhat, stream(), rows, row_bytes, from, from_stride, to, to_stride);
   }
 
-  // Made once by make_room(). Whoever does not know what will come gets more when it is wanted, before ranks
-  // meet, since to get it may wait for what runs; and nothing is freed while collectives run: that would wait
-  // for all of the GPU, and where ranks share it for a collective that waits for this rank.
+  // Scratch memory, made once by make_room(). If make_room() did not know the size, a larger piece is
+  // allocated when it is needed, before ranks wait at the barrier, because allocating may wait for running
+  // work. Nothing is freed while collectives run: freeing would wait for the whole GPU, and if ranks share
+  // it, for a collective that waits for this rank.
   char* scratch(int64_t bytes) {
     if (bytes > scratch_bytes_) {
       check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
       void* larger = nullptr;
       const cudaError_t status = cudaMalloc(&larger, static_cast<size_t>(bytes));
       if (status == cudaErrorMemoryAllocation)
-        throw run_error(
-            "NCCL carries slices through a packed copy, and GPU " + std::to_string(device_->gpu()) +
-            " has no room left for one of " + std::to_string(bytes) +
-            " bytes (cudaMalloc): choose a smaller batch or sequence, or, where the ranks share the GPU, "
-            "--comm local_cuda, which needs none");
+        throw run_error("NCCL needs a packed copy of slices, and GPU " + std::to_string(device_->gpu()) +
+                        " has no memory left for its " + std::to_string(bytes) +
+                        " bytes (cudaMalloc): choose a smaller batch or sequence; if the ranks share the "
+                        "GPU, you can choose --comm local_cuda, which needs no copy");
       check(kWhat, "cudaMalloc", status);
       scratches_.push_back(larger);
       scratch_bytes_ = bytes;

@@ -1,4 +1,4 @@
-// The group's begin, its failure and its watch.
+// How a group over NCCL starts, how it fails, and the thread that watches it.
 #include "engine/comm/nccl_group.h"
 
 #include <chrono>
@@ -14,7 +14,8 @@ namespace shardlens {
 namespace {
 
 constexpr auto kWatchInterval = std::chrono::milliseconds(20);
-// Of ranks elsewhere: beyond this those have spoken who can name the lost one.
+// The extra time before the watch reports, if the other ranks are processes: by then the processes that can
+// name the lost rank have reported.
 constexpr double kSpokenForSeconds = 5;
 
 std::string list_of(const std::vector<int>& ranks) {
@@ -30,7 +31,7 @@ cudaEvent_t new_event() {
   return event;
 }
 
-// Throws what is wrong with the GPU, by which nothing on it will be done any more.
+// Throws an Error if the GPU has failed, because then its work will never be done.
 bool is_done(cudaEvent_t event) {
   const cudaError_t status = cudaEventQuery(event);
   if (status == cudaErrorNotReady) return false;
@@ -124,7 +125,7 @@ ncclUniqueId NcclGroup::id() {
   ncclUniqueId made{};
   const bool makes = !meeting_ || meeting_->rank() == 0;
   if (makes && nccl_library().unique_id(&made) != ncclSuccess)
-    throw run_error(std::string("NCCL could not begin a group: ") + nccl_library().last_error(nullptr));
+    throw run_error(std::string("NCCL could not start a group: ") + nccl_library().last_error(nullptr));
   if (meeting_) hand_out(made);
   id_ = made;
   watch_ = std::thread([this] { watch(); });
@@ -135,7 +136,7 @@ void NcclGroup::hand_out(ncclUniqueId& id) {
   try {
     meeting_->hand_out(&id, sizeof id);
   } catch (const LostRanks& lost) {
-    throw run_error(list_of(lost.ranks()) + " of the group did not come to its first meeting in " +
+    throw run_error(list_of(lost.ranks()) + " did not join the group in " +
                     seconds_text(lost.waited_seconds()));
   }
 }
@@ -152,7 +153,7 @@ void NcclGroup::meet(int rank, const Request& request) {
   try {
     meeting_->meet(request);
   } catch (...) {
-    throw_failure();  // what it was given up for
+    throw_failure();  // the reason for giving the group up
     throw;
   }
 }
@@ -167,7 +168,7 @@ void NcclGroup::pass(int rank, const Request& request) {
     std::vector<int> lost;
     for (int other = 0; other < ranks_; ++other)
       if (member(other).meetings < meeting) lost.push_back(other);
-    if (!lost.empty()) fail(lost_ranks(lost, request));  // else the last one has just come
+    if (!lost.empty()) fail(lost_ranks(lost, request));  // else the last rank has just come
   };
   if (!barrier_.pass(late)) throw_failure();
 }
@@ -202,9 +203,9 @@ void NcclGroup::fail_at_the_begin() {
   }
   const std::string when = " in " + seconds_text(patience_seconds_);
   if (lost.empty()) {
-    fail(run_error("NCCL did not begin" + when));
+    fail(run_error("NCCL did not start" + when));
   } else {
-    fail(run_error(list_of(lost) + " did not come to the group's first meeting" + when));
+    fail(run_error(list_of(lost) + " did not join the group" + when));
   }
 }
 
@@ -213,7 +214,7 @@ void NcclGroup::throw_failure() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-// Ranks that have not come to collective `number`.
+// Returns the ranks that have not come to collective `number`.
 std::vector<int> NcclGroup::missing(int64_t number) {
   std::vector<int> late;
   for (size_t rank = 0; rank < members_.size(); ++rank) {
@@ -269,8 +270,8 @@ void NcclGroup::look_at(int rank) {
   }
   if (is_error(error)) {
     fail(FailedRank("NCCL on rank " + std::to_string(rank) +
-                        (oldest ? ", " + describe(oldest->request) : "") + ": ncclCommGetAsyncError says " +
-                        nccl_library().error_string(error),
+                        (oldest ? ", " + describe(oldest->request) : "") +
+                        ": ncclCommGetAsyncError returned " + nccl_library().error_string(error),
                     rank));
   } else if (late) {
     const std::vector<int> lost = meeting_ ? std::vector<int>{} : missing(oldest->number);

@@ -1,18 +1,20 @@
-// What the ranks of a group over NCCL share in one process: how it begins, what of it failed first, and a
-// watch beside the ranks. The watch asks NCCL for errors that came later, and looks for a collective that a
-// rank here has come to and that has not been done in time. What it finds, or what abort() says, is the
-// group's failure, the first one stays: it is told to every rank's device, whose marks throw it, and every
-// rank's communicator is aborted, which ends what hangs on the GPU. Nobody waits for that: what is freed with
-// a group's last communicator may wait for what hangs in another group, until that is aborted too.
+// The state that the ranks of a group over NCCL share in one process: how the group starts, its first
+// failure, and a thread that watches the ranks. The watch asks NCCL for errors that appear later, and looks
+// for a collective that a rank here has reached and that is not done in time. What the watch finds, or the
+// reason given to abort(), becomes the group's failure; only the first failure is kept. Every rank's device
+// learns it and throws it from its marks. Every rank's communicator is aborted, which ends work that hangs on
+// the GPU. No thread waits for these aborts until the group's last communicator is freed: freeing may wait
+// for work that hangs in another group, until that group is aborted too.
 //
-// Ranks meet on the host before each collective; the hosts run ahead of their GPUs, so the GPUs need not wait
-// for it. Ranks that are threads meet behind it too. A rank's part of a collective keeps the GPU busy until
-// all ranks have asked for theirs, and much that a host asks of CUDA (memory, a kernel's first launch) may
-// wait for what runs: between the two meetings nobody asks for anything but NCCL's part, so it always comes.
+// Ranks synchronize on the host before each collective. The hosts run ahead of their GPUs, so the GPUs need
+// not wait for this. Ranks that are threads synchronize after it too. A rank's part of a collective keeps the
+// GPU busy until all ranks have enqueued theirs, and many CUDA calls (for memory, a kernel's first launch)
+// may wait for running work. So between the two barriers a rank makes NCCL's call and no other, and every
+// part is enqueued for certain.
 //
-// Where the other ranks are processes, NCCL begins by an id that rank 0 hands out. Only what the GPUs do not
-// finish is left to the watch, and it speaks last: the first process, which hears all, knows better which one
-// is silent.
+// If the other ranks are processes, NCCL starts from an id that rank 0 hands out. The watch handles only work
+// that the GPUs do not finish, and it reports last: the first process hears from all others, and knows better
+// which one is silent.
 #pragma once
 
 #include <atomic>
@@ -38,38 +40,39 @@ class NcclGroup {
  public:
   /// A collective that has been asked for, on one rank.
   struct Asked {
-    int64_t number = 0;  ///< of the rank's collectives, from 0
+    int64_t number = 0;  ///< counts the rank's collectives, from 0
     Request request;
     cudaEvent_t arrived = nullptr, done = nullptr;
-    bool begun = false;           ///< all of it is on the stream, `done` behind it
-    double arrived_seconds = -1;  ///< when the watch first saw that the rank had come to it
+    bool begun = false;           ///< all of it is on the stream, followed by `done`
+    double arrived_seconds = -1;  ///< when the watch first saw that the rank had reached it
   };
 
-  /// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls: nobody asks CUDA
-  /// for anything under it, which may wait for what only abort() ends.
+  /// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls. No thread calls
+  /// CUDA under this lock, because the call may wait for work that only abort() ends.
   struct Member {
     std::mutex mutex;
     std::mutex looking;  ///< held while the watch asks CUDA about the rank's events; taken before `mutex`
     ncclComm_t comm = nullptr;
     cuda::CudaDevice* device = nullptr;
-    bool attached = false;     ///< has come to the first meeting
-    double left_seconds = -1;  ///< when NCCL said that another rank is gone
+    bool attached = false;     ///< has joined the group
+    double left_seconds = -1;  ///< when NCCL reported that another rank is gone
     int64_t asked = 0;
-    Request meets_for;                   ///< the request it came to the last meeting with
-    std::atomic<uint64_t> meetings = 0;  ///< it has come to, where ranks are threads: two a collective
+    Request meets_for;                   ///< the request it brought to the last barrier
+    std::atomic<uint64_t> meetings = 0;  ///< barriers it has reached, if ranks are threads: two a collective
     std::deque<Asked> pending;
     std::vector<cudaEvent_t> spare;
 
-    void make_events(int count);  ///< spare ones
-    void take_events(Asked& of);  ///< spare ones, or new ones
-    /// The oldest that is not done, with when it was seen to have come; moves those that are to the spare
-    /// ones. With `looking` held, by the watch alone: nobody else takes from `pending` meanwhile.
+    void make_events(int count);  ///< adds them to `spare`
+    void take_events(Asked& of);  ///< takes spare events, or makes new ones
+    /// Returns the oldest collective that is not done, with the time when it was seen to arrive. Moves the
+    /// events of finished ones to `spare`. Only the watch calls it, with `looking` held: no other thread
+    /// takes from `pending` meanwhile.
     std::optional<Asked> oldest_pending();
     std::optional<Asked> front();
   };
 
-  /// `elsewhere`: where the other ranks are met; null: they are in this process, and with `spins` they watch
-  /// for one another before they sleep (Barrier).
+  /// `elsewhere`: the barrier with ranks in other processes. Null: all ranks are in this process, and with
+  /// `spins` they watch for one another before they sleep (Barrier).
   NcclGroup(int count, double patience, bool spins, std::unique_ptr<HostMeeting> elsewhere = nullptr);
   ~NcclGroup();
   NcclGroup(const NcclGroup&) = delete;
@@ -77,30 +80,34 @@ class NcclGroup {
 
   int ranks() const { return ranks_; }
   double patience_seconds() const { return patience_seconds_; }
-  /// Of rank `rank`, which is here.
+  /// Returns the state of rank `rank`, which must be in this process.
   Member& member(int rank) { return *members_[meeting_ ? 0 : static_cast<size_t>(rank)]; }
 
-  /// The same for all ranks, made by the first that asks, or by rank 0.
+  /// Returns NCCL's id of this group, the same for all ranks. The first rank that asks makes it, or rank 0 if
+  /// ranks are processes.
   ncclUniqueId id();
-  /// Returns when all ranks have come with the same request. Throws what the group was given up for, such as
-  /// ranks that did not come in time or came with another one.
+  /// Returns when all ranks have come with the same request. Throws the group's failure if there is one, for
+  /// example ranks that did not come in time or came with another request.
   void meet(int rank, const Request& request);
-  /// Returns when the ranks that are threads of this process have all asked NCCL for their part of `request`.
+  /// Returns when the ranks that are threads of this process have all made NCCL's call for their part of
+  /// `request`.
   void part(int rank, const Request& request);
 
-  /// Gives the group up, unless it has been: `failure` is an Error, or one of its kinds.
+  /// Gives the group up, unless it is given up already. `failure` is an Error or of a derived class.
   template <class Failure>
   void fail(const Failure& failure) {
     give_up(std::make_exception_ptr(failure), failure.what());
   }
-  /// The same for those who did not come to the group's first meeting, or for NCCL, which did not begin.
+  /// The same, with a message that names the ranks that did not come to the group's start, or says that NCCL
+  /// did not start.
   void fail_at_the_begin();
   void throw_failure();
 
-  /// What NCCL says of a communicator, or why it cannot say.
+  /// Returns the state that NCCL reports for a communicator, or the error of that query.
   static ncclResult_t state_of(ncclComm_t comm);
   static bool is_error(ncclResult_t state) { return state != ncclSuccess && state != ncclInProgress; }
-  /// Of ranks elsewhere: a run that has lost one says so by itself soon, and which.
+  /// True if the error is about a rank in another process. A run that has lost a rank soon reports it by
+  /// itself, with its name.
   bool speaks_of_another(ncclResult_t error) const { return meeting_ && error == ncclRemoteError; }
 
  private:
@@ -113,12 +120,12 @@ class NcclGroup {
   void look_at(int rank);
 
   const std::unique_ptr<HostMeeting> meeting_;
-  std::vector<std::unique_ptr<Member>> members_;  ///< those that are here
+  std::vector<std::unique_ptr<Member>> members_;  ///< those in this process
   const int ranks_;
   const double patience_seconds_;
-  Barrier barrier_;  ///< of ranks that are threads
+  Barrier barrier_;  ///< for ranks that are threads
 
-  std::mutex beginning_;  ///< of what follows it alone
+  std::mutex beginning_;  ///< protects id_ only
   std::optional<ncclUniqueId> id_;
   std::mutex mutex_;
   std::condition_variable wake_;

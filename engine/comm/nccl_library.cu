@@ -1,4 +1,4 @@
-// Opening libnccl.so.2.
+// Opens libnccl.so.2 and finds its functions.
 #include <dlfcn.h>
 
 #include "engine/comm/nccl.h"
@@ -9,7 +9,7 @@ namespace shardlens {
 
 namespace {
 
-// The oldest that has non-blocking communicators with every function used here.
+// The oldest version that has non-blocking communicators and every function used here.
 constexpr int kOldestVersion = 21800;
 
 NcclLibrary open_library() {
@@ -19,7 +19,7 @@ NcclLibrary open_library() {
   if (file == nullptr) {
     const char* const problem = dlerror();
     library.why =
-        std::string("there is no NCCL (") + (problem == nullptr ? "unknown error" : problem) +
+        std::string("NCCL was not found (") + (problem == nullptr ? "unknown error" : problem) +
         "); install it (pip install --user nvidia-nccl-cu13), or set SHARDLENS_CUDA_LIBRARIES to the "
         "folder of libnccl.so.2";
     return library;

@@ -1,4 +1,4 @@
-// NCCL's functions, found in the library by their names when it is opened.
+// Pointers to NCCL's functions, found by name when the library is opened.
 #pragma once
 
 #include <nccl.h>
@@ -8,7 +8,7 @@
 namespace shardlens {
 
 struct NcclLibrary {
-  int version = 0;  ///< as NCCL numbers itself; 0: it is not there, and `why` says so with a remedy
+  int version = 0;  ///< NCCL's own version number; 0: NCCL is not there, and `why` says how to get it
   std::string why;
 
   decltype(&ncclGetErrorString) error_string = nullptr;
@@ -28,7 +28,7 @@ struct NcclLibrary {
   decltype(&ncclGroupEnd) group_end = nullptr;
 };
 
-/// Opened the first time it is asked for.
+/// Returns the library. The first call opens it.
 const NcclLibrary& nccl_library();
 
 }  // namespace shardlens

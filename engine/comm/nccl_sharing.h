@@ -1,7 +1,7 @@
-// How many ranks may share a GPU by NCCL, how much of it each of them takes, and what NCCL is told of it by
-// its environment, where a choice made outside stands. The kernels of all ranks wait for one another, so they
-// must find room on the GPU at once, beside the steps; a GPU that is too small, or has too many ranks, would
-// stand still for ever.
+// Rules for ranks that share a GPU with NCCL: how many are allowed, how much of the GPU each takes, and which
+// environment variables NCCL needs. A variable that the user has set is kept. The kernels of all ranks wait
+// for one another, so they must all fit on the GPU at once, together with the steps. On a GPU that is too
+// small, or has too many ranks, they would wait for ever.
 #pragma once
 
 #include <algorithm>
@@ -10,42 +10,44 @@
 
 namespace shardlens {
 
-/// NCCL's manual (2.30) calls it an experiment that may lock, promises two ranks by its defaults, and leaves
-/// it to the user that more have room. A rank has four streams there, two of its own and two of NCCL's, and a
-/// context at most 32 queues (CUDA_DEVICE_MAX_CONNECTIONS): beyond, what one rank waits for may stand in its
-/// own queue.
+/// NCCL's manual (2.30) calls sharing an experiment that may deadlock. It promises two ranks with its
+/// defaults, and leaves it to the user that more ranks have room. A rank uses four streams on the GPU, two of
+/// its own and two of NCCL's, and a context has at most 32 queues (CUDA_DEVICE_MAX_CONNECTIONS). With more
+/// streams, the work that a rank waits for may be behind it in its own queue.
 inline constexpr int kMostRanksOfAGpuByNccl = 7;
 
-/// The blocks that NCCL's kernels of one of so many ranks may have; 0: there is no room for so many. A block
-/// takes a multiprocessor for itself, and half of them are left to the steps. NCCL rounds its channels of
-/// sends and receives up to a power of two, so it is one. `multiprocessors` 0: not known.
+/// Returns the number of blocks that NCCL's kernels may have on each of `ranks_per_gpu` ranks; 0: there is no
+/// room for so many ranks. A block occupies a whole multiprocessor, and half of them are left to the steps.
+/// NCCL rounds its channels of sends and receives up to a power of two, so the result is a power of two.
+/// `multiprocessors` 0: not known.
 inline int nccl_blocks_of_a_rank(int multiprocessors, int ranks_per_gpu) {
-  constexpr int kMost = 32;  // of all ranks together: more carry no more within a GPU
+  constexpr int kMost = 32;  // for all ranks together: more do not carry more within a GPU
   if (ranks_per_gpu > kMostRanksOfAGpuByNccl) return 0;
   const int all = multiprocessors > 0 ? std::min(kMost, multiprocessors / 2) : kMost;
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(all / std::max(1, ranks_per_gpu))));
 }
 
-/// Before the library is opened.
+/// Sets the environment that sharing needs. Call it before the library is opened.
 inline void let_nccl_share_gpus() {
-  // From 2.30 on (experimental there); older ones refuse.
+  // Works from 2.30 on (experimental there); older versions refuse to share.
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0);
-  // It keeps what it once read of its environment, and a process may have groups of ranks with a GPU each
-  // before one that shares. From 2.30.3 on, the first by which ranks share, it reads this anew.
+  // NCCL caches what it has read from its environment, and a process may have groups with one rank per GPU
+  // before a group that shares. From 2.30.3 on, the first version that allows sharing, NCCL reads this
+  // variable again each time.
   setenv("NCCL_NO_CACHE", "NCCL_RUNTIME_CONNECT", 0);
 }
 
-/// Before the communicators of a group are made, of whose GPUs one has so many ranks. The environment is the
-/// process's: from the first group that shares on it holds for groups of ranks with a GPU each too, which
-/// begin later by it and take more memory.
+/// Call it before the communicators of a group are made, if one GPU of the group has `ranks_per_gpu` ranks.
+/// The environment belongs to the process: from the first group that shares a GPU on, it also holds for
+/// groups with one rank per GPU. They then start later and take more memory.
 inline void prepare_to_share(int ranks_per_gpu) {
   if (ranks_per_gpu <= 1) return;
-  // Sums in NVLink's switches are of memory on GPUs that differ.
+  // Sums in NVLink's switches need memory on different GPUs.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
-  // Ranks connect when the communicator is made: from 2.22 on NCCL would do it in the first collective of
-  // each algorithm, and what it then allocates may wait for all of the GPU, so for the kernel of a rank that
-  // was sooner and waits for this one. (Sends and receives are connected late all the same. There a rank goes
-  // on when those it exchanges with are connected too, which in an all-to-all are all.)
+  // Ranks connect when the communicator is made. By default NCCL does it from 2.22 on in the first collective
+  // of each algorithm. What it allocates then may wait for the whole GPU, so also for the kernel of an
+  // earlier rank that waits for this one. (Sends and receives always connect late. There a rank goes on when
+  // the ranks it exchanges with are connected too, and in an all-to-all these are all ranks.)
   setenv("NCCL_RUNTIME_CONNECT", "0", 0);
 }
 

@@ -1,4 +1,4 @@
-// Opens the module that carries messages.
+// Opens the plug-in that carries messages between processes by MPI.
 #include <stdexcept>
 
 #include "engine/comm/processes.h"
@@ -10,8 +10,8 @@ namespace shardlens {
 std::unique_ptr<Processes> open_mpi_processes(double timeout_seconds) {
   const auto open = reinterpret_cast<OpenMpiProcesses>(module_symbol(
       "libshardlens_mpi.so", "shardlens_mpi_processes",
-      "it is built where Open MPI is found (Debian: libopenmpi-dev openmpi-bin, then build again); without "
-      "it leave out --comm mpi, and the ranks are threads of one process"));
+      "it is built only if Open MPI is found (Debian: install libopenmpi-dev openmpi-bin, then build again); "
+      "without it, leave out --comm mpi, and the ranks are threads of one process"));
   try {
     return std::unique_ptr<Processes>(open(timeout_seconds));
   } catch (const std::runtime_error& error) {

@@ -1,4 +1,4 @@
-// Packets to messages.
+// Sends packets as messages and puts messages together to packets.
 #include "engine/comm/packets.h"
 
 #include <fmt/format.h>
@@ -13,10 +13,11 @@
 namespace shardlens {
 namespace {
 
-// The ranks that wait for a lost one in a collective are to say so first: they know the step.
+// The extra time before this reports a lost process: the ranks that wait for it in a collective report first,
+// because they know the step.
 constexpr double kSpokenForSeconds = 2;
 constexpr double kToldSeconds = 0.5;
-// What one that has ended had sent may still be on its way.
+// Messages that a process sent before it ended may still be on their way for this long.
 constexpr double kEndedSeconds = 0.2;
 
 }  // namespace
@@ -28,13 +29,14 @@ Packet& Packet::put_bytes(const void* bytes, size_t count) {
 }
 
 const char* Packet::take_bytes(size_t count) {
-  if (bytes_.size() - taken_ < count) throw std::logic_error("a packet is shorter than what is read of it");
+  if (bytes_.size() - taken_ < count) throw std::logic_error("a packet is shorter than what is read from it");
   const char* first = bytes_.data() + taken_;
   taken_ += count;
   return first;
 }
 
-// `bytes` are sent or received; they stay where they are when they are given up.
+// Waits until `bytes` are sent or received. If it gives up, they stay in place, because MPI may still use
+// them.
 void PacketLine::finish(Processes::Ticket ticket, int other, const char* what, std::vector<char>& bytes,
                         double most_seconds) {
   PatientWait wait(patience_.told_to_end, kToldSeconds);
@@ -61,15 +63,15 @@ void PacketLine::send(int to, Packet packet, double most_seconds) {
   for (PatientWait wait(patience_.told_to_end, kToldSeconds);
        !sending.try_lock_for(std::chrono::milliseconds(20));) {
     if (wait.is_enough(std::min(most_seconds, patience_.seconds + kSpokenForSeconds)))
-      throw LateProcess(to, fmt::format("could not be told anything for {:.1f} s", wait.waited_seconds()));
+      throw LateProcess(to, fmt::format("could not be sent a message for {:.1f} s", wait.waited_seconds()));
   }
   {
     const std::lock_guard lock(mutex_);
-    if (late_.contains(to)) throw LateProcess(to, "has not taken what it was told before");
+    if (late_.contains(to)) throw LateProcess(to, "has not accepted an earlier message");
   }
   for (size_t begin = 0; begin < bytes.size(); begin += Processes::kMostBytes) {
     const size_t count = std::min(Processes::kMostBytes, bytes.size() - begin);
-    finish(processes_.send(to, tag_, bytes.data() + begin, count), to, "taken what it was told", bytes,
+    finish(processes_.send(to, tag_, bytes.data() + begin, count), to, "accepted a message", bytes,
            most_seconds);
   }
 }

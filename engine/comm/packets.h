@@ -1,5 +1,5 @@
-// Whole packets between processes: what one wants another to do or to know, as bytes that both read the same
-// way, since they are of one version (ProcessWorld sees to that).
+// Packets between processes: one process sends another a command or data as bytes. Both read the bytes in the
+// same way because they run the same version of the program (ProcessWorld checks this).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace shardlens {
 
-/// Values one after the other; taken out in the order they were put in.
+/// Values one after the other; they are taken out in the order they were put in.
 class Packet {
  public:
   Packet() : bytes_(sizeof(uint64_t)) {}
@@ -65,7 +65,7 @@ class Packet {
 
  private:
   friend class PacketLine;
-  std::vector<char> bytes_;  ///< their number comes first
+  std::vector<char> bytes_;  ///< begins with their number
   size_t taken_ = sizeof(uint64_t);
 };
 
@@ -79,20 +79,21 @@ class LateProcess : public Error {
   int process_;
 };
 
-/// Packets of one kind, by their tag. Any thread may send; one at a time receives. Who waits for another
-/// process longer than `patience` says throws a LateProcess, and that process is sent nothing more.
+/// Packets of one kind, marked by their tag. Any thread may send; only one thread at a time may receive. A
+/// call that waits for another process longer than `patience` allows throws a LateProcess, and that process
+/// is sent nothing more.
 class PacketLine {
  public:
-  /// `patience` outlives the line.
+  /// `patience` must outlive the line.
   PacketLine(Processes& processes, int tag, const ProcessPatience& patience)
       : processes_(processes), tag_(tag), patience_(patience) {}
 
-  /// Returns when the packet has left, which for a large one is when it is being received; waits for
-  /// `most_seconds`, where that is less than the patience.
+  /// Returns when the packet has left; a large packet has left when the other process is receiving it. Waits
+  /// at most `most_seconds`, if that is less than the patience.
   void send(int to, Packet packet, double most_seconds = std::numeric_limits<double>::infinity());
-  /// The oldest packet that is there, and who sent it.
+  /// Returns the oldest packet that has arrived, and which process sent it; nothing if there is none.
   std::optional<std::pair<int, Packet>> poll();
-  /// Waits for one.
+  /// Waits up to `seconds` for a packet.
   std::optional<std::pair<int, Packet>> poll_for(double seconds);
 
  private:
@@ -103,9 +104,9 @@ class PacketLine {
   const int tag_;
   const ProcessPatience& patience_;
   std::timed_mutex sending_;                  ///< a large packet is several messages
-  std::mutex mutex_;                          ///< of what follows
+  std::mutex mutex_;                          ///< protects the members below
   std::set<int> late_;                        ///< processes that are sent nothing more
-  std::list<std::vector<char>> left_behind_;  ///< what may still be read or written for them
+  std::list<std::vector<char>> left_behind_;  ///< buffers that MPI may still read or write
 };
 
 }  // namespace shardlens

@@ -9,26 +9,27 @@
 
 namespace shardlens {
 
-/// Shared by all in one process who wait for another one.
+/// Shared by all threads of one process that wait for another process.
 struct ProcessPatience {
-  /// Null, or set, from a signal's handler too, when this process was told to end: mpirun tells all of them
-  /// when it has lost one, and ends them itself a second later. Who waits then waits no more than a part of
-  /// that second, so that there is time to say who was missed.
+  /// Null, or set (also by a signal handler) when this process was told to end. mpirun tells all processes
+  /// when it has lost one, and kills them itself a second later. A wait then lasts only a part of that second
+  /// more, so that there is time to report which process was missing.
   const std::atomic<bool>* told_to_end = nullptr;
   std::atomic<double> seconds = std::numeric_limits<double>::infinity();
-  const DepartedProcesses* departed = nullptr;  ///< null: of no process it is known whether it has ended
+  const DepartedProcesses* departed = nullptr;  ///< null: it is not known which processes have ended
 
   bool has_ended(int process) const { return departed != nullptr && departed->has_ended(process); }
   bool is_told() const { return told_to_end != nullptr && told_to_end->load(); }
 };
 
-/// One wait for something that is asked for again and again.
+/// One wait for something that is polled again and again.
 class PatientWait {
  public:
   PatientWait(const std::atomic<bool>* told_to_end, double told_seconds)
       : told_to_end_(told_to_end), most_told_seconds_(told_seconds) {}
 
-  /// Looks at the clock: has it waited for more than `most_seconds`, or been told to end?
+  /// Looks at the clock. True if it has waited for more than `most_seconds`, or long enough after being told
+  /// to end.
   bool is_enough(double most_seconds) {
     const double passed = looks_.next_seconds();
     waited_seconds_ += passed;

@@ -1,20 +1,19 @@
 // The communicator over processes.
 //
 // The protocol, the same for every collective:
-//   1. A rank sends the others its request and the time it arrived at, and receives theirs. Who has all of
-//      them knows that all have arrived, and when the last one did.
-//   2. If the requests differ, all ranks see it, and all throw the same Error before any buffer is touched.
-//   3. Pieces of the tensors travel from where they are to where they are needed. All-reduce: rank r receives
-//      every rank's chunk r, sums them in rank order, and sends the sum to all; in blocks, so that what waits
-//      to be summed stays in the cache. Reduce-scatter: a rank receives its own range of every rank's tensor
-//      and sums it. The others move pieces alone.
-//   4. A rank is done when what it sends has left and what it receives is there. Nothing of a rank's memory
-//   is
-//      touched by another process, so nobody needs to meet again.
+//   1. A rank sends the others its request and its arrival time, and receives theirs. When it has received
+//      all of them, it knows that all ranks have arrived, and when the last one did.
+//   2. If the requests differ, every rank sees it and throws the same Error before any buffer is touched.
+//   3. Pieces of the tensors travel from the ranks that have them to the ranks that need them. All-reduce:
+//      rank r receives every rank's chunk r, sums them in rank order, and sends the sum to all. It does this
+//      in blocks, so that the terms stay in the cache until they are summed. Reduce-scatter: a rank receives
+//      its own range of every rank's tensor and sums it. The other collectives only move pieces.
+//   4. A rank is done when its sends have left and its receives have arrived. No other process touches a
+//      rank's memory, so no second barrier is needed.
 //
-// Every rank can tell from the request alone who sends what to whom, and messages between two ranks arrive in
-// order, so a piece needs no name. Nobody waits inside MPI: waiting is asking again and again, and sleeping
-// in between where cores are scarce, so that a rank that waits can be told to give up.
+// Every rank can tell from the request alone which rank sends what to which, and messages between two ranks
+// arrive in order, so a piece needs no name. No rank waits inside MPI: a waiting rank polls again and again,
+// and sleeps in between if cores are scarce, so that it can be told to give up.
 #include "engine/comm/process_group.h"
 
 #include <algorithm>
@@ -40,20 +39,20 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// Of the second that mpirun leaves.
+// How long a wait goes on after the process was told to end: a part of the second that mpirun leaves.
 constexpr double kGroupToldSeconds = 0.15;
-// How often who waits looks whether those it waits for have ended. What they sent before may still be on its
-// way, so that they are lost at the second look.
+// How often a waiting rank checks whether the ranks it waits for have ended. Their messages may still be on
+// the way, so they count as lost only at the second check.
 constexpr double kLookSeconds = 0.03;
 
-// What step 1 sends.
+// The message of step 1.
 struct Hello {
   Request request;
   double arrival_seconds = 0;  // on the clock of all
 };
 
-// How a rank passes the time until something is there. It never yields: on a busy machine that gives away a
-// whole slice of time, and who sleeps a moment is let in again first.
+// How a rank waits between two polls. It never yields: on a busy machine, yielding gives away a whole time
+// slice, while a thread that sleeps for a moment is scheduled again first.
 class Pastime {
  public:
   explicit Pastime(bool has_own_core) : spins_(has_own_core ? 2000 : 0) {}
@@ -67,10 +66,10 @@ class Pastime {
   int turns_ = 0;
 };
 
-// Memory that pieces wait in, kept from call to call.
+// Memory for pieces that wait, kept from call to call.
 class Room {
  public:
-  /// At least `bytes`, padded_bytes; what was in it is lost.
+  /// Returns aligned memory of at least `bytes`. Its old content is lost.
   char* of(int64_t bytes) {
     const auto needed = static_cast<size_t>(bytes + kAlignment);
     if (memory_.size() < needed) memory_.resize(needed);
@@ -105,7 +104,8 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
       const auto blocks = static_cast<int>((largest * element_bytes(dtype) + block - 1) / block);
       for (int b = 0; b < blocks; ++b) reduce_block(dtype, count, data, reduction, blocks, b);
       const Range mine = reduced_range(dtype, count, ranks(), rank());
-      return 2 * others() * mine.size() * element_bytes(dtype);  // received from each, and sent back
+      return 2 * others() * mine.size() *
+             element_bytes(dtype);  // received from each other rank, and sent back
     });
   }
 
@@ -130,7 +130,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
         terms += padded_bytes(slicing.outer * row);
       });
       wait();
-      // Terms of the others lie row after row; this rank's own where they are in its tensor.
+      // The other ranks' terms are stored row after row; this rank's own terms are read from its tensor.
       const int64_t count = mine.size() * slicing.inner;
       std::vector<const void*> terms_of_row = from;
       for (int64_t o = 0; o < slicing.outer && count > 0; ++o) {
@@ -148,7 +148,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     return collective(sliced_request(Call::AllGather, dtype, slicing), [&] {
       const int64_t element = slicing.inner * element_bytes(dtype);
       const Range mine = shard_range(slicing.extent, ranks(), rank());
-      const bool in_place = slicing.outer == 1;  // then a rank's slice is one piece of the whole
+      const bool in_place = slicing.outer == 1;  // then a rank's slice is contiguous in the full tensor
       char* room = terms_.of(slicing.outer * slicing.extent * element);
       const auto place = [&](int other) {
         const Range theirs = shard_range(slicing.extent, ranks(), other);
@@ -260,7 +260,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     });
     wait();
     check_agreement();
-    // When the last rank came. Clocks agree to within what is left of their difference, and no more.
+    // The time when the last rank came. Clocks agree only up to what is left of their difference.
     double last = 0;
     for (const Hello& hello : hellos_) last = std::max(last, hello.arrival_seconds);
     times.all_arrived_seconds = std::clamp(last - offset, times.arrival_seconds, now_seconds());
@@ -269,7 +269,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     return times;
   }
 
-  // The bytes of rank `root` to all others; what this rank received of them.
+  // Sends the bytes of rank `root` to all others. Returns how many bytes this rank received.
   int64_t pass_on(int root, void* bytes, int64_t count) {
     const bool receives = rank() != root;
     if (receives)
@@ -280,7 +280,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     return receives ? count : 0;
   }
 
-  // Block `b` of every rank's range: what each sums of it.
+  // Reduces block `b` of every rank's range: each rank sums its part and sends the sum to all.
   void reduce_block(DType dtype, int64_t count, void* data, Reduction reduction, int blocks, int b) {
     const int64_t element = element_bytes(dtype);
     const auto range = [&](int r) {
@@ -342,8 +342,8 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
       carry(begin, static_cast<size_t>(std::min(most, count - begin)));
   }
 
-  // Until all that was asked for is done. Who gives up leaves nothing behind that could write into its
-  // memory.
+  // Waits until all pending sends and receives are done. If it gives up, no message can be written into this
+  // rank's memory afterwards.
   void wait() {
     Pastime pastime(group_.has_own_core);
     PatientWait patience(group_.told_to_end, kGroupToldSeconds);
@@ -370,7 +370,8 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     pending_.clear();
   }
 
-  // Those that something is still to come from, or to be taken by; of them those whose process has ended.
+  // Returns the ranks that still have to send or receive something; with `ended_alone`, only those whose
+  // process has ended.
   std::vector<int> missing(bool ended_alone) const {
     std::set<int> ranks;
     for (const Pending& one : pending_) {
@@ -381,7 +382,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     return {ranks.begin(), ranks.end()};
   }
 
-  // Who has ended is what the others miss too.
+  // If a rank has ended, it is the one reported: the other ranks miss the same one.
   [[noreturn]] void lose(double waited_seconds) {
     std::vector<int> ranks = missing(true);
     const bool ended = !ranks.empty();
@@ -414,7 +415,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
 
   int64_t others() const { return ranks() - 1; }
 
-  // The next rank first, so that not all send to the same one at the same time.
+  // Visits the other ranks, the next rank first, so that not all send to the same one at the same time.
   template <typename Visit>
   void for_each_other(const Visit& visit) const {
     for (int step = 1; step < ranks(); ++step) visit((rank() + step) % ranks());

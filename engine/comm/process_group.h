@@ -1,5 +1,5 @@
-// The communicator over processes: the same collectives as between threads, carried as messages. What is
-// summed is summed by the same kernels in the same order, so the bits are those of the local communicator.
+// The communicator over processes: the same collectives as between threads, carried as messages. Sums use the
+// same kernels in the same order, so the bits are those of the local communicator.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,24 @@ namespace shardlens {
 struct ProcessGroup {
   std::vector<int> members;  ///< [rank]: its process
   int rank = 0;              ///< of this process
-  int tag = 0;               ///< of this group's messages; no other group of these processes has it
-  /// May be waited for without giving the core away: every rank on this machine has one of its own.
+  int tag = 0;               ///< of this group's messages; no other group of these processes uses it
+  /// True if every rank on this machine has its own core. Then a wait may keep the core busy.
   bool has_own_core = false;
-  /// Seconds by which this process's clock must be put forward to be that of all; outlives the communicator.
+  /// Seconds to add to this process's clock to get the clock of all; outlives the communicator.
   const std::atomic<double>* clock_offset_seconds = nullptr;
-  double patience_seconds = kNoTimeout;            ///< so long it waits for the others
-  const std::atomic<bool>* told_to_end = nullptr;  ///< as ProcessPatience's
-  const DepartedProcesses* departed = nullptr;     ///< as ProcessPatience's; outlives the communicator
+  double patience_seconds = kNoTimeout;            ///< how long it waits for the others
+  const std::atomic<bool>* told_to_end = nullptr;  ///< as in ProcessPatience
+  const DepartedProcesses* departed = nullptr;     ///< as in ProcessPatience; outlives the communicator
   CommunicatorInfo info;
   size_t most_message_bytes = Processes::kMostBytes;  ///< larger pieces travel in several messages
-  size_t block_bytes = size_t{1} << 20;  ///< an all-reduce goes on in blocks of so many bytes a rank
+  size_t block_bytes = size_t{1} << 20;  ///< an all-reduce runs in blocks of this many bytes a rank
 };
 
-/// This process's rank's communicator; `processes` outlives it. abort() wakes the rank in this process; the
-/// other ranks are told by who told this one. A group that was aborted in the middle of a collective leaves
-/// messages behind: no later group may have its tag.
+/// Makes the communicator of this process's rank; `processes` must outlive it. abort() wakes the rank in this
+/// process only; the code that called it must tell the other ranks. A group that was aborted in the middle of
+/// a collective leaves messages behind, so no later group may use its tag.
 std::unique_ptr<Communicator> make_process_communicator(Processes& processes, ProcessGroup group);
-/// The same without the data: the ranks' meetings alone.
+/// The same without the data: only the barrier of the ranks.
 std::unique_ptr<HostMeeting> make_process_meeting(Processes& processes, ProcessGroup group);
 
 }  // namespace shardlens

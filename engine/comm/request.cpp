@@ -1,4 +1,4 @@
-// Requests from calls, and their words.
+// Builds requests from calls, checks them, and describes them in words.
 #include "engine/comm/request.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// What all ranks of a group must agree on before a collective touches any memory, whoever carries it.
+// A request describes a collective call: all ranks of a group must agree on it before a collective touches
+// any memory, in every communicator.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ enum class Call : int32_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broad
 
 /// The extents are [count] for all-reduce and broadcast, [outer, extent, inner] for reduce-scatter and
 /// all-gather, and for all-to-all the shape around its two sliced dimensions: [outer, first, middle, second,
-/// inner]. It travels between processes as it is.
+/// inner]. Processes exchange this struct as raw bytes.
 struct Request {
   Call call = Call::Barrier;
   DType dtype = DType::Fp32;
@@ -23,13 +24,13 @@ struct Request {
                   ///< before, 1 or 3
   std::array<int64_t, 5> extents = {1, 1, 1, 1, 1};
 
-  bool is_empty() const;  ///< there is nothing to move, and buffers may have no address
+  bool is_empty() const;  ///< true if there is nothing to move; then buffers may have no address
   bool operator==(const Request&) const = default;
 };
 
 Request all_reduce_request(DType dtype, int64_t count, Reduction reduction);
 Request sliced_request(Call call, DType dtype, const Slicing& slicing);
-/// Throws a request Error unless the dimensions are two different ones of the shape.
+/// Throws a request Error unless the two dimensions differ and both exist in the shape.
 Request exchange_request(DType dtype, const Shape& shape, int from_dim, int to_dim);
 /// Throws a request Error unless a group of `ranks` has the root.
 Request broadcast_request(DType dtype, int64_t count, int root, int ranks);
@@ -39,19 +40,19 @@ std::string describe(const Request& request);
 /// Throws a request Error for a dtype that ranks do not compute in, and for extents below 0.
 void check_request(const Request& request);
 
-/// What every rank throws when the ranks' requests differ: "collective mismatch: rank 0 called …, rank 2
-/// called …; …". Nothing where they agree.
+/// Returns the Error that every rank throws if the ranks' requests differ: "collective mismatch: rank 0
+/// called …, rank 2 called …; …". Returns nothing if they agree.
 std::optional<Error> disagreement(int ranks, const std::function<const Request&(int rank)>& request_of);
 
-/// Which of `count` elements rank `rank` of `ranks` sums in an all-reduce: ranges end on cache lines,
-/// so that no line is written by two ranks. In elements.
+/// Returns the range of `count` elements that rank `rank` of `ranks` sums in an all-reduce. Ranges end on
+/// cache lines, so that no line is written by two ranks. In elements.
 Range reduced_range(DType dtype, int64_t count, int ranks, int rank);
 
-/// What one rank gives another, or keeps, in an all-to-all: [outer, a, middle, b, inner], where of the two
-/// sliced dimensions one is the giver's slice and the other the taker's. In a message its rows lie one after
-/// the other; in both ranks' tensors they are `rows` rows for each of `outer`, a stride apart.
+/// The block that one rank gives another, or keeps, in an all-to-all: [outer, a, middle, b, inner]. One of
+/// the two sliced dimensions holds the sender's slice and the other the receiver's. In a message its rows are
+/// contiguous; in both ranks' tensors they are `rows` rows for each of `outer`, a stride apart.
 struct ExchangedBlock {
-  /// Of a request of Call::AllToAll.
+  /// The request must be of Call::AllToAll.
   ExchangedBlock(const Request& request, int ranks, int sender, int receiver);
 
   int64_t outer = 0, rows = 0, row_bytes = 0;

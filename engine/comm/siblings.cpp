@@ -1,4 +1,4 @@
-// Looking through /proc.
+// Looks through /proc for stopped processes.
 #include "engine/comm/siblings.h"
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ std::string content(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// What stands behind the name in /proc/PID/stat, which may itself hold anything.
+// Reads /proc/PID/stat after the name, because the name may contain any character.
 bool is_stopped_child(const fs::path& process, pid_t parent) {
   const std::string stat = content(process / "stat");
   const size_t name_end = stat.rfind(')');
@@ -33,7 +33,7 @@ bool is_stopped_child(const fs::path& process, pid_t parent) {
   return its_parent == parent && (state == 'T' || state == 't');
 }
 
-// -1 where mpirun gave it none.
+// Returns the rank that mpirun gave the process, or -1 if it gave none.
 int rank_of(const fs::path& process) {
   const std::string wanted = "OMPI_COMM_WORLD_RANK=";
   std::istringstream environment(content(process / "environ"));

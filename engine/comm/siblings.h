@@ -1,5 +1,5 @@
-// The processes that mpirun started on this machine beside this one, as the operating system sees them: what
-// can be known of one that says nothing.
+// Finds stopped processes among those that mpirun started on this machine, by asking the operating system.
+// This explains a process that sends nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,12 @@ struct StoppedProcess {
   pid_t pid = 0;
 };
 
-/// Children of `parent` that stand still by a signal (SIGSTOP, a debugger), of those that mpirun gave a rank.
-/// A process behind a script of its own is not found.
+/// Returns the children of `parent` that mpirun gave a rank and that a signal (SIGSTOP, a debugger) has
+/// stopped. It does not find a process that a script of its own started.
 std::vector<StoppedProcess> stopped_children(pid_t parent);
 
-/// "; process 1 of 4 (number 4711 here) is stopped" for who started this process, or nothing.
+/// Returns "; process 1 of 4 (number 4711 here) is stopped" for the children of this process's parent, or an
+/// empty text.
 std::string stopped_siblings_text(int count);
 
 }  // namespace shardlens

@@ -1,5 +1,6 @@
-// Files that travel inside the programs: everything under assets/ (presets, sample text), and for the studio
-// the shaders and fonts. The build embeds them (cmake/embed.cmake), so a program runs from any folder.
+// Files that are embedded in the programs: everything under assets/ (presets, sample text), and for the
+// studio also the shaders and fonts. The build embeds them (cmake/embed.cmake), so a program runs from any
+// folder.
 #pragma once
 
 #include <span>
@@ -12,13 +13,13 @@ struct EmbeddedFile {
   std::string_view contents;  // the file's bytes; a zero byte follows the last one
 };
 
-// Everything under assets/, by path. Defined by the build.
+// Returns everything under assets/, by path. Defined by the build.
 std::span<const EmbeddedFile> embedded_assets();
 
-// The contents of the file called `name`; throws Error naming the files there are.
+// Returns the contents of the file called `name`. Throws an Error that lists the existing files.
 std::string_view find_embedded(std::span<const EmbeddedFile> files, std::string_view name);
 
-// The contents of assets/`name`, for example asset("models/gpt2.json").
+// Returns the contents of assets/`name`, for example asset("models/gpt2.json").
 std::string_view asset(std::string_view name);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// The clock that everything in the engine is timed by.
+// The clock for all timing in the engine.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,21 @@ inline double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Counts how long something is waited for by looking at it again and again. A look counts little, however
-/// long it took: while this process was stopped as a whole, or the machine slept, nobody was late.
+/// Measures a wait by polling: each look adds the time since the last one. One look never adds more than half
+/// a second, because if the whole process was stopped, or the machine slept, no rank was late.
 class Looks {
  public:
-  /// Seconds since the look before, or since this was made; half a second at most.
+  /// Returns the seconds since the last look, or since construction; half a second at most.
   double next_seconds() {
     const double passed = now_seconds() - last_seconds_;
     last_seconds_ += passed;
     if (passed > kStoodStillSeconds) went_on_seconds_ = last_seconds_;
     return std::min(passed, kLongestSeconds);
   }
-  /// Nobody looked because there was something else to do, which counts for nothing.
+  /// Call it after other work between two looks: that time does not count.
   void skip() { last_seconds_ = now_seconds(); }
 
-  /// Whether this process stood still and has gone on a moment ago, seen from one that looks all the time.
+  /// True if this process was stopped and went on a moment ago, as seen by a thread that looks all the time.
   bool has_just_gone_on() const { return last_seconds_ - went_on_seconds_ < kMomentSeconds; }
 
  private:

@@ -1,4 +1,4 @@
-// Numbers and their words.
+// Numbers with their nouns.
 #include "engine/config/counted.h"
 
 #include <fmt/format.h>

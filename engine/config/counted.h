@@ -1,4 +1,4 @@
-// A number and the word for what it counts, which has another form for one.
+// Writes a number with its noun, in the singular or the plural.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace shardlens {
 
-/// "1 pass", "1,518 passes". `many` is left out where it is `one` and an s: counted(2, "rank").
+/// Returns "1 pass", "1,518 passes". Leave `many` out if the plural is `one` plus an s: counted(2, "rank").
 std::string counted(int64_t number, std::string_view one, std::string_view many = {});
 
 }  // namespace shardlens

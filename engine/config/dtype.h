@@ -1,5 +1,5 @@
-// The number formats a tensor may have. A run computes in one of the four floating ones; Int32 holds what is
-// looked up: tokens, positions, labels.
+// The number formats of a tensor. A run computes in one of the four floating-point formats; Int32 holds
+// tokens, positions and labels.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ constexpr int64_t element_bytes(DType dtype) {
 /// "fp32", "fp64", "fp16", "bf16" or "int32".
 std::string to_string(DType dtype);
 
-/// The floating formats by name, which is what a run computes in; throws a request Error that lists the four.
+/// Returns the floating-point format with this name (the formats that a run computes in). Throws a request
+/// Error that lists the four.
 DType parse_dtype(const std::string& text);
 
 }  // namespace shardlens

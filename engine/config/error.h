@@ -1,5 +1,5 @@
-// The one exception of the engine. An error is part of the interface: its message names what was wrong,
-// where, and what would work; its kind decides the exit code of the command line: a wrong request 2, a failed
+// The only exception type of the engine. An error is part of the interface. Its message says what was wrong,
+// where, and what would work. Its kind decides the exit code of the command line: a wrong request 2, a failed
 // run 3.
 #pragma once
 
@@ -27,7 +27,7 @@ class Error : public std::runtime_error {
 inline Error request_error(const std::string& message) {
   return Error(ErrorKind::Request, message);
 }
-/// A run that failed through no fault of the request.
+/// A run that failed although the request was right.
 inline Error run_error(const std::string& message) {
   return Error(ErrorKind::Run, message);
 }

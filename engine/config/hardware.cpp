@@ -1,4 +1,4 @@
-// Hardware presets and the questions to the operating system about this machine.
+// Reads the hardware presets, and asks the operating system about this machine.
 #include "engine/config/hardware.h"
 
 #include <unistd.h>
@@ -36,7 +36,7 @@ std::optional<int64_t> meminfo_bytes(const std::string& field) {
   return std::nullopt;
 }
 
-// One number in a file, as control groups state their limits; nothing where there is none ("max").
+// Reads one number from a file of a control group. Returns nothing if there is no number ("max").
 std::optional<int64_t> number_in(const char* path) {
   std::ifstream file(path);
   int64_t number = 0;
@@ -50,7 +50,8 @@ int64_t machine_memory_bytes() {
   return bytes;
 }
 
-// What was measured, under the name and with the memory of `stated`, this machine as it is.
+// Returns the measured figures under the name and with the memory of `stated`, which describes this machine
+// now.
 Hardware as_this_machine(Hardware calibrated, const Hardware& stated) {
   calibrated.name = stated.name;
   calibrated.title = stated.title;
@@ -75,7 +76,7 @@ std::vector<Hardware> read_hardware_presets() {
   return presets;
 }
 
-// Every set of presets there has been, the newest last: who holds a reference into an older one keeps it.
+// Every set of presets so far, the newest last. A reference into an older set stays valid.
 struct Known {
   std::mutex mutex;
   std::deque<std::vector<Hardware>> sets{read_hardware_presets()};
@@ -87,7 +88,7 @@ Known& known() {
   return known;
 }
 
-// Presets that came as files, kept for as long as the program runs.
+// Presets that were read from files. They are kept until the program ends.
 const Hardware& hardware_of_file(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, Hardware> files;
@@ -116,7 +117,7 @@ Hardware this_machine(const std::string& calibration) {
   } catch (const Error& error) {
     hardware.basis = std::string("the calibration is damaged or cannot be read: ") + error.what();
   }
-  hardware.basis += "; bench calibrate writes it anew";
+  hardware.basis += "; run bench calibrate to measure it again";
   return hardware;
 }
 

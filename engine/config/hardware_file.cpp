@@ -1,4 +1,4 @@
-// A preset to JSON and back.
+// Writes a preset as JSON and reads it back.
 #include "engine/config/hardware_file.h"
 
 #include <fmt/format.h>
@@ -13,13 +13,13 @@
 namespace shardlens {
 namespace {
 
-// Far beyond any machine, and every price stays a number.
+// Limits far beyond any machine. Within them every price stays a finite number.
 constexpr double kHighestRate = 1e30, kLongestLatency = 3600;
 
 void check_rate(const std::string& where, const char* key, double rate) {
   if (rate == 0 || (rate >= 1 && rate <= kHighestRate)) return;
   throw request_error(
-      fmt::format("{}: \"{}\" = {} is not possible. Give from 1 to {} a second, or 0 where it is not known.",
+      fmt::format("{}: \"{}\" = {} is not possible. Give from 1 to {} a second, or 0 if it is not known.",
                   where, key, rate, kHighestRate));
 }
 
@@ -39,7 +39,7 @@ void read_rates(const nlohmann::json& json, const std::string& source, Hardware&
       throw request_error(source + ": a rate of " + key.op + " must be above 0, and so must its work");
     std::vector<RatePoint>& points = hardware.rates[std::move(key)];
     if (!points.empty() && points.back().work >= point.work)
-      throw request_error(source + ": rates of one kind of step must come with ascending work");
+      throw request_error(source + ": rates of one kind of step must be sorted by ascending work");
     points.push_back(point);
   }
 }

@@ -1,4 +1,4 @@
-// Heads over ranks.
+// Computes how heads are spread over ranks.
 #include "engine/config/heads.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// From embedded JSON: see lessons.h.
+// Reads the list from embedded JSON: see lessons.h.
 #include "engine/config/lessons.h"
 
 #include "engine/config/assets.h"

@@ -1,5 +1,5 @@
-// Lessons that are still to be made: what each will be called, and the question it will answer. They are
-// named in assets/lessons/to_come.json, and leave it one by one when they are there.
+// Lessons that do not exist yet: the title of each, and the question it will answer. They are listed in
+// assets/lessons/to_come.json; a lesson leaves the list when it exists.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct LessonToCome {
   std::string asks;  ///< the question, one sentence
 };
 
-/// In the order in which one would take them.
+/// Returns them in teaching order.
 const std::vector<LessonToCome>& lessons_to_come();
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Writing config.json.
+// Writes config.json.
 #include "engine/config/model_config.h"
 
 #include <nlohmann/json.hpp>
@@ -43,7 +43,7 @@ ordered_json gpt2(const Model& model) {
 
 ordered_json bert(const Model& model) {
   const bool pre = model.norm == NormPlacement::Pre;
-  // Loaders take 0 where nothing is said, so that no padding word is said.
+  // Without this key, loaders assume 0. So "no padding word" is written as null.
   const ordered_json pad = model.pad_token >= 0 ? ordered_json(model.pad_token) : ordered_json(nullptr);
   return {{"architectures", {pre ? "MegatronBertForPreTraining" : "BertForPreTraining"}},
           {"model_type", pre ? "megatron-bert" : "bert"},
@@ -66,12 +66,13 @@ std::string hugging_face_config(const Model& model, DType dtype, std::optional<i
   const bool gpt = model.architecture == Architecture::Gpt;
   if (gpt && (model.norm == NormPlacement::Post || !model.causal)) {
     throw request_error(
-        "a post-LN GPT has no config.json that others read; train it without --checkpoint, or choose pre-LN");
+        "no config.json that other programs read can describe a post-LN GPT; train it without --checkpoint, "
+        "or choose pre-LN");
   }
   ordered_json json = gpt ? gpt2(model) : bert(model);
   if (model.is_grouped()) json["num_key_value_heads"] = model.key_heads();
   if (gpt) {
-    // Loaders take GPT-2's own 50,256 where nothing is said.
+    // Without this key, loaders assume GPT-2's own 50,256.
     const ordered_json id = end_of_text ? ordered_json(*end_of_text) : ordered_json(nullptr);
     json["bos_token_id"] = json["eos_token_id"] = id;
   }

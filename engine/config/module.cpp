@@ -1,4 +1,4 @@
-// Finding and opening modules.
+// Finds and opens plug-ins.
 #include "engine/config/module.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What dlerror() says, without the path we named already.
+// Returns dlerror()'s text.
 std::string last_problem() {
   const char* text = dlerror();
   return text == nullptr ? "unknown error" : text;
@@ -29,7 +29,8 @@ void* module_symbol(const std::string& file, const std::string& symbol, const st
   if (!fs::exists(path, ignored)) path = folder / ".." / "lib" / file;
   if (!fs::exists(path, ignored))
     throw request_error(fmt::format("{} is not beside the program in {}: {}", file, folder.string(), remedy));
-  // Global: what a module needs looks for its own plug-ins, which look for it.
+  // RTLD_GLOBAL: a library that a plug-in needs (such as MPI) opens plug-ins of its own, and these look for
+  // its symbols.
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr)
     throw request_error(fmt::format("{} cannot be opened ({}): {}", file, last_problem(), remedy));

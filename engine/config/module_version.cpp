@@ -1,18 +1,18 @@
-// What a module and its program must agree on, compiled into both of them. They pass C++ objects to each
-// other, and one that lays them out differently, or means something else by them, would read what is not
-// there: so all that can be told of that is compared, and nothing else.
+// The version text that a plug-in and its program must agree on, compiled into both of them. They pass C++
+// objects to each other. If one side has another layout or meaning for an object, it would read wrong memory.
+// So everything that can be known about layout and meaning is compared, and nothing else.
 //
-// The interface is a hash (cmake/module_interface.cmake), not a number that somebody has to remember to
-// change: of the headers in which those objects are declared, and of the sources that both sides compile,
-// since ranges of shards worked out in two ways are as wrong as two layouts. Not of all sources, as between
-// the processes of a run (engine/runtime/build.h): a module with a kernel mended goes with the program that
-// is there.
+// The interface is a hash (cmake/module_interface.cmake), not a number that a person must remember to change.
+// It covers the headers that declare those objects, and the sources that both sides compile, because two
+// different ways to compute shard ranges are as wrong as two layouts. It does not cover all sources, unlike
+// the check between the processes of a run (engine/runtime/build.h): a plug-in with a corrected kernel still
+// works with the installed program.
 //
-// Of the compiler it is what it makes of those objects. g++ and clang++ lay out classes and call functions
-// alike in all versions that know C++20 (__GXX_ABI_VERSION counts rare cases, which these types have none
-// of), and libstdc++ keeps its own types' layout from version to version: neither version is compared. It has
-// two layouts of strings, and others of all containers where they are to be debugged. Sanitizers change no
-// layout.
+// About the compiler, only its effect on those objects counts. g++ and clang++ lay out classes and call
+// functions in the same way in all versions that support C++20 (__GXX_ABI_VERSION counts rare cases, and
+// these types have none of them). libstdc++ keeps the layout of its own types from version to version. So
+// neither version is compared. libstdc++ has two layouts of strings, and other layouts of all containers in
+// debug mode. Sanitizers change no layout.
 #include "engine/config/module.h"
 
 #include "module_interface.h"  // generated

@@ -12,8 +12,8 @@
 namespace shardlens {
 namespace {
 
-// What an architecture means where a preset is silent: GPT-2 is pre-LN, causal, tanh GeLU; BERT the opposite
-// of each.
+// The defaults of an architecture, for what a preset leaves open: GPT-2 is pre-LN, causal, tanh GeLU; BERT is
+// the opposite in each.
 Model architecture_defaults(Architecture architecture) {
   const bool gpt = architecture == Architecture::Gpt;
   Model model;
@@ -49,7 +49,7 @@ std::vector<Model> read_model_presets() {
   return models;
 }
 
-// Hugging Face's word for the activation. Only GeLU is a transformer of these two families.
+// Converts Hugging Face's name of the activation. Both families of models use GeLU only.
 GeluForm gelu_form(const std::string& activation, const std::string& where) {
   if (activation == "gelu") return GeluForm::Erf;
   if (activation == "gelu_new" || activation == "gelu_pytorch_tanh" || activation == "gelu_fast") {
@@ -60,8 +60,9 @@ GeluForm gelu_form(const std::string& activation, const std::string& where) {
       "\" is not supported; known: gelu (erf), gelu_new, gelu_pytorch_tanh, gelu_fast (tanh)");
 }
 
-// What a config.json may ask for beside sizes that makes the model another function than the one computed
-// here. Neither what matters to training alone (dropout, the first weights) nor what no number depends on.
+// Refuses a config.json with keys, other than sizes, that make the model another function than the one
+// computed here. It ignores keys that matter only to training (dropout, the first weights) and keys that
+// change no number.
 void refuse_other_functions(const nlohmann::json& config, bool gpt, const std::string& where) {
   using nlohmann::json;
   json known = {{"add_cross_attention", false}, {"pruned_heads", json::object()}};
@@ -76,7 +77,7 @@ void refuse_other_functions(const nlohmann::json& config, bool gpt, const std::s
   }
 }
 
-// config.json holds dozens of keys that do not concern the sizes, so unknown ones are no error here.
+// config.json holds dozens of keys that have nothing to do with the sizes, so unknown keys are no error here.
 Model read_hugging_face(const std::string& folder) {
   const std::string path = folder + "/config.json";
   if (!std::filesystem::exists(path)) {
@@ -152,7 +153,7 @@ Model find_model(const std::string& name_or_folder) {
 
 std::string weights_of_model(const std::string& name_or_folder) {
   const std::filesystem::path folder = name_or_folder, weights = folder / "model.safetensors";
-  // A checkpoint, and what other programs have in its place: such a model was trained.
+  // A checkpoint, and the files that other programs write instead: such a model was trained.
   for (const std::filesystem::path& sign :
        {weights, folder / "training.json", folder / "model.safetensors.index.json",
         folder / "pytorch_model.bin"})

@@ -1,6 +1,6 @@
-// The models one can name: built-in presets (assets/models.json) and folders with a Hugging Face config.json.
-// A preset states only what its architecture leaves open; the rest (GeLU form, norm placement, mask) follows
-// from the architecture, so that a new preset is one line.
+// The models that a user can name: built-in presets (assets/models.json) and folders with a Hugging Face
+// config.json. A preset states only what its architecture leaves open; the rest (GeLU form, norm placement,
+// mask) follows from the architecture, so a new preset is one line.
 #pragma once
 
 #include <string>
@@ -14,18 +14,19 @@ namespace shardlens {
 const std::vector<Model>& model_presets();
 std::vector<std::string> model_names();
 
-/// A preset by name. Throws a request Error that names the nearest and lists all.
+/// Returns a preset by name. Throws a request Error that names the nearest one and lists all.
 Model model_preset(const std::string& name);
 
-/// A preset name, or a folder that holds a Hugging Face config.json of a `gpt2` or `bert` model: what
-/// `--model` takes. Anything with a slash, or that is a folder, is read as a folder.
+/// Returns the model for a `--model` value: a preset name, or a folder with a Hugging Face config.json of a
+/// `gpt2` or `bert` model. A text with a slash, or the name of a folder, is read as a folder.
 Model find_model(const std::string& name_or_folder);
-/// The weights that a folder of that name brings along, and those it should but does not: reading them says
-/// that they are missing, where random ones would pass for a trained model's. Empty: none.
+/// Returns the path of the weights in a folder of that name. Also returns it if the file is missing but other
+/// files show that the model was trained: reading then reports the missing file, and random weights cannot
+/// pass for trained ones. Empty if there are none.
 std::string weights_of_model(const std::string& name_or_folder);
 
-/// Parameters by where they sit. Weights and biases are counted exactly; the output embedding is tied to the
-/// input embedding and counted once. For BERT the heads are the pooler, the masked-LM head and the two-way
+/// Parameters by place. Weights and biases are counted exactly; the output embedding is tied to the input
+/// embedding and counted once. For BERT, `heads` holds the pooler, the masked-LM head and the two-way
 /// sentence head.
 struct ParameterCount {
   int64_t embedding = 0;    ///< vocab * hidden, without padding
@@ -42,8 +43,8 @@ ParameterCount count_parameters(const Model& model);
 /// count_parameters(model).total(): 124,439,808 for gpt2.
 int64_t parameter_count(const Model& model);
 
-/// One layer: 4h² + 2hf weights, 5h + f biases and two norms of 2h each; of grouped queries, k and v columns
-/// for the key heads only.
+/// One layer: 4h² + 2hf weights, 5h + f biases and two norms of 2h each. With grouped queries, k and v
+/// columns count for the key heads only.
 int64_t layer_parameter_count(const Model& model);
 
 /// The vocabulary padded to a multiple of 128 * T (paper, section 5): 50,257 becomes 51,200 at T = 8.

@@ -1,10 +1,9 @@
-// What a loop does that waits for a moment, awake.
+// The CPU's pause instruction, for loops that spin.
 #pragma once
 
 namespace shardlens {
 
-/// Tells the core that this is a waiting loop, so that it saves power and leaves it without a
-/// mis-speculation.
+/// Tells the core that this loop spins. The core saves power, and leaves the loop without a mis-speculation.
 #if defined(__x86_64__)
 inline void relax() {
   __builtin_ia32_pause();

@@ -1,4 +1,4 @@
-// Names of the choices in the settings, in both directions from one table an enum.
+// The names of the choices in the settings. One table per enum serves both directions.
 #include "engine/config/settings.h"
 
 #include <fmt/format.h>
@@ -6,156 +6,134 @@
 
 #include <algorithm>
 #include <charconv>
-#include <utility>
 
 #include "engine/config/error.h"
-#include "engine/config/suggest.h"
+#include "engine/config/words.h"
 
 namespace shardlens {
 namespace {
 
-template <class Enum>
-using Names = std::vector<std::pair<Enum, std::string>>;
-
-const Names<Cut> kCuts = {{Cut::Column, "column"}, {Cut::Row, "row"}, {Cut::Replicated, "replicated"}};
-const Names<EmbeddingCut> kEmbeddingCuts = {{EmbeddingCut::Vocab, "vocab"},
-                                            {EmbeddingCut::Hidden, "hidden"},
-                                            {EmbeddingCut::Replicated, "replicated"}};
-const Names<NormCut> kNormCuts = {
+constexpr Word<Cut> kCuts[] = {{Cut::Column, "column"}, {Cut::Row, "row"}, {Cut::Replicated, "replicated"}};
+constexpr Word<EmbeddingCut> kEmbeddingCuts[] = {{EmbeddingCut::Vocab, "vocab"},
+                                                 {EmbeddingCut::Hidden, "hidden"},
+                                                 {EmbeddingCut::Replicated, "replicated"}};
+constexpr Word<NormCut> kNormCuts[] = {
     {NormCut::Replicated, "replicated"}, {NormCut::Parallel, "parallel"}, {NormCut::Sequence, "sequence"}};
-const Names<LossForm> kLossForms = {{LossForm::Fused, "fused"}, {LossForm::Gather, "gather"}};
-const Names<HeadsPolicy> kHeadsPolicies = {
+constexpr Word<LossForm> kLossForms[] = {{LossForm::Fused, "fused"}, {LossForm::Gather, "gather"}};
+constexpr Word<HeadsPolicy> kHeadsPolicies[] = {
     {HeadsPolicy::Strict, "strict"}, {HeadsPolicy::Uneven, "uneven"}, {HeadsPolicy::Padded, "padded"}};
-const Names<Block> kBlocks = {
+constexpr Word<Block> kBlocks[] = {
     {Block::Layer, "layer"}, {Block::Mlp, "mlp"}, {Block::Attention, "attention"}, {Block::Model, "model"}};
-const Names<Recompute> kRecomputes = {
+constexpr Word<Recompute> kRecomputes[] = {
     {Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}};
-const Names<Fusion> kFusions = {{Fusion::Auto, "auto"}, {Fusion::On, "on"}, {Fusion::Off, "off"}};
-const Names<Architecture> kArchitectures = {{Architecture::Gpt, "gpt"}, {Architecture::Bert, "bert"}};
-const Names<NormPlacement> kNorms = {{NormPlacement::Pre, "pre"}, {NormPlacement::Post, "post"}};
-const Names<GeluForm> kGelus = {{GeluForm::Tanh, "tanh"}, {GeluForm::Erf, "erf"}};
-const Names<Operands> kOperands = {{Operands::Normal, "normal"}, {Operands::Integer, "integer"}};
-const Names<InputKind> kInputs = {
+constexpr Word<Fusion> kFusions[] = {{Fusion::Auto, "auto"}, {Fusion::On, "on"}, {Fusion::Off, "off"}};
+constexpr Word<Architecture> kArchitectures[] = {{Architecture::Gpt, "gpt"}, {Architecture::Bert, "bert"}};
+constexpr Word<NormPlacement> kNorms[] = {{NormPlacement::Pre, "pre"}, {NormPlacement::Post, "post"}};
+constexpr Word<GeluForm> kGelus[] = {{GeluForm::Tanh, "tanh"}, {GeluForm::Erf, "erf"}};
+constexpr Word<Operands> kOperands[] = {{Operands::Normal, "normal"}, {Operands::Integer, "integer"}};
+constexpr Word<InputKind> kInputs[] = {
     {InputKind::Normal, "normal"}, {InputKind::Npy, "npy"}, {InputKind::Text, "text"}};
 
-const Names<BackendChoice> kBackends = {
+constexpr Word<BackendChoice> kBackends[] = {
     {BackendChoice::Cpu, "cpu"}, {BackendChoice::Cuda, "cuda"}, {BackendChoice::Auto, "auto"}};
-const Names<CommunicatorChoice> kCommunicators = {{CommunicatorChoice::Auto, "auto"},
-                                                  {CommunicatorChoice::Local, "local"},
-                                                  {CommunicatorChoice::LocalCuda, "local_cuda"},
-                                                  {CommunicatorChoice::Nccl, "nccl"},
-                                                  {CommunicatorChoice::Mpi, "mpi"}};
-
-template <class Enum>
-std::string name_of(const Names<Enum>& names, Enum value) {
-  for (const auto& [candidate, name] : names) {
-    if (candidate == value) return name;
-  }
-  return "?";
-}
-
-template <class Enum>
-Enum parse(const Names<Enum>& names, const std::string& what, const std::string& text) {
-  std::vector<std::string> known;
-  for (const auto& [value, name] : names) {
-    if (name == text) return value;
-    known.push_back(name);
-  }
-  throw unknown_name(what, text, known);
-}
+constexpr Word<CommunicatorChoice> kCommunicators[] = {{CommunicatorChoice::Auto, "auto"},
+                                                       {CommunicatorChoice::Local, "local"},
+                                                       {CommunicatorChoice::LocalCuda, "local_cuda"},
+                                                       {CommunicatorChoice::Nccl, "nccl"},
+                                                       {CommunicatorChoice::Mpi, "mpi"}};
 
 }  // namespace
 
 std::string to_string(Cut cut) {
-  return name_of(kCuts, cut);
+  return word_of(kCuts, cut);
 }
 std::string to_string(EmbeddingCut cut) {
-  return name_of(kEmbeddingCuts, cut);
+  return word_of(kEmbeddingCuts, cut);
 }
 std::string to_string(NormCut cut) {
-  return name_of(kNormCuts, cut);
+  return word_of(kNormCuts, cut);
 }
 std::string to_string(LossForm form) {
-  return name_of(kLossForms, form);
+  return word_of(kLossForms, form);
 }
 std::string to_string(HeadsPolicy policy) {
-  return name_of(kHeadsPolicies, policy);
+  return word_of(kHeadsPolicies, policy);
 }
 std::string to_string(Recompute recompute) {
-  return name_of(kRecomputes, recompute);
+  return word_of(kRecomputes, recompute);
 }
 std::string to_string(Fusion fusion) {
-  return name_of(kFusions, fusion);
+  return word_of(kFusions, fusion);
 }
 std::string to_string(Block block) {
-  return name_of(kBlocks, block);
+  return word_of(kBlocks, block);
 }
 std::string to_string(Architecture architecture) {
-  return name_of(kArchitectures, architecture);
+  return word_of(kArchitectures, architecture);
 }
 std::string to_string(NormPlacement norm) {
-  return name_of(kNorms, norm);
+  return word_of(kNorms, norm);
 }
 std::string to_string(GeluForm form) {
-  return name_of(kGelus, form);
+  return word_of(kGelus, form);
 }
 std::string to_string(Operands operands) {
-  return name_of(kOperands, operands);
+  return word_of(kOperands, operands);
 }
 std::string to_string(InputKind kind) {
-  return name_of(kInputs, kind);
+  return word_of(kInputs, kind);
 }
 std::string to_string(BackendChoice backend) {
-  return name_of(kBackends, backend);
+  return word_of(kBackends, backend);
 }
 std::string to_string(CommunicatorChoice choice) {
-  return name_of(kCommunicators, choice);
+  return word_of(kCommunicators, choice);
 }
 
 Cut parse_cut(const std::string& text) {
-  return parse(kCuts, "cut", text);
+  return parse_word(kCuts, "cut", text);
 }
 EmbeddingCut parse_embedding_cut(const std::string& text) {
-  return parse(kEmbeddingCuts, "embedding cut", text);
+  return parse_word(kEmbeddingCuts, "embedding cut", text);
 }
 NormCut parse_norm_cut(const std::string& text) {
-  return parse(kNormCuts, "norm cut", text);
+  return parse_word(kNormCuts, "norm cut", text);
 }
 LossForm parse_loss_form(const std::string& text) {
-  return parse(kLossForms, "loss", text);
+  return parse_word(kLossForms, "loss", text);
 }
 HeadsPolicy parse_heads_policy(const std::string& text) {
-  return parse(kHeadsPolicies, "heads policy", text);
+  return parse_word(kHeadsPolicies, "heads policy", text);
 }
 Recompute parse_recompute(const std::string& text) {
-  return parse(kRecomputes, "recompute", text);
+  return parse_word(kRecomputes, "recompute", text);
 }
 Fusion parse_fusion(const std::string& text) {
-  return parse(kFusions, "fusion", text);
+  return parse_word(kFusions, "fusion", text);
 }
 Block parse_block(const std::string& text) {
-  return parse(kBlocks, "block", text);
+  return parse_word(kBlocks, "block", text);
 }
 Architecture parse_architecture(const std::string& text) {
-  return parse(kArchitectures, "architecture", text);
+  return parse_word(kArchitectures, "architecture", text);
 }
 NormPlacement parse_norm_placement(const std::string& text) {
-  return parse(kNorms, "norm placement", text);
+  return parse_word(kNorms, "norm placement", text);
 }
 GeluForm parse_gelu_form(const std::string& text) {
-  return parse(kGelus, "GeLU form", text);
+  return parse_word(kGelus, "GeLU form", text);
 }
 Operands parse_operands(const std::string& text) {
-  return parse(kOperands, "operands", text);
+  return parse_word(kOperands, "operands", text);
 }
 InputKind parse_input_kind(const std::string& text) {
-  return parse(kInputs, "input", text);
+  return parse_word(kInputs, "input", text);
 }
 BackendChoice parse_backend(const std::string& text) {
-  return parse(kBackends, "backend", text);
+  return parse_word(kBackends, "backend", text);
 }
 CommunicatorChoice parse_communicator(const std::string& text) {
-  return parse(kCommunicators, "communicator", text);
+  return parse_word(kCommunicators, "communicator", text);
 }
 
 std::string gpus_text(const std::vector<int>& gpus) {
@@ -183,7 +161,7 @@ std::string to_string(const Delay& delay) {
 }
 
 Delay parse_delay(const std::string& text) {
-  // A step's name may hold anything, so the numbers are taken from the ends.
+  // A step's name may contain colons, so the numbers are taken from the two ends.
   const size_t first = text.find(':'), last = text.rfind(':');
   const auto number = [&](size_t begin, size_t end, auto& value) {
     const char* const stop = text.data() + end;

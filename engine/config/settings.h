@@ -1,4 +1,4 @@
-// Everything a person chooses, as plain data: the model, how each weight matrix is cut, and how the run is
+// Everything that a user chooses, as plain data: the model, how each weight matrix is cut, and how the run is
 // made. Settings are the only input of the planner; the studio's Setup panel and the command line both edit
 // this struct.
 #pragma once
@@ -26,7 +26,7 @@ struct Model {
   int64_t layers = 12;
   int64_t hidden = 768;
   int64_t heads = 12;
-  int64_t kv_heads = 0;  ///< key and value heads, each shared by heads / kv_heads query heads; 0: as many
+  int64_t kv_heads = 0;  ///< key and value heads, each shared by heads / kv_heads query heads; 0: as heads
   int64_t ffn = 3072;    ///< width of the MLP, 4 * hidden in every preset
   int64_t vocab = 50257;
   int64_t positions = 1024;
@@ -35,7 +35,7 @@ struct Model {
   GeluForm gelu = GeluForm::Tanh;
   double norm_epsilon = 1e-5;
   int64_t pad_token =
-      -1;            ///< BERT: the word whose lookup gives no gradient, as its checkpoints have it; -1: none
+      -1;            ///< BERT: the token whose lookup gives no gradient, as in its checkpoints; -1: none
   bool tied = true;  ///< the output embedding is the input embedding, one matrix and one gradient
 
   int64_t head_dim() const { return hidden / heads; }
@@ -50,20 +50,21 @@ enum class Cut { Column, Row, Replicated };
 /// How the embedding [vocab, hidden] is cut: by rows of the vocabulary, by columns of hidden, or not at all.
 enum class EmbeddingCut { Vocab, Hidden, Replicated };
 
-/// How the residual stream [tokens, hidden] lies between the blocks, with the norms, dropouts and sums that
-/// work on it: whole on every rank; cut over hidden, where a norm reduces two numbers a token (Parallel); or
-/// cut over the tokens, where it reduces nothing (Sequence: sequence parallelism).
+/// How the residual stream [tokens, hidden] is laid out between the blocks, together with the norms, dropouts
+/// and sums that work on it: whole on every rank; cut over hidden, where a norm reduces two numbers a token
+/// (Parallel); or cut over the tokens, where a norm reduces nothing (Sequence: sequence parallelism).
 enum class NormCut { Replicated, Parallel, Sequence };
 
 /// The loss on logits that are cut over the vocabulary: Fused reduces three numbers a token, Gather collects
 /// the logits first (paper, section 3).
 enum class LossForm { Fused, Gather };
 
-/// What becomes of heads that T does not divide: nothing is run (Strict), some ranks hold one more than
-/// others (Uneven), or every rank holds as many and the ones that are missing have weights of zero (Padded).
+/// What happens if T does not divide the heads: the run is refused (Strict), some ranks hold one head more
+/// than others (Uneven), or every rank holds the same number and the missing heads have weights of zero
+/// (Padded).
 enum class HeadsPolicy { Strict, Uneven, Padded };
 
-/// One cut per matrix, and how the stream between them lies: the whole grammar of a split file.
+/// One cut per matrix, and the layout of the stream between them: everything that a split file can say.
 struct Split {
   std::string name = "megatron";
   Cut attn_qkv = Cut::Column;
@@ -76,19 +77,22 @@ struct Split {
   bool operator==(const Split&) const = default;
 };
 
-/// What is planned and run: one transformer layer, a block of it, or the whole model from tokens to loss.
+/// The part that is planned and run: one transformer layer, a block of it, or the whole model from tokens to
+/// loss.
 enum class Block { Layer, Mlp, Attention, Model };
 
-/// What of the forward pass is run again in the backward pass instead of being kept: nothing (the rule: it is
-/// the fastest while it fits), the attention probabilities, or each layer from its input.
+/// Which part of the forward pass is run again in the backward pass instead of being kept: nothing (the
+/// default, because it is the fastest while it fits), the attention probabilities, or each layer from its
+/// input.
 enum class Recompute { None, Selective, Full };
 
-/// Whether neighbouring passes over the same elements are one step (planner/fusion.h): of whole models, which
-/// are to be fast, but not of a layer, whose steps are to be looked at; always; never. No bit depends on it.
+/// Whether neighbouring passes over the same elements are one step (planner/fusion.h). Auto: for a whole
+/// model, which must be fast, but not for a layer, whose steps a user wants to see. On: always. Off: never.
+/// It changes no bit of the results.
 enum class Fusion { Auto, On, Off };
 
-/// Adam with decoupled weight decay, after the gradients' global norm has been clipped. The learning rate is
-/// given step by step, by the schedule.
+/// Adam with decoupled weight decay, after the gradients' global norm has been clipped. The schedule gives
+/// the learning rate of each step.
 struct OptimizerSettings {
   double weight_decay = 0.01;  ///< on matrices and embeddings, not on biases and norms
   double beta1 = 0.9;
@@ -112,18 +116,18 @@ struct InputSource {
   bool operator==(const InputSource&) const = default;
 };
 
-/// A rank that is made late on purpose, in every pass, to see what waiting for it costs.
+/// A rank that is made late on purpose, in every pass, to show what waiting for it costs.
 struct Delay {
-  int rank = 0;      ///< of all T x D, replica by replica
-  std::string step;  ///< the step it stands still before: its name, of equal ones the first, or its id
+  int rank = 0;      ///< world rank: among all T x D, replica by replica
+  std::string step;  ///< it stops before this step: a name (the first step with it), or an id
   double milliseconds = 0;
   bool operator==(const Delay&) const = default;
 };
 
-/// What ranks compute on. Auto: GPUs where there are any that can be used, the CPU otherwise.
+/// What ranks compute on. Auto: GPUs if any can be used, the CPU otherwise.
 enum class BackendChoice { Cpu, Cuda, Auto };
 
-/// What ranks meet through. Auto: what suits where they compute, see choose().
+/// Which communicator connects the ranks. Auto: the one that suits the backend, see choose().
 enum class CommunicatorChoice { Auto, Local, LocalCuda, Nccl, Mpi };
 
 struct Settings {
@@ -139,33 +143,33 @@ struct Settings {
   Block block = Block::Layer;
   int64_t layer = 0;  ///< which layer of the model: names, weights and initialisation follow it
   Operands operands = Operands::Normal;
-  int micro_batches = 1;  ///< the batch is run in this many parts whose gradients add up
+  int micro_batches = 1;  ///< the batch runs in this many parts, and their gradients are summed
   Recompute recompute = Recompute::None;
-  /// A row-parallel product is made in so many parts over the tokens, each reduced while the next one is
-  /// computed; 1: reduced when it is whole.
+  /// A row-parallel product is computed in this many parts over the tokens; each part is reduced while the
+  /// next one is computed. 1: reduced as a whole.
   int overlap_chunks = 1;
   Fusion fusion = Fusion::Auto;
   double dropout = 0;   ///< probability, on attention probabilities and on the residual stream
   bool update = false;  ///< a whole model: the optimizer's steps follow the backward pass
-  /// A whole GPT: a pass of generation, over `seq` new tokens of each sequence, against a cache with room for
-  /// the keys and values of so many; 0: a pass of training.
+  /// For a whole GPT: 0 is a training pass. Above 0, it is a generation pass over `seq` new tokens of each
+  /// sequence, and the cache has room for the keys and values of this many tokens.
   int64_t cache_tokens = 0;
   OptimizerSettings optimizer;
   int vocab_ranks =
-      0;  ///< the T the vocabulary is padded for; 0: its own. A serial run takes the sharded run's
+      0;  ///< the vocabulary is padded for this T; 0: its own T. A serial run takes the sharded run's T
   InputSource input;
-  std::string weights_path;  ///< a GPT-2 safetensors file in Hugging Face's names; empty: seeded weights
+  std::string weights_path;  ///< a GPT-2 safetensors file with Hugging Face's names; empty: seeded weights
   std::string hardware = "this-machine";
   int threads_per_rank = 0;  ///< 0: an equal share of the cores, at least one
   BackendChoice backend = BackendChoice::Cpu;
-  std::vector<int> gpus;  ///< which GPUs ranks are dealt out to, in turn; empty: all
+  std::vector<int> gpus;  ///< ranks are assigned to these GPUs in turn; empty: all GPUs
   CommunicatorChoice communicator = CommunicatorChoice::Auto;
   bool tf32 =
       false;  ///< on GPUs: fp32 products round their operands to 11 bits, and are several times faster
   std::vector<Delay> delays;
-  double timeout_seconds = 300;  ///< how long ranks wait for one of them before it is lost; 0: for ever
+  double timeout_seconds = 300;  ///< how long ranks wait for a rank before it counts as lost; 0: for ever
 
-  /// Sequences and tokens that one replica works on at a time: the batch over D and over its parts.
+  /// Sequences and tokens that one replica works on at a time: the batch divided by D and by micro_batches.
   int64_t micro_batch() const { return block == Block::Model ? batch / dp / micro_batches : batch; }
   int64_t tokens() const { return micro_batch() * seq; }
   bool is_fused() const { return fusion == Fusion::Auto ? block == Block::Model : fusion == Fusion::On; }

@@ -1,4 +1,4 @@
-// Settings to JSON and back.
+// Writes settings as JSON and reads them back.
 #include "engine/config/settings_json.h"
 
 #include "engine/config/error.h"
@@ -54,7 +54,7 @@ InputSource read_input(const nlohmann::json& json, const std::string& where) {
   return input;
 }
 
-// A file written before ranks could be late has none that are.
+// A file without this key is older than delays, so it has no delays.
 std::vector<Delay> read_delays(ObjectReader& settings) {
   std::vector<Delay> delays;
   if (!settings.has("delays")) return delays;
@@ -73,14 +73,14 @@ std::vector<Delay> read_delays(ObjectReader& settings) {
   return delays;
 }
 
-// A file written before there were GPUs ran on the CPU.
+// A file without this key is older than GPU support, so its run was on the CPU.
 void read_devices(ObjectReader& settings_reader, Settings& settings) {
   if (!settings_reader.has("devices")) return;
   ObjectReader reader(settings_reader.child("devices"), settings_reader.where() + ", devices");
   settings.backend = reader.word("backend", parse_backend);
   settings.gpus = reader.word("gpus", parse_gpus);
   settings.communicator = reader.word("communicator", parse_communicator);
-  // A file written before products could be rounded has none that are.
+  // A file without this key is older than tf32, so its products are not rounded.
   if (reader.has("tf32")) settings.tf32 = reader.boolean("tf32");
   reader.finish();
 }
@@ -184,7 +184,7 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.micro_batches = reader.small_integer("micro_batches");
   settings.overlap_chunks = reader.small_integer("overlap_chunks");
   settings.recompute = reader.word("recompute", parse_recompute);
-  // A file written before steps could be fused holds plain ones.
+  // A file without this key is older than fusion, so its steps are not fused.
   settings.fusion = reader.has("fusion") ? reader.word("fusion", parse_fusion) : Fusion::Off;
   settings.dropout = reader.number("dropout");
   settings.update = reader.boolean("update");
@@ -197,7 +197,7 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.threads_per_rank = reader.small_integer("threads_per_rank");
   read_devices(reader, settings);
   settings.delays = read_delays(reader);
-  // A file written before ranks could be lost has the time-out that everybody has.
+  // A file without this key is older than the time-out, so it gets the default.
   if (reader.has("timeout_seconds")) settings.timeout_seconds = reader.number("timeout_seconds");
   reader.finish();
   return settings;

@@ -1,5 +1,5 @@
 // The named ways to cut a layer's four weight matrices, and split files. A split says only how weights are
-// cut; which collectives that costs is the planner's business.
+// cut; the planner derives which collectives that needs.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace shardlens {
 
-/// megatron (column, row, column, row), megatron-sp (the same with the stream cut over the tokens), reversed
-/// (row, column, row, column), row-row, column-column, replicated: for attn.qkv, attn.proj, mlp.fc, mlp.proj.
+/// Returns megatron (column, row, column, row), megatron-sp (the same with the stream cut over the tokens),
+/// reversed (row, column, row, column), row-row, column-column, replicated: for attn.qkv, attn.proj, mlp.fc,
+/// mlp.proj.
 const std::vector<Split>& named_splits();
 std::vector<std::string> split_names();
 
-/// A named split; throws a request Error that lists the names.
+/// Returns a named split. Throws a request Error that lists the names.
 Split named_split(const std::string& name);
 
-/// What `--split` takes: a name, or a JSON file (anything that ends in .json or has a slash), for example
-/// {"attn.qkv": "row", "mlp.fc": "column"}. What a file leaves out is cut as in megatron. An unknown key or
-/// value throws a request Error with the nearest legal one and the list.
+/// Returns the split for a `--split` value: a name, or a JSON file (a text that ends in .json or has a
+/// slash), for example {"attn.qkv": "row", "mlp.fc": "column"}. A key that the file leaves out is cut as in
+/// megatron. An unknown key or value throws a request Error with the nearest legal one and the list.
 Split find_split(const std::string& name_or_file);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// The nearest known word to an unknown one, by edit distance.
+// Finds the known word that is nearest to an unknown one, by edit distance.
 #include "engine/config/suggest.h"
 
 #include <algorithm>

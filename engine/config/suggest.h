@@ -1,6 +1,5 @@
-// The shared sentence for a word nobody knows: what it was, the nearest word that is known, and the whole
-// list. Every enum, preset and file key of the settings is read through it, so that a typing error always
-// gets its remedy.
+// The error message for an unknown word: the word, the nearest known word, and the whole list. Every enum,
+// preset and file key of the settings is read through it, so every typing error gets its remedy.
 #pragma once
 
 #include <string>
@@ -10,20 +9,22 @@
 
 namespace shardlens {
 
-/// Levenshtein distance: the fewest insertions, deletions and substitutions that turn `a` into `b`.
+/// Returns the Levenshtein distance: the fewest insertions, deletions and substitutions that turn `a` into
+/// `b`.
 int edit_distance(const std::string& a, const std::string& b);
 
-/// The candidate with the smallest edit distance to `text`, the first of equals; empty if there are none.
+/// Returns the candidate with the smallest edit distance to `text`, the first if several are equal; empty if
+/// there are none.
 std::string nearest_name(const std::string& text, const std::vector<std::string>& candidates);
 
-/// The same where it is near enough to have been meant; else empty.
+/// The same, but empty if the candidate is too far from `text` to be a typing error.
 std::string near_name(const std::string& text, const std::vector<std::string>& candidates);
 
 /// "a, b, c".
 std::string join(const std::vector<std::string>& names);
 
-/// A request Error such as: unknown split "megatorn"; did you mean "megatron"? Known: megatron, reversed. The
-/// guess is left out where nothing known is near.
+/// Returns a request Error such as: unknown split "megatorn"; did you mean "megatron"? Known: megatron,
+/// reversed. Without a guess if no known word is near.
 Error unknown_name(const std::string& what, const std::string& text, const std::vector<std::string>& known);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Quantities as people read them.
+// Formats quantities for people.
 #include "engine/config/units.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Quantities as people read them, in one place, so that a figure looks the same in an error, on screen and in
+// Formats quantities for people, in one place, so that a figure looks the same in an error, on screen and in
 // a table.
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace shardlens {
 
-/// `value` >= 0 with three significant digits: "9.99", "99.9", "999".
+/// Returns `value` >= 0 with three significant digits: "9.99", "99.9", "999".
 std::string three_digits(double value);
 
-/// `value` in the largest of `units` (each `base` times the one before it) in which it is at least 1, with
-/// three significant digits; whole numbers in the first unit. Rounding up to `base` moves on to the next
-/// unit, so "1000 k" is never shown for "1.00 M". A negative value keeps its sign.
+/// Returns `value` in the largest of `units` (each `base` times the one before it) in which it is at least 1,
+/// with three significant digits; whole numbers in the first unit. If it rounds up to `base`, the next unit
+/// is used, so "1000 k" is never shown for "1.00 M". A negative value keeps its sign.
 std::string in_units(double value, double base, std::span<const std::string_view> units);
 
-/// Bytes in binary units: "512 B", "112 MiB", "1.02 TiB".
+/// Returns bytes in binary units: "512 B", "112 MiB", "1.02 TiB".
 std::string bytes_text(double bytes);
 
-/// With separators between thousands: "117,440,512".
+/// Returns `number` with separators between thousands: "117,440,512".
 std::string grouped_text(int64_t number);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Characters of UTF-8 text, by its bytes.
+// Finds and counts the characters of UTF-8 text.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 namespace shardlens {
 
-/// A byte that is not the first of its character.
+/// True for a byte that is not the first of its character.
 inline bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-/// How many characters valid UTF-8 holds.
+/// Returns the number of characters in valid UTF-8.
 inline size_t character_count(std::string_view utf8) {
   return static_cast<size_t>(
       std::count_if(utf8.begin(), utf8.end(), [](char c) { return !is_inside_character(c); }));

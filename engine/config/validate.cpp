@@ -1,4 +1,4 @@
-// Validation of settings; every message names the remedy.
+// Validates settings. Every message names the remedy.
 #include "engine/config/validate.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace shardlens {
 namespace {
 
-// What is added so that nobody divides by 0: less would be 0 where it is added in fp32.
+// The smallest epsilon. It is added to avoid a division by 0, and a smaller one would be 0 in fp32.
 constexpr double kLeastEpsilon = std::numeric_limits<float>::denorm_min();
 
 void check_range(const std::string& what, int64_t value, int64_t lowest, int64_t highest) {
@@ -32,13 +32,13 @@ std::string alternatives(const std::vector<int>& numbers) {
   return text;
 }
 
-// Ranks that heads may be cut into where they do not divide.
+// The largest T that may cut heads that T does not divide.
 int64_t uneven_limit(const Model& model) {
   return std::min<int64_t>(model.hidden, kMostLocalRanks);
 }
 
-// The numbers of heads nearest to the model's own that divide hidden, below and above: of those that `ranks`
-// divide, where there are any.
+// Returns the numbers of heads below and above the model's own that divide hidden. If possible, `ranks`
+// divides them too.
 std::vector<int> nearest_head_counts(const Model& model, int64_t ranks) {
   const auto suits = [&](int64_t heads) { return model.hidden % heads == 0 && heads % ranks == 0; };
   std::vector<int> nearest;
@@ -50,7 +50,7 @@ std::vector<int> nearest_head_counts(const Model& model, int64_t ranks) {
   return nearest.empty() && ranks > 1 ? nearest_head_counts(model, 1) : nearest;
 }
 
-// Zero heads pad what is cut between heads on both sides of attention; elsewhere no weight is.
+// Zero heads need a cut between heads on both sides of attention. Other splits have no weights to pad.
 bool pads_by_split(const Split& split) {
   return split.attn_qkv == Cut::Column && split.attn_proj == Cut::Row;
 }
@@ -59,12 +59,13 @@ std::string heads_words(const Model& model) {
   return counted(model.key_heads(), model.is_grouped() ? "key head" : "head");
 }
 
-// Why no policy helps, or only another one does; empty where the heads are not the matter.
+// Returns the reason why T is not possible: no policy helps, or only another one. Empty if the heads are not
+// the problem.
 std::string heads_reason(const Settings& settings) {
   const Model& model = settings.model;
   if (divides_heads(model, settings.tp)) return {};
   if (settings.heads_policy == HeadsPolicy::Padded && !can_pad_heads(model, settings.tp))
-    return fmt::format("beyond {} zero heads would read key heads that are not zero", heads_words(model));
+    return fmt::format("above {}, a zero head would read a key head that is not zero", heads_words(model));
   if (settings.heads_policy != HeadsPolicy::Strict) return {};
   if (settings.tp > model.heads)
     return fmt::format("there are only {} to share", counted(model.heads, "head"));
@@ -74,7 +75,7 @@ std::string heads_reason(const Settings& settings) {
                      settings.tp);
 }
 
-// ", or choose the heads policy uneven or padded": those that would let it run.
+// Returns ", or choose the heads policy uneven or padded", with the policies that would let it run.
 std::string policy_remedy(Settings settings) {
   std::string words;
   for (const HeadsPolicy policy : {HeadsPolicy::Uneven, HeadsPolicy::Padded}) {
@@ -95,12 +96,13 @@ void check_degree(const Settings& settings) {
   if (!std::binary_search(possible.begin(), possible.end(), tp)) {
     std::string reason = tp >= 1 && settings.block != Block::Mlp ? heads_reason(settings) : "";
     if (tp < 1) {
-      reason = "there is at least one rank";
+      reason = "there must be at least one rank";
     } else if (settings.block == Block::Mlp) {
-      reason = fmt::format("an MLP of {} x {} is cut into at most {} here", model.hidden, model.ffn,
+      reason = fmt::format("an MLP of {} x {} can have at most {} ranks here", model.hidden, model.ffn,
                            possible.back());
     } else if (reason.empty()) {
-      reason = fmt::format("heads that it does not divide are cut into at most {} here", uneven_limit(model));
+      reason =
+          fmt::format("heads that T does not divide can have at most {} ranks here", uneven_limit(model));
     }
     throw request_error(fmt::format("T = {} is not possible: {}. Try {}{}.", tp, reason,
                                     alternatives(nearest_degrees(model, settings.block, tp, policy)),
@@ -110,38 +112,37 @@ void check_degree(const Settings& settings) {
       policy == HeadsPolicy::Padded && settings.block != Block::Mlp && !divides_heads(model, tp);
   if (pads && !pads_by_split(settings.split)) {
     throw request_error(fmt::format(
-        "zero heads pad a QKV cut by columns and a projection cut by rows; split \"{}\" cuts them by {} and "
-        "{}. "
-        "Try split megatron, or the heads policy uneven.",
+        "zero heads need a column-parallel QKV and a row-parallel projection; split \"{}\" cuts them by {} "
+        "and {}. Try split megatron, or the heads policy uneven.",
         settings.split.name, to_string(settings.split.attn_qkv), to_string(settings.split.attn_proj)));
   }
 }
 
-// A preset of so many nodes has a place for so many ranks.
+// Refuses more ranks than the nodes of a hardware preset can hold.
 void check_places(const Settings& settings) {
   const Hardware& hardware = find_hardware(settings.hardware);
   const int64_t ranks = int64_t{settings.tp} * settings.dp;
   if (hardware.most_ranks() == 0 || ranks <= hardware.most_ranks()) return;
   throw request_error(fmt::format(
-      "T x D = {} x {} needs {} ranks, and {} has {}. Try T x D up to {}, or a preset without a number of "
+      "T x D = {} x {} needs {} ranks, but {} has {}. Try T x D up to {}, or a preset without a number of "
       "nodes.",
       settings.tp, settings.dp, ranks, hardware.title, hardware.most_ranks(), hardware.most_ranks()));
 }
 
-// What only a whole model has: parts of the batch, dropout, an optimizer.
+// Checks what only a whole model has: micro-batches, dropout, an optimizer.
 void validate_whole_model(const Settings& settings) {
   check_range("parts of the batch", settings.micro_batches, 1, kLargestBatch);
   const int64_t parts = static_cast<int64_t>(settings.dp) * settings.micro_batches;
   if (settings.batch % parts != 0) {
     const int64_t less = settings.batch / parts * parts;
-    throw request_error(fmt::format("batch = {} does not divide into D = {} times {}. Try batch {}{}.",
+    throw request_error(fmt::format("batch = {} is not divisible by D = {} times {}. Try batch {}{}.",
                                     settings.batch, settings.dp,
                                     counted(settings.micro_batches, "micro-batch", "micro-batches"),
                                     less > 0 ? fmt::format("{} or ", less) : "", less + parts));
   }
   if (settings.operands == Operands::Integer) {
     throw request_error(
-        "integer operands are exact within one layer; a whole model runs with normal ones. Choose "
+        "integer operands are exact only within one layer; a whole model needs normal operands. Choose "
         "\"normal\".");
   }
   if (!(settings.dropout >= 0 && settings.dropout < 1)) {
@@ -157,31 +158,31 @@ void validate_whole_model(const Settings& settings) {
   fraction("beta2", o.beta2);
   fraction("weight decay", o.weight_decay);
   if (!(o.epsilon >= kLeastEpsilon))
-    throw request_error(fmt::format("epsilon = {} must be above 0, in fp32 too, such as 1e-8.", o.epsilon));
+    throw request_error(fmt::format("epsilon = {} must be above 0, also in fp32. Try 1e-8.", o.epsilon));
   if (!(o.clip >= 0)) throw request_error(fmt::format("clip = {} must be 0 (not clipped) or above.", o.clip));
 }
 
-// A pass of generation: new tokens of a GPT, after those in its cache.
+// Checks a generation pass: new tokens of a GPT, after those in its cache.
 void validate_cache(const Settings& settings) {
   const Model& model = settings.model;
   if (settings.block != Block::Model || model.architecture != Architecture::Gpt || !model.causal) {
-    throw request_error(fmt::format(
-        "a cache of keys and values is of a whole model whose tokens see those before them alone; {}",
-        settings.block != Block::Model ? "choose the whole model" : "choose a GPT model"));
+    throw request_error(
+        fmt::format("a cache of keys and values needs a whole model with a causal mask; {}",
+                    settings.block != Block::Model ? "choose the whole model" : "choose a GPT model"));
   }
   check_range("cache", settings.cache_tokens, 1, model.positions);
   if (settings.seq > settings.cache_tokens) {
-    throw request_error(fmt::format("{} new tokens have no room in a cache of {}. Try a cache of {}.",
+    throw request_error(fmt::format("{} new tokens do not fit in a cache of {}. Try a cache of {}.",
                                     settings.seq, settings.cache_tokens, settings.seq));
   }
   if (settings.micro_batches != 1) {
     throw request_error(
-        fmt::format("a pass of generation is not run in {} parts. Try 1.", settings.micro_batches));
+        fmt::format("a generation pass cannot run in {} micro-batches. Try 1.", settings.micro_batches));
   }
 }
 
-// The largest single tensor, in elements, as a double that cannot overflow: the attention probabilities or
-// the MLP's inner activation or a weight.
+// Returns the size of the largest single tensor, in elements, as a double that cannot overflow: the attention
+// probabilities, the MLP's inner activation or a weight.
 double largest_tensor_elements(const Settings& settings) {
   const Model& model = settings.model;
   const double tokens = static_cast<double>(settings.batch) * static_cast<double>(settings.seq);
@@ -191,8 +192,8 @@ double largest_tensor_elements(const Settings& settings) {
   return std::max({probabilities, tokens * widest, static_cast<double>(model.hidden) * widest});
 }
 
-// The largest value in [lowest, highest] for which fits(value) holds, given that it holds for `lowest`, that
-// it fails for `highest` and changes once.
+// Returns the largest value in [lowest, highest] for which fits(value) holds. It must hold for `lowest`, fail
+// for `highest`, and change only once.
 template <class Fits>
 int64_t largest_fitting(int64_t lowest, int64_t highest, const Fits& fits) {
   while (highest - lowest > 1) {
@@ -228,7 +229,7 @@ void validate_model(const Model& model, int ranks) {
   }
   if (!(model.norm_epsilon >= kLeastEpsilon && model.norm_epsilon < 1)) {
     throw request_error(
-        fmt::format("norm epsilon = {} is not possible. Choose above 0, in fp32 too, and below 1, such as "
+        fmt::format("norm epsilon = {} is not possible. Choose above 0, also in fp32, and below 1, such as "
                     "1e-5.",
                     model.norm_epsilon));
   }
@@ -243,7 +244,7 @@ std::vector<int> possible_degrees(const Model& model, Block block, HeadsPolicy p
   }
   const int64_t most = std::min<int64_t>(std::max(model.heads, uneven_limit(model)), kLargestDegree);
   for (int tp = 1; tp <= most; ++tp) {
-    // Where heads need not divide, some ranks hold one more than others, and a rank may hold none.
+    // If T need not divide the heads, some ranks hold one head more than others, and a rank may hold none.
     const bool on_request =
         tp <= uneven_limit(model) &&
         (policy == HeadsPolicy::Uneven || (policy == HeadsPolicy::Padded && can_pad_heads(model, tp)));
@@ -281,13 +282,12 @@ void validate(const Settings& settings) {
   }
   check_degree(settings);
   check_places(settings);
-  // Probabilities are no integers: each rank's term of a shared key head's gradient is rounded by itself.
+  // Probabilities are not integers: each rank rounds its own term of a shared key head's gradient.
   if (settings.operands == Operands::Integer && settings.block != Block::Mlp && model.is_grouped() &&
       settings.tp > model.key_heads()) {
     throw request_error(
-        fmt::format("integer operands are exact up to T = {}, one key head a rank; beyond, ranks add up "
-                    "fractions. Try T = "
-                    "{}, or normal ones.",
+        fmt::format("integer operands are exact up to T = {}, one key head a rank; above that, ranks add "
+                    "fractions. Try T = {}, or normal operands.",
                     model.key_heads(), model.key_heads()));
   }
   if (settings.block == Block::Model) validate_whole_model(settings);
@@ -341,7 +341,7 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
   if (needed <= available_bytes) return;
 
   Settings smaller = settings;
-  std::string recomputed;  // the cheapest way to hold less of the same run
+  std::string recomputed;  // the cheapest way to keep less memory in the same run
   for (const Recompute recompute : {Recompute::Selective, Recompute::Full}) {
     if (settings.block != Block::Model || recompute <= settings.recompute || !recomputed.empty()) continue;
     smaller.recompute = recompute;

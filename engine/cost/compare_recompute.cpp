@@ -1,4 +1,4 @@
-// Three plans, and what each keeps.
+// Makes three plans, and measures what each keeps.
 #include "engine/cost/compare_recompute.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What recomputation saves, planned: the activations a rank keeps when nothing, the attention probabilities
-// or each layer is run again in the backward pass.
+// Computes what recomputation saves, from plans: the activations that a rank keeps if nothing, the attention
+// probabilities, or each whole layer is run again in the backward pass.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@ namespace shardlens {
 
 struct RecomputeCost {
   Recompute recompute = Recompute::None;
-  int64_t activation_bytes = 0;  ///< of rank 0: the most that live at once, wherever they lie
+  int64_t activation_bytes = 0;  ///< of rank 0: the most that live at once, in any memory
 };
 
-/// The three of them at the sizes of `settings`, from a plan each. Throws what plan_program() throws.
+/// Returns all three at the sizes of `settings`, with one plan each. Throws what plan_program() throws.
 std::array<RecomputeCost, 3> compare_recompute(Settings settings);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Each text's example planned, and its formula computed.
+// Plans each text's example, and computes the text's formula.
 #include "engine/cost/figures.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Settings exercise() {
 }
 
 struct Counted {
-  int64_t all_reduce_bytes = 0;  // of one, each rank sends
+  int64_t all_reduce_bytes = 0;  // sent by each rank in one all-reduce
   int64_t forward_sent_bytes = 0;
   int64_t forward_flops = 0;  // of a rank
   double forward_tp_seconds = 0;
@@ -61,8 +61,8 @@ void add_volumes(std::vector<WorkedFigure>& figures) {
   figures.push_back({"sent by each rank in one all-reduce of a layer", kChapter, "112 MB",
                      "2 · (T−1)/T · b·s·d · 2 bytes", formula, static_cast<double>(counted.all_reduce_bytes),
                      "bytes", ""});
-  figures.push_back({"sent by each rank for a layer forward", kChapter, "224 MB", "two of them", 2 * formula,
-                     static_cast<double>(counted.forward_sent_bytes), "bytes", ""});
+  figures.push_back({"sent by each rank for a layer forward", kChapter, "224 MB", "two all-reduces",
+                     2 * formula, static_cast<double>(counted.forward_sent_bytes), "bytes", ""});
 }
 
 void add_ratio(std::vector<WorkedFigure>& figures) {
@@ -83,14 +83,13 @@ void add_ratio(std::vector<WorkedFigure>& figures) {
        "two products: 24·b·s·d² + 4·b·s²·d"});
   figures.push_back(
       {"compute against communication, forward", kChapter, "0.17",
-       "42.9 µs / 249 µs: half of the FLOPs it writes out, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
+       "42.9 µs / 249 µs: half of the FLOPs in its formula, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
        written_flops / 2 / s.tp / peak / communication, exact_flops / peak / communication, "ratio",
-       "the exact count is 10.4 times the FLOPs that figure rests on, so on these links the layer computes "
-       "longer "
-       "than it communicates"});
+       "the exact count is 10.4 times the FLOPs behind that figure, so on these links the layer computes "
+       "longer than it communicates"});
   figures.push_back(
-      {"the same with the link's one direction and the ring's hops", kChapter, "0.17",
-       "all it writes out, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
+      {"the same with one link direction and the ring's hops", kChapter, "0.17",
+       "all FLOPs in its formula, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
        written_flops / s.tp / peak / communication, exact_flops / peak / counted.forward_tp_seconds, "ratio",
        "900 GB/s is NVLink's both directions together; a ring sends at 450 GB/s, and 2 · 14 hops cost their "
        "latency"});
@@ -104,10 +103,10 @@ void add_norm_statistics(std::vector<WorkedFigure>& figures) {
   figures.push_back({"statistics of a LayerNorm on cut activations", kChapter, "64 KB",
                      "8·b·s bytes: two fp32 numbers a token", statistics, statistics, "bytes", ""});
   figures.push_back(
-      {"the activations' all-reduce it is held against", kChapter, "128 MB", "8·b·s·d bytes", 2 * fp32_tensor,
-       fp32_tensor, "bytes",
-       "128 MiB are 4·b·s·d: the tensor in fp32. The formula it writes gives twice that, what a ring "
-       "of many ranks sends of it; in fp16 at T = 8 each rank sends 112 MiB"});
+      {"the activations' all-reduce it is compared with", kChapter, "128 MB", "8·b·s·d bytes",
+       2 * fp32_tensor, fp32_tensor, "bytes",
+       "128 MiB are 4·b·s·d: the tensor in fp32. The text's formula gives twice that, which each rank of a "
+       "large ring sends; in fp16 at T = 8 each rank sends 112 MiB"});
   figures.push_back({"activations against statistics", kChapter, "2000 times", "128 MB / 64 KB",
                      fp32_tensor / statistics,
                      static_cast<double>(ring_sent_bytes(Collective::AllReduce,
@@ -188,10 +187,10 @@ void add_loss(std::vector<WorkedFigure>& figures) {
   const double gathered = sent_by_loss(LossForm::Gather), fused = sent_by_loss(LossForm::Fused);
   const auto vocab = static_cast<double>(padded_vocab(settings.model, 8));
   figures.push_back(
-      {"gathered logits against the fused loss, what is sent", std::string(kPaper) + ", section 3",
+      {"bytes sent: gathered logits against the fused loss", std::string(kPaper) + ", section 3",
        "b·s·v against b·s: a factor of v", "v = 51,200", vocab, gathered / fused, "ratio",
        "three numbers a token are reduced and not one (the maximum, the label's logit, the sum of "
-       "exponentials), in fp32 where logits are fp16, and an all-reduce sends twice what a gather "
+       "exponentials), in fp32 while logits are fp16, and an all-reduce sends twice what a gather "
        "does: v · 2 / (3 · 4 · 2)"});
 }
 

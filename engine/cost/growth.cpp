@@ -1,4 +1,4 @@
-// The sizes.
+// The sizes of the growth measurement.
 #include "engine/cost/growth.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Fullest against mean.
+// Compares the fullest rank with the mean.
 #include "engine/cost/heads_balance.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// What heads that T does not divide cost: the fullest rank's share against the mean rank's, which all others
-// wait for. Counted from the Program, so that zero heads count as the work they are.
+// Computes the cost of heads that T does not divide: the fullest rank's share against the mean rank's. All
+// other ranks wait for the fullest one. It is counted from the Program, so zero heads count as the work they
+// are.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace shardlens {
 
-/// The largest of `of_rank` over their mean; 1 where they are equal or all zero.
+/// Returns the largest of `of_rank` over their mean; 1 if they are equal or all zero.
 double imbalance(const std::vector<double>& of_rank);
 
 struct HeadsBalance {
@@ -19,10 +20,10 @@ struct HeadsBalance {
   double weight_imbalance = 1;           ///< of the bytes of the weights
 };
 
-/// `costs`: what price() says of every rank.
+/// `costs`: the result of price() for every rank.
 HeadsBalance heads_balance(const Program& program, const std::vector<std::vector<StepCost>>& costs);
 
-/// True for the products between heads, whose time is what an uneven cut makes differ.
+/// True for the products between heads. An uneven cut makes the time of these steps differ.
 bool is_between_heads(Op op);
 
 }  // namespace shardlens

@@ -1,7 +1,6 @@
 // The memory wall: what mixed-precision Adam keeps for every parameter through the whole run, before any
-// activation, and the smallest tensor-parallel degree at which one device holds its share. The idea it
-// carries: only cutting the model itself lowers a rank's column; a data-parallel copy is another column of
-// the same height.
+// activation, and the smallest tensor-parallel degree at which one device can hold its share. Only cutting
+// the model itself lowers a rank's column; a data-parallel copy is another column of the same height.
 #pragma once
 
 #include <array>
@@ -27,12 +26,12 @@ struct WallBytes {
   double total() const;
 };
 
-/// One rank's bytes for so many parameters at degree T, all of them cut evenly: the line of the back of an
-/// envelope.
+/// Returns one rank's bytes for this many parameters at degree T, if all of them are cut evenly: a
+/// back-of-the-envelope estimate.
 WallBytes wall_bytes(double parameters, int tp);
 
-/// The smallest T among 1, 2, 4, ... 1024 at which wall_bytes fits into `limit_bytes`; 0 if none does. Powers
-/// of two, because a group has to tile nodes of 8 or 16 devices.
+/// Returns the smallest T among 1, 2, 4, ... 1024 at which wall_bytes fits into `limit_bytes`; 0 if none
+/// does. Powers of two, because groups must fill nodes of 8 or 16 devices.
 int smallest_degree(double parameters, double limit_bytes);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Large models priced from small ones, and stages from their pieces.
+// Prices large models from small ones, and pipeline stages from their pieces.
 #include "engine/cost/model_price.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 namespace shardlens {
 namespace {
 
-// One part of the batch: what the first stage does before the layers, a layer, what the last does after them.
+// The costs of one part of the batch: of the first stage before the layers, of one layer, of the last stage
+// after them.
 struct Pieces {
   CostSum first, layer, last;
 };
@@ -44,7 +45,7 @@ Pipeline pipeline_of(const Settings& settings, const Hardware& hardware, int sta
   if (stages == 1) return pipeline;
   const int64_t parts = settings.micro_batches;
   pipeline.bubble_fraction = static_cast<double>(stages - 1) / static_cast<double>(parts + stages - 1);
-  // The residual stream is whole on every rank of a stage, and each hands on its own copy.
+  // The residual stream is whole on every rank of a stage, and each rank sends its own copy.
   pipeline.hop_bytes = settings.tokens() * settings.model.hidden * element_bytes(settings.dtype);
   pipeline.sent_bytes = 2 * parts * pipeline.hop_bytes;
   // A stage's neighbour is T x D ranks away; all ranks of a node send at once.
@@ -61,14 +62,14 @@ Pipeline pipeline_of(const Settings& settings, const Hardware& hardware, int sta
 void check(const Settings& settings, const Hardware& hardware, int stages) {
   validate(settings);
   if (settings.block != Block::Model)
-    throw request_error("a price is that of a whole model; a layer's stands in its plan");
+    throw request_error("only a whole model has a price; the cost of one layer is in its plan");
   if (stages < 1 || stages > settings.model.layers)
     throw request_error(fmt::format("P = {} stages is not possible with {} layers. Choose from 1 to {}.",
                                     stages, settings.model.layers, settings.model.layers));
   const int64_t ranks = int64_t{settings.tp} * settings.dp * stages;
   if (hardware.most_ranks() > 0 && ranks > hardware.most_ranks())
     throw request_error(
-        fmt::format("T x D x P = {} ranks, and {} has {}: choose fewer, or a preset without a "
+        fmt::format("T x D x P = {} ranks, but {} has {}: choose fewer, or a preset without a "
                     "number of nodes",
                     ranks, hardware.title, hardware.most_ranks()));
 }
@@ -94,7 +95,8 @@ ModelPrice price_model(const Settings& settings, const Hardware& hardware, int s
     price.sum += inner;
     price.sum *= parts;
     price.sum.update_seconds = one_part.sum.update_seconds;
-    // As many parts are under way as there are stages after this one, and each keeps its activations.
+    // A stage has as many parts in progress as there are stages from it to the end, and each part keeps its
+    // activations.
     const ModelSample more = sample_model(settings, layers + 1, 1, hardware);
     const auto activation = static_cast<size_t>(MemoryKind::Activation);
     price.memory_bytes = one_part.memory_bytes;
@@ -109,7 +111,7 @@ ModelPrice price_model(const Settings& settings, const Hardware& hardware, int s
                                settings, hardware)
                      .sum;
   }
-  if (hardware.flops(settings.dtype) > 0)  // else what moves takes some time, but not all
+  if (hardware.flops(settings.dtype) > 0)  // else only a part of the time is known
     price.step_seconds =
         busy / (1 - price.pipeline.bubble_fraction) + price.sum.dp_seconds + price.sum.update_seconds;
   return price;

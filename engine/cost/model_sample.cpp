@@ -1,4 +1,4 @@
-// Small models planned.
+// Plans small models and extrapolates from them.
 #include "engine/cost/model_sample.h"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace shardlens {
 namespace {
 
-// Figures grow evenly from so many layers and parts of a batch on: the first ones differ from the others.
+// From this many layers and parts of a batch on, figures grow evenly: the first ones differ from the others.
 constexpr int64_t kEvenLayers = kLowestLayers, kEvenParts = 2;
 
-// figure(n), from figure(even) and figure(even + 1) where n is larger.
+// Returns figure(n); if n is larger than even + 1, it is extrapolated from figure(even) and figure(even + 1).
 template <class Figure>
 ModelSample along(int64_t n, int64_t even, const Figure& figure) {
   if (n <= even + 1) return figure(n);
@@ -116,7 +116,7 @@ Gradients gradients_of(const Program& program, const std::vector<StepCost>& cost
     int64_t bytes = 0;
   };
   std::map<TensorId, Gradient> by_storage;              // a tied matrix's second gradient adds to the first
-  std::vector<double> ends(program.steps.size(), 0.0);  // [step], of those that are not beside the others
+  std::vector<double> ends(program.steps.size(), 0.0);  // [step], for steps that are not overlapped
   double clock = 0, layer_begin = -1, layer_end = 0;
   for (const Step& step : program.steps) {
     if (step.phase == Phase::Update || step.axis == Axis::Dp) continue;
@@ -159,10 +159,10 @@ namespace {
 struct Bucket {
   int64_t gradient_bytes = 0, sent_bytes = 0;
   double seconds = 0;
-  double left_seconds = 0;  // of the backward pass, when it can begin
+  double left_seconds = 0;  // of the backward pass, at the moment when it can begin
 };
 
-// Those of the gradients, and last the loss.
+// Returns the buckets of the gradients, and last the loss.
 std::vector<Bucket> buckets_of(const Gradients& gradients, int64_t layers, const Settings& settings,
                                const Hardware& hardware) {
   using Gradient = Gradients::Part::One;

@@ -1,4 +1,4 @@
-// Step by step, all ranks abreast.
+// Goes through the steps, for all ranks at a time.
 #include "engine/cost/pass_time.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A whole pass as it would be if every step took its predicted time: the steps' costs laid out on the ranks'
-// time, so that what is drawn and what is printed of one prediction agree.
+// Lays the predicted costs of the steps out in time, for every rank of a whole pass. What is drawn and what
+// is printed of one prediction then agree.
 #pragma once
 
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace shardlens {
 
-/// [rank][step] of `cost`'s ranks, in seconds from the beginning of the pass. Ranks go on alone and meet at
-/// collectives. What goes on beside the steps is taken to cost them nothing until one has to wait for it: so
-/// it is where a copy engine or a network card sums. Where a core does, as on CPUs, it takes from the steps
-/// meanwhile what it needs, which no prediction here knows.
+/// Returns events as [rank][step], in seconds from the beginning of the pass. Ranks run independently and
+/// wait for one another at collectives. An overlapped collective is assumed to cost the other steps nothing
+/// until one has to wait for it. This is right if a copy engine or a network card sums. If a core sums, as on
+/// CPUs, it slows the other steps down, and no prediction here includes that.
 std::vector<std::vector<StepEvent>> predicted_events(const Program& program,
                                                      const std::vector<std::vector<StepCost>>& cost);
 
-/// When the last rank is done; 0 where the preset does not state its speed.
+/// Returns the time when the last rank is done; 0 if the hardware preset does not state its speed.
 double predicted_pass_seconds(const Program& program, const std::vector<std::vector<StepCost>>& cost);
 
-/// One rank's costs, but a step that goes on beside the others takes what they wait for it: the seconds then
-/// add up to those of its pass.
+/// Returns one rank's costs, but an overlapped step counts only the time that other steps wait for it. The
+/// sum of the seconds is then the time of the rank's pass.
 std::vector<StepCost> costs_in_turn(const Program& program, std::vector<StepCost> costs);
 
 }  // namespace shardlens

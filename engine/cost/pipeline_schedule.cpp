@@ -1,4 +1,4 @@
-// The schedule, from what each piece of work waits for.
+// Computes the schedule from the dependencies of each piece of work.
 #include "engine/cost/pipeline_schedule.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ struct StageWork {
   bool forward = true;
 };
 
-// What a stage does, in its order: forwards until the stages after it are filled, then in turn, then the
-// rest.
+// Returns the work of a stage in order: forwards until the stages after it are filled, then one backward and
+// one forward in turn, then the remaining backwards.
 std::vector<StageWork> order_of(int stage, int stages, int parts) {
   std::vector<StageWork> order;
   const int ahead = std::min(parts, stages - stage);
@@ -46,7 +46,7 @@ PipelineSchedule schedule_pipeline(int stages, int parts, double forward, double
   const auto count = static_cast<size_t>(stages), width = static_cast<size_t>(parts);
   std::vector<std::vector<StageWork>> orders;
   for (int stage = 0; stage < stages; ++stage) orders.push_back(order_of(stage, stages, parts));
-  // When a stage has finished a part, forward and backward.
+  // The time when a stage has finished a part, forward and backward.
   std::vector<std::vector<double>> there(count, std::vector<double>(width, kNotYet)), back = there;
   std::vector<size_t> next(count, 0);
   std::vector<double> free(count, 0);
@@ -57,7 +57,8 @@ PipelineSchedule schedule_pipeline(int stages, int parts, double forward, double
       while (next[stage] < orders[stage].size()) {
         const StageWork& work = orders[stage][next[stage]];
         const auto part = static_cast<size_t>(work.part);
-        // A forward needs the stage before, a backward the one after; the last turns round.
+        // A forward needs the stage before, and a backward the stage after. In the last stage a backward
+        // needs its own forward.
         const double needed = work.forward         ? (stage == 0 ? 0 : there[stage - 1][part])
                               : stage + 1 == count ? there[stage][part]
                                                    : back[stage + 1][part];

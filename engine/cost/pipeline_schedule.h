@@ -1,6 +1,6 @@
-// When each stage of a pipeline computes and when it waits, slot by slot: the picture of the bubble. The
-// order is the one that keeps least: a stage lets in as many parts as there are stages after it, and from
-// then on does one forward and one backward in turn.
+// Computes when each stage of a pipeline computes and when it waits, slot by slot, to draw the pipeline
+// bubble. The order is the one that keeps the fewest activations: a stage first starts as many parts as there
+// are stages from it to the end, and then does one forward and one backward in turn.
 #pragma once
 
 #include <vector>
@@ -19,12 +19,12 @@ struct PipelineSchedule {
   std::vector<PipelineSlot> slots;  ///< stage by stage, in time
   double length = 0;
 
-  /// The share of all stages' time in which they wait: (P-1)/(m+P-1).
+  /// Returns the share of all stages' time in which they wait: (P-1)/(m+P-1).
   double idle_share() const;
 };
 
-/// `parts` parts of a batch through `stages` stages that take `forward` and `backward` for a part. Throws a
-/// request Error for less than one stage or part.
+/// Schedules `parts` parts of a batch through `stages` stages; each stage takes `forward` and `backward` for
+/// a part. Throws a request Error for less than one stage or part.
 PipelineSchedule schedule_pipeline(int stages, int parts, double forward, double backward);
 
 }  // namespace shardlens

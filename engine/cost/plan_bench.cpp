@@ -1,4 +1,4 @@
-// The two subjects, timed.
+// Times the two tasks.
 #include "engine/cost/plan_bench.h"
 
 #include "engine/config/clock.h"

@@ -1,5 +1,5 @@
-// How long it takes to think about a model without running it: the price of one with a trillion parameters,
-// and a tournament of thousands of plans.
+// Measures how long it takes to plan without running anything: the price of a model with a trillion
+// parameters, and a tournament of thousands of plans.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct PlanBench {
   std::vector<double> tournament_seconds;
 };
 
-/// Each of the two once, so that files are read, and then `repetitions` times.
+/// Runs each of the two once, so that files are read, and then `repetitions` times.
 PlanBench bench_plan(int repetitions);
 
 }  // namespace shardlens

@@ -2,6 +2,7 @@
 #include "engine/cost/price.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace shardlens {
 namespace {
@@ -38,29 +39,75 @@ Flops attention_flops(const Program& program, TensorId context, const Attributes
   return flops;
 }
 
+// A new token against the cache, as if the cache were full after it: the last token sees all of it.
+Flops cached_attention_flops(const Program& program, const Step& step, TensorId context, TensorId keys,
+                             int rank) {
+  const int64_t tokens = tokens_of(program, context), seq = tokens / step.attributes.batch;
+  const int64_t room = tokens_of(program, keys) / step.attributes.batch;
+  const int64_t per_key = 4 * local_count(program, context, rank) / tokens;  // heads · head_dim
+  return {per_key * tokens * room, per_key * step.attributes.batch * (seq * room - seq * (seq - 1) / 2)};
+}
+
+// The matrix products that attention makes: Q·Kᵀ and P·V; for its gradient dV, dP, dQ and dK, and Q·Kᵀ again
+// if P was not kept.
+int attention_products(const Program& program, const Step& step) {
+  if (operation(step.op).pass == OpPass::Forward) return 2;
+  return program.settings.recompute == Recompute::Selective ? 5 : 4;
+}
+
 Flops flops_of(const Program& program, const Step& step, int rank) {
-  switch (step.op) {
-    case Op::Linear:
-    case Op::LinearGradInput:
-      return linear_flops(program, step.inputs[0], step.inputs[1], rank);
-    case Op::LinearGradWeight:
-      return linear_flops(program, step.inputs[0], step.outputs[0], rank);
-    case Op::Attention:  // Q·Kᵀ and P·V
-      return attention_flops(program, step.outputs[0], step.attributes, 2, rank);
-    case Op::AttentionGrad: {  // dV, dP, dQ and dK, and Q·Kᵀ again where P was not kept
-      const int products = program.settings.recompute == Recompute::Selective ? 5 : 4;
-      const size_t context = program.settings.model.is_grouped() ? 3 : 2;
-      return attention_flops(program, step.inputs[context], step.attributes, products, rank);
+  const auto input = [&](Operand operand) { return input_of(program, step, operand); };
+  const auto output = [&](Operand operand) { return output_of(program, step, operand); };
+  switch (operation(step.op).kind) {
+    case OpKind::Product: {
+      const TensorId weight = input(Operand::Weight);
+      return linear_flops(program, step.inputs[0], weight != kNoTensor ? weight : output(Operand::WeightGrad),
+                          rank);
     }
-    case Op::CachedAttention: {  // as if the cache were full after it: the last token sees all of it
-      const int64_t tokens = tokens_of(program, step.outputs[0]), seq = tokens / step.attributes.batch;
-      const int64_t room = tokens_of(program, step.inputs[2]) / step.attributes.batch;
-      const int64_t per_key = 4 * local_count(program, step.outputs[0], rank) / tokens;  // heads · head_dim
-      return {per_key * tokens * room, per_key * step.attributes.batch * (seq * room - seq * (seq - 1) / 2)};
+    case OpKind::Attention: {
+      const TensorId made = output(Operand::Context), keys = input(Operand::Keys);
+      const TensorId context = made != kNoTensor ? made : input(Operand::Context);
+      if (keys != kNoTensor) return cached_attention_flops(program, step, context, keys, rank);
+      return attention_flops(program, context, step.attributes, attention_products(program, step), rank);
     }
-    default:
+    case OpKind::ElementWise:
+    case OpKind::RowCopy:
+    case OpKind::Conversion:
+    case OpKind::Alias:
       return {};
   }
+  return {};
+}
+
+// A lookup touches rows and not the table; its gradient also sets the whole table to zero. A cache takes the
+// new rows.
+int64_t copied_bytes(const Program& program, const Step& step, int rank) {
+  const auto bytes = [&](TensorId id) { return local_bytes(program.tensor(id), program.ranks(), rank); };
+  switch (step.op) {
+    case Op::Embedding:
+      return 2 * bytes(output_of(program, step, Operand::Y));
+    case Op::EmbeddingGrad: {
+      const int64_t rows = 2 * bytes(input_of(program, step, Operand::Dy));
+      const int64_t table = bytes(output_of(program, step, Operand::TableGrad));
+      return step.attributes.accumulate ? rows : rows + table;
+    }
+    case Op::CacheAppend: {
+      const int64_t rows = bytes(input_of(program, step, Operand::NewKv));
+      return 2 * (program.settings.model.is_grouped() ? rows : rows / 3 * 2);
+    }
+    default:
+      throw std::logic_error("no cost is known of the rows that " + to_string(step.op) + " copies");
+  }
+}
+
+int64_t touched_bytes(const Program& program, const Step& step, int rank) {
+  const OpKind kind = operation(step.op).kind;
+  if (kind == OpKind::RowCopy) return copied_bytes(program, step, rank);
+  if (kind == OpKind::Alias || step.op == Op::Identity) return 0;
+  int64_t bytes = 0;
+  for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs})
+    for (const TensorId id : *tensors) bytes += local_bytes(program.tensor(id), program.ranks(), rank);
+  return bytes;
 }
 
 double compute_seconds(const StepCost& cost, const Program& program, const Step& step,
@@ -143,21 +190,7 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
     cost.flops = flops.whole;
     cost.causal_flops = flops.causal;
     cost.sent_bytes = sent_bytes(program, step.id);
-    if (step.op == Op::Embedding || step.op == Op::EmbeddingGrad) {
-      // Rows looked up, not the table; its gradient is zeroed whole.
-      const TensorId rows = step.op == Op::Embedding ? step.outputs[0] : step.inputs[1];
-      cost.touched_bytes = 2 * local_bytes(program.tensor(rows), program.ranks(), rank);
-      if (step.op == Op::EmbeddingGrad && !step.attributes.accumulate)
-        cost.touched_bytes += local_bytes(program.tensor(step.outputs[0]), program.ranks(), rank);
-    } else if (step.op == Op::CacheAppend) {  // the new rows, not the cache
-      const int64_t rows = local_bytes(program.tensor(step.inputs[0]), program.ranks(), rank);
-      cost.touched_bytes = 2 * (program.settings.model.is_grouped() ? rows : rows / 3 * 2);
-    } else if (step.op != Op::Identity && step.op != Op::Join) {
-      for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
-        for (const TensorId id : *tensors)
-          cost.touched_bytes += local_bytes(program.tensor(id), program.ranks(), rank);
-      }
-    }
+    cost.touched_bytes = touched_bytes(program, step, rank);
     cost.predicted_seconds = !is_timed ? 0
                              : is_collective(step.op)
                                  ? collective_seconds(collective_of(step.op), cost.sent_bytes,

@@ -1,4 +1,4 @@
-// The paper's tables, and the same configurations priced.
+// The paper's tables, with a price for the same configurations.
 #include "engine/cost/scaling.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ ScalingPoint efficiency(ScalingSeries series, const std::string& model, int tp, 
   ScalingPoint point{series, settings.model.title, tp, dp, settings.model.heads, paper};
   point.flops_per_second = flops / price.step_seconds * (tp * dp);
   point.estimated = flops / price.step_seconds / kOneGpuFlops;
-  // Of the backward pass, three quarters of the computing where layers are recomputed, they hide so much.
+  // With recomputation, the backward pass is three quarters of the computing time; it can hide at most that
+  // much.
   const double hidden = std::min(price.sum.dp_seconds, 0.75 * price.sum.compute_seconds);
   point.if_hidden = flops / (price.step_seconds - hidden) / kOneGpuFlops;
   return point;
@@ -65,12 +66,12 @@ Settings paper_settings(const std::string& model, int tp, int dp) {
   settings.model = model_preset(model);
   settings.tp = tp;
   settings.dp = dp;
-  settings.vocab_ranks = 8;  // 51,200 words, whatever T
+  settings.vocab_ranks = 8;  // 51,200 words for every T
   settings.dtype = DType::Fp16;
   settings.batch = 8 * dp;
   settings.seq = 1024;
   settings.recompute = Recompute::Full;
-  settings.fusion = Fusion::Off;  // of these passes the paper's system fused none that we know of
+  settings.fusion = Fusion::Off;  // as far as we know, the paper's system fused none of these passes
   settings.update = true;
   settings.hardware = "v100-32gb";
   return settings;
@@ -134,8 +135,8 @@ BreakEven break_even(Settings settings, const Hardware& hardware) {
   result.tp = settings.tp;
   if (settings.tp < 2 || settings.tp > hardware.ranks_per_node ||
       2 * settings.tp <= hardware.ranks_per_node || hardware.nodes == 1) {
-    throw request_error(fmt::format("doubling T = {} does not leave a node of {}: try T = {}", settings.tp,
-                                    hardware.ranks_per_node, hardware.ranks_per_node));
+    throw request_error(fmt::format("doubling T = {} does not leave a node of {} ranks: try T = {}",
+                                    settings.tp, hardware.ranks_per_node, hardware.ranks_per_node));
   }
   const LayerSeconds near = layer_seconds(settings, hardware);
   settings.tp *= 2;
@@ -144,7 +145,7 @@ BreakEven break_even(Settings settings, const Hardware& hardware) {
   result.near_seconds = near.collectives;
   result.far_seconds = far.collectives;
   if (result.near_seconds <= 0)
-    throw request_error(hardware.title + " does not state its links, or the split sends nothing");
+    throw request_error(hardware.title + " does not state its links' speed, or the split sends nothing");
   return result;
 }
 

@@ -1,4 +1,4 @@
-// The enumeration of splits, and their costs put together.
+// Enumerates the splits and adds up their costs.
 #include "engine/cost/tournament.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace shardlens {
 namespace {
 
-// Something that is chosen of a split. A field's values are choices, and so are combinations of choices.
+// A change to a split. The values of a field are choices, and so are combinations of choices.
 using Choice = std::function<void(Split&)>;
 using Choices = std::vector<Choice>;
 
@@ -44,8 +44,8 @@ Choices combined(const std::vector<Choices>& fields) {
   return all;
 }
 
-// A new field of Split takes part by one line here: with the layers, with the ends of the model, or, where it
-// changes what passes between them, with both.
+// To add a new field of Split to the tournament, add one line here: with the layers, with the ends of the
+// model, or with the stream if it changes what passes between them.
 Choices layer_choices() {
   const auto cuts = {Cut::Column, Cut::Row, Cut::Replicated};
   return combined({of(&Split::attn_qkv, cuts), of(&Split::attn_proj, cuts), of(&Split::mlp_fc, cuts),
@@ -68,7 +68,7 @@ Split chosen(const Choice& stream, const Choice& layer, const Choice& ends) {
   return split;
 }
 
-// What one layer, or the ends, add to a model.
+// The cost that one layer, or the ends, add to a model.
 struct Piece {
   Choice choice;
   CostSum sum;
@@ -86,7 +86,7 @@ struct Piece {
   }
 };
 
-// A model of so many layers; nothing where the planner refuses the split.
+// Plans a model of this many layers. Returns nothing if the planner refuses the split.
 std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t layers,
                                 const Hardware& hardware, Tournament& tournament) {
   settings.split = split;
@@ -112,18 +112,18 @@ std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t l
   return piece;
 }
 
-// The one thing that does not add up: where no weight is cut the optimizer has nothing to agree on, and each
-// piece was planned beside another that had.
+// The one case in which costs do not add up: if no weight is cut, the optimizer needs no collective. But each
+// piece was planned together with a piece that had one.
 CostSum uncut(Settings settings, const Split& split, const Hardware& hardware) {
   settings.split = split;
   return price_model(settings, hardware).sum;
 }
 
-// All splits of one T x D.
+// Enters all splits of one T x D.
 void enter(const Settings& settings, const Hardware& hardware, Tournament& tournament) {
   const Choices all_layers = layer_choices(), all_ends = end_choices();
   for (const Choice& stream : stream_choices()) {
-    // One layer of the default cuts is what two layers have more than one; the ends are the rest.
+    // Two layers of the default cuts minus one give the cost of one layer; the ends are the rest.
     const Choice keep = [](Split&) {};
     const Split base = chosen(stream, keep, keep);
     const auto one = plan_piece(settings, base, 1, hardware, tournament);
@@ -174,8 +174,8 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
   }
 }
 
-// The memory of the fastest ones is planned until so many fit. What cannot fit by its state alone needs no
-// plan.
+// Plans the memory of the fastest entrants until `wanted` of them fit. An entrant whose state alone is too
+// large needs no plan.
 void find_those_that_fit(const Settings& settings, const Hardware& hardware, size_t wanted,
                          Tournament& tournament) {
   constexpr size_t kMostPlans = 200;
@@ -229,10 +229,10 @@ Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& 
     enter(entering, hardware, tournament);
   }
   if (tournament.entrants.empty())
-    throw request_error(
-        fmt::format("no T x D = {} is possible for {} with a batch of {} in {} parts: choose other ranks or "
-                    "another batch",
-                    ranks, settings.model.title, settings.batch, settings.micro_batches));
+    throw request_error(fmt::format(
+        "no T x D = {} is possible for {} with a batch of {} in {} parts: choose another number of "
+        "ranks or another batch",
+        ranks, settings.model.title, settings.batch, settings.micro_batches));
   std::stable_sort(tournament.entrants.begin(), tournament.entrants.end(),
                    [](const Entrant& a, const Entrant& b) { return a.seconds < b.seconds; });
   for (Entrant& entrant : tournament.entrants)

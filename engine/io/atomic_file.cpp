@@ -1,4 +1,4 @@
-// A file that appears whole or not at all.
+// Writes a file that appears whole or not at all.
 #include "engine/io/atomic_file.h"
 
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 namespace shardlens {
 namespace {
 
-// Beside its place, so that the move stays within one file system; unique among processes and within this
-// one.
+// In the same folder as the target, so that the move stays within one file system. The name is unique among
+// processes and within this one.
 std::string temporary_name(const std::string& path) {
   static std::atomic<int> counter{0};
   return fmt::format("{}.{}-{}.part", path, getpid(), counter++);
@@ -29,7 +29,7 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Of a link what it leads to: the link stays, and /dev/stdout is not replaced.
+// Returns the target of a link, otherwise `path`: the link stays, and /dev/stdout is not replaced.
 std::string place_of(const std::string& path) {
   std::error_code dangling;
   if (!std::filesystem::is_symlink(path)) return path;
@@ -37,30 +37,31 @@ std::string place_of(const std::string& path) {
   return dangling ? path : target;
 }
 
-// The name by which a file that has none yet can be given one.
+// Returns the path through which a file without a name can be given one.
 std::string handle_of(int file) {
   return fmt::format("/proc/self/fd/{}", file);
 }
 
-// The system's words, and what would help.
+// Returns the system's message for this error, and what would help.
 std::string reason_and_remedy(int reason) {
   const std::string words = std::strerror(reason);
   switch (reason) {
     case ENOSPC:
     case EDQUOT:
-      return words + "; make room there, or name a place on another disk";
+      return words + "; free some space there, or name a path on another disk";
     case EACCES:
     case EPERM:
     case EROFS:
       return words + "; name a folder that you may write to";
     case ENOENT:
-      return words + "; name a folder that is there";
+      return words + "; name a folder that exists";
     default:
       return words;
   }
 }
 
-// A file without a name, of which a kill leaves nothing; -1 where the file system has none.
+// Opens a file without a name, so that a kill leaves nothing. Returns -1 if the file system has no such
+// files.
 int open_nameless(const std::string& folder) {
   const int file = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (file < 0 || access(handle_of(file).c_str(), F_OK) == 0) return file;
@@ -75,7 +76,7 @@ AtomicFile::AtomicFile(const std::string& name)
   const std::string& path = path_;
   if (std::filesystem::is_directory(path))
     throw request_error(fmt::format("cannot write {}: it is a folder", path));
-  // Nothing is moved over /dev/null, nor over what others read from.
+  // Do not replace /dev/null, or anything else that other programs read from.
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
     throw request_error(fmt::format("cannot write {}: it is a device or a pipe; name a file", path));
   file_ = open_nameless(folder_of(path));
@@ -106,16 +107,16 @@ void AtomicFile::write(const void* data, size_t bytes) {
 }
 
 void AtomicFile::commit() {
-  if (fsync(file_) != 0) fail("bring to the disk");
+  if (fsync(file_) != 0) fail("flush");
   if (!named_ &&
       linkat(AT_FDCWD, handle_of(file_).c_str(), AT_FDCWD, temporary_path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
-    fail("name");
+    fail("create");
   named_ = true;
-  if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) fail("put in its place");
+  if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) fail("rename the temporary file to");
   close(file_);
   file_ = -1;
-  // The move itself reaches the disk with the folder; where a folder cannot be synchronised the file is still
-  // whole.
+  // Synchronising the folder brings the move itself to the disk. If a folder cannot be synchronised, the file
+  // is still whole.
   const int folder_file = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_file < 0) return;
   fsync(folder_file);

@@ -1,6 +1,6 @@
-// A file that appears whole or not at all: it is written beside its place and moved there by commit().
-// Whatever goes wrong before that (a full disk, an exception, a kill) leaves the old file as it was, and no
-// half-written new one.
+// A file that appears whole or not at all. It is written as a temporary file in the same folder, and commit()
+// moves it to its place. If something goes wrong before that (a full disk, an exception, a kill), the old
+// file stays as it was, and there is no half-written new one.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@ namespace shardlens {
 
 class AtomicFile {
  public:
-  /// Creates a temporary file in the folder of `path`, or of what a link of that name leads to; throws a
-  /// request Error that says why it cannot, and where a folder, a device or a pipe stands there.
+  /// Creates a temporary file in the folder of `path`. If `path` is a symbolic link, in the folder of its
+  /// target. Throws a request Error if it cannot, with the reason, or if `path` is a folder, a device or a
+  /// pipe.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();  ///< removes the temporary file unless commit() succeeded
   AtomicFile(const AtomicFile&) = delete;
@@ -20,7 +21,7 @@ class AtomicFile {
   /// Appends; throws a run Error that names the file and the system's reason ("No space left on device").
   void write(const void* data, size_t bytes);
 
-  /// Brings the bytes to the disk and the file to its place.
+  /// Flushes the bytes to the disk and moves the file to its place.
   void commit();
 
  private:
@@ -28,14 +29,14 @@ class AtomicFile {
 
   std::string path_;
   std::string temporary_path_;
-  bool named_ = false;  ///< the temporary file stands in its folder; else a kill leaves nothing of it
+  bool named_ = false;  ///< the temporary file has a name; if not, nothing of it remains after a kill
   int file_ = -1;
 };
 
 /// Writes a whole small file atomically.
 void write_file_atomically(const std::string& path, const std::string& text);
 
-/// Throws what AtomicFile would: a file that cannot be written is better refused before minutes of computing.
+/// Throws what AtomicFile would throw. Use it to refuse an unwritable file before minutes of computing.
 void require_writable(const std::string& path);
 
 }  // namespace shardlens

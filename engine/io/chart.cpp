@@ -1,4 +1,4 @@
-// The way to the module that draws.
+// Opens the plug-in that draws charts, and chooses the steps of an axis.
 #include "engine/io/chart.h"
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 namespace shardlens {
 
 DrawChart open_chart_module() {
-  return reinterpret_cast<DrawChart>(module_symbol(
-      "libshardlens_chart.so", "shardlens_draw_chart",
-      "it is built with the studio and needs cairo (Debian: libcairo2); the tables hold everything it would "
-      "draw"));
+  return reinterpret_cast<DrawChart>(module_symbol("libshardlens_chart.so", "shardlens_draw_chart",
+                                                   "it is built with the studio and needs cairo (Debian: "
+                                                   "libcairo2); the tables hold everything that the chart "
+                                                   "would show"));
 }
 
 std::vector<double> round_steps(double low, double high) {

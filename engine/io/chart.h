@@ -1,6 +1,6 @@
-// A chart on a page of its own: lines and measured points over two logarithmic axes. Plain data here; it is
-// drawn by the module libshardlens_chart.so (ui/chart), so that a program without a window neither links what
-// draws nor needs it to start.
+// A chart on a page of its own: lines and measured points over two logarithmic axes. This file holds plain
+// data only. The plug-in libshardlens_chart.so (ui/chart) draws it, so a program without a window needs no
+// drawing library to link or to start.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct ChartAxis {
 
 struct ChartPoint {
   double x = 1, y = 1;
-  double low = 0, high = 0;  ///< of its spread; 0: none is drawn
+  double low = 0, high = 0;  ///< ends of its error bar; 0: none is drawn
   bool hollow = false;
   std::vector<std::string> words;  ///< lines beside it
 };
@@ -31,7 +31,7 @@ struct ChartSeries {
   enum class Look { Line, Points };
   std::string name;  ///< in the legend
   Look look = Look::Line;
-  std::vector<ChartPoint> points;  ///< of a line in order
+  std::vector<ChartPoint> points;  ///< for a line, in drawing order
 };
 
 struct Chart {
@@ -42,15 +42,15 @@ struct Chart {
   int width = 1280, height = 720;  ///< pixels
 };
 
-/// What libshardlens_chart.so offers as extern "C" shardlens_draw_chart: `png` becomes a file's bytes, in the
-/// light theme. Throws a run Error when the chart cannot be drawn.
+/// The function that libshardlens_chart.so exports as extern "C" shardlens_draw_chart. It sets `png` to the
+/// bytes of a PNG file, in the light theme. Throws a run Error if the chart cannot be drawn.
 using DrawChart = void (*)(const Chart& chart, std::string& png);
 
-/// Opens the module. Throws a request Error that says what is missing.
+/// Opens the plug-in. Throws a request Error that says what is missing.
 DrawChart open_chart_module();
 
-/// The 1, 2 and 5 of every decade from `low` to `high`, with the nearest such beyond each end; every digit
-/// where the two are less than a decade apart.
+/// Returns the 1, 2 and 5 of every decade from `low` to `high`, and the nearest such value beyond each end;
+/// every digit if the two are less than a decade apart.
 std::vector<double> round_steps(double low, double high);
 
 }  // namespace shardlens

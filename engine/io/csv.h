@@ -5,7 +5,7 @@
 
 namespace shardlens {
 
-/// `text` in quotes, those inside it doubled: a field that may hold commas.
+/// Returns `text` in quotes, with quotes inside it doubled: a field that may contain commas.
 inline std::string csv_quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// A list that a signal's handler can read at any moment. A path is its holder's or, once taken out of its
-// slot, the handler's.
+// A list that a signal handler can read at any moment. A path in a slot belongs to its Fleeting object; a
+// path that the handler has taken out of its slot belongs to the handler.
 #include "engine/io/fleeting.h"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace shardlens {
 namespace {
 
-constexpr size_t kSlots = 64;  // one that finds none free is left to its holder's destructor
+constexpr size_t kSlots = 64;  // if none is free, only the holder's destructor removes the file
 std::array<std::atomic<char*>, kSlots> slots{};
 
 }  // namespace
@@ -34,7 +34,7 @@ Fleeting::~Fleeting() {
 void remove_fleeting() {
   std::array<char*, kSlots> paths;
   for (size_t i = 0; i < kSlots; ++i) paths[i] = slots[i].exchange(nullptr);
-  // A folder goes once what is in it has gone.
+  // A folder can be removed only after the files in it.
   for (bool removed = true; removed;) {
     removed = false;
     for (const char* path : paths)

@@ -1,13 +1,14 @@
-// What only a running program needs: locks, links, files and folders it works in. Whoever makes one removes
-// it; where a signal ends the program nobody's destructor runs, and this list says what is to go.
+// A list of what only a running program needs: locks, links, temporary files and folders. Normally the object
+// that makes one removes it. If a signal ends the program, no destructor runs, and this list says what must
+// be removed.
 #pragma once
 
 #include <string>
 
 namespace shardlens {
 
-/// For as long as it lives, `path`, a file or a folder that is empty by then, goes with the program when a
-/// signal ends it (app/command_line/signals.h). Any thread.
+/// While this object lives, `path` is removed if a signal ends the program (app/command_line/signals.h).
+/// `path` is a file, or a folder that is empty by then. May be used from any thread.
 class Fleeting {
  public:
   explicit Fleeting(const std::string& path);
@@ -19,7 +20,7 @@ class Fleeting {
   size_t slot_;
 };
 
-/// Removes all of them. Calls nothing that a signal's handler may not.
+/// Removes all of them. Calls only functions that a signal handler may call.
 void remove_fleeting();
 
 }  // namespace shardlens

@@ -1,6 +1,6 @@
-// The two 16-bit floating-point formats: widened to fp32 exactly, and rounded from fp32 to nearest, ties to
-// even. Written without branches, so that the same lines serve one number and a vector of them: Word is
-// uint32_t and Float float, or vectors of as many of them.
+// The two 16-bit floating-point formats: widening to fp32 is exact; rounding from fp32 is to nearest, ties to
+// even. The code has no branches, so that the same lines work for one number and for a vector: Word is
+// uint32_t and Float is float, or both are vectors of the same length.
 #pragma once
 
 #include <bit>
@@ -32,7 +32,7 @@ template <class Float, class Word>
 [[gnu::always_inline]] inline Float widen_half(Word bits) {
   const Word magnitude = (bits & 0x7FFFu) << 13;
   const Word sign = (bits & 0x8000u) << 16;
-  // Read as fp32 the exponent is too small by 112; subnormals are fractions of 2^-24.
+  // If these bits are read as fp32, the exponent is too small by 112; subnormals are fractions of 2^-24.
   const Word normal = magnitude + (Word{} + (112u << 23));
   const Word special = magnitude | (Word{} + (255u << 23));
   const Float tiny = std::bit_cast<Float>(magnitude + (Word{} + (113u << 23))) - 0x1p-14f;
@@ -41,7 +41,7 @@ template <class Float, class Word>
   return std::bit_cast<Float>((magnitude < (Word{} + (31u << 23)) ? finite : special) | sign);
 }
 
-/// Past 65520, halfway from the largest finite number to the next, it is infinity.
+/// A value of 65520 or more becomes infinity: it is halfway from the largest finite number to the next.
 template <class Word, class Float>
 [[gnu::always_inline]] inline Word round_half(Float value) {
   const Word bits = std::bit_cast<Word>(value);
@@ -49,7 +49,8 @@ template <class Word, class Float>
   const Word sign = (bits >> 16) & 0x8000u;
   const Word normal =
       (magnitude - (Word{} + (112u << 23)) + (Word{} + 0xFFFu) + ((magnitude >> 13) & 1u)) >> 13;
-  // Below 2^-14 the result counts in 2^-24, the unit of fp32 at 0.5: an addition rounds.
+  // Below 2^-14 the result counts in units of 2^-24, which is the unit of fp32 at 0.5. So an addition of 0.5
+  // rounds.
   const Float shifted = std::bit_cast<Float>(magnitude) + 0.5f;
   const Word subnormal = std::bit_cast<Word>(shifted) - (Word{} + 0x3F000000u);
   const Word finite = magnitude < (Word{} + 0x38800000u) ? subnormal : normal;
@@ -72,7 +73,7 @@ inline uint16_t float_to_half(float value) {
   return static_cast<uint16_t>(half::round_half<uint32_t>(value));
 }
 
-/// One bf16 number, which converts like float converts to double.
+/// One bf16 number. It converts to and from float implicitly, like float to and from double.
 struct Bf16 {
   uint16_t bits;
   Bf16() = default;
@@ -92,7 +93,7 @@ inline bool is_half(DType dtype) {
   return dtype == DType::Bf16 || dtype == DType::Fp16;
 }
 
-/// `count` numbers of a 16-bit format as fp32.
+/// Returns `count` numbers of a 16-bit format as fp32.
 inline std::vector<float> widened(DType dtype, const void* data, int64_t count) {
   std::vector<float> values(static_cast<size_t>(count));
   const auto* bits = static_cast<const uint16_t*>(data);
@@ -101,7 +102,7 @@ inline std::vector<float> widened(DType dtype, const void* data, int64_t count) 
   return values;
 }
 
-/// And back, each rounded to nearest.
+/// Converts back, and rounds each number to nearest.
 inline void narrow(DType dtype, const float* values, int64_t count, void* data) {
   auto* bits = static_cast<uint16_t*>(data);
   for (int64_t i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-// A file read by position.
+// Reads a file by position.
 #include "engine/io/input_file.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// A file read by position. Reads never go past the end unnoticed: what is not there is an error that names
-// the file. Not memory-mapped: a file that shrinks while it is read gives an error, not a signal.
+// A file that is read by position. A read past the end is an error that names the file. The file is not
+// memory-mapped: if it shrinks while it is read, the result is an error, not a signal.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,10 @@ class InputFile {
   const std::string& path() const { return path_; }
   int64_t size() const { return size_; }  ///< in bytes, when it was opened
 
-  /// Reads `bytes` bytes at `offset` into `out`; throws a run Error if they are not all there. Any thread.
+  /// Reads `bytes` bytes at `offset` into `out`. Throws a run Error if they are not all there. May be called
+  /// from any thread.
   void read(int64_t offset, void* out, size_t bytes) const;
-  std::string text() const;  ///< all of it; throws a request Error where there is no memory for it
+  std::string text() const;  ///< the whole file; throws a request Error if there is not enough memory for it
 
  private:
   std::string path_;

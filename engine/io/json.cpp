@@ -1,4 +1,4 @@
-// Strict reading of JSON; see json.h.
+// Reads JSON strictly; see json.h.
 #include "engine/io/json.h"
 
 #include <cmath>
@@ -16,10 +16,10 @@ using nlohmann::json;
 
 constexpr int kDeepestNesting = 64;
 constexpr int64_t kMostValues =
-    8'000'000;  // a few letters each may take a hundred times their bytes in memory
+    8'000'000;  // a value of a few letters may take a hundred times its bytes in memory
 constexpr int64_t kLargestFile = 64ll << 20;
 
-// What a value looks like in an error: short, whatever it is.
+// Returns a value as it is shown in an error: always short.
 std::string shown(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";

@@ -1,5 +1,5 @@
-// Strict reading of JSON: every key is asked for by name and type, what was not asked for is an error, and
-// every error names the file, the key, what was found and what is expected.
+// Reads JSON strictly: the reader asks for every key by name and type, and a key that it never asks for is an
+// error. Every error names the file, the key, what was found and what is expected.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ class ObjectReader {
   /// object. The json must outlive the reader.
   ObjectReader(const nlohmann::json& value, std::string where);
 
-  bool has(const std::string& key);  ///< also counts as asking for it; true for null
+  bool has(const std::string& key);  ///< also counts as asking for the key; true for null
   int64_t integer(const std::string& key);
   int small_integer(const std::string& key);  ///< of 32 bits
-  // The _or readers take null for absent.
+  // The _or readers treat null like a missing key.
   int64_t integer_or(const std::string& key, int64_t fallback);
   uint64_t unsigned_integer(const std::string& key);  ///< the full 64 bits, as a seed needs
   double number(const std::string& key);              ///< finite
@@ -38,7 +38,8 @@ class ObjectReader {
   bool boolean_or(const std::string& key, bool fallback);
   std::string string(const std::string& key);
   std::string string_or(const std::string& key, const std::string& fallback);
-  /// A text that `parse` takes for a word it knows; the Error of any other says where it stands.
+  /// Reads a text and converts it with `parse`. If `parse` does not accept it, the Error also says where the
+  /// text is.
   template <class Parse>
   auto word(const std::string& key, const Parse& parse) {
     const std::string text = string(key);
@@ -49,8 +50,7 @@ class ObjectReader {
     }
   }
   const nlohmann::json& child(const std::string& key);  ///< any value, for a nested reader
-  /// Throws a request Error that names the first unknown key, the nearest known one and the list of known
-  /// ones.
+  /// Throws a request Error for the first unknown key, with the nearest known key and the list of known keys.
   void finish() const;
 
   const std::string& where() const { return where_; }

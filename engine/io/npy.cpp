@@ -1,5 +1,5 @@
-// NumPy's .npy files. The header is a Python dict in text, {'descr': '<f4', 'fortran_order': False, 'shape':
-// (3, 4), }, read here by a parser of just that grammar.
+// Reads NumPy's .npy files. The header is a Python dict as text, {'descr': '<f4', 'fortran_order': False,
+// 'shape': (3, 4), }. A parser for exactly this grammar reads it.
 #include "engine/io/npy.h"
 
 #include <fmt/format.h>
@@ -38,8 +38,8 @@ struct Header {
   Shape shape;
 };
 
-// A cursor over the header's text; every method skips blanks first and throws nothing but the Error made by
-// fail().
+// A cursor over the header's text. Every method skips blanks first, and throws only the Error that fail()
+// makes.
 class HeaderParser {
  public:
   HeaderParser(const std::string& text, const std::string& path) : text_(text), path_(path) {}
@@ -150,7 +150,7 @@ NpyType type_of(const std::string& descr, const std::string& path) {
                   path, descr.substr(0, 60), big_endian ? ", which is big-endian" : ""));
 }
 
-// Bytes of the array, or nothing where they do not fit into 63 bits.
+// Returns the bytes of the array, or nothing if they do not fit into 63 bits.
 std::optional<int64_t> data_bytes(const Shape& shape, NpyType type) {
   int64_t bytes = element_bytes(type);
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;

@@ -1,5 +1,5 @@
-// Safetensors files. Layout: 8 bytes of header length (little-endian), the JSON header, then the data;
-// offsets in the header count from the beginning of the data.
+// Reads and writes safetensors files. Layout: 8 bytes of header length (little-endian), the JSON header, then
+// the data. Offsets in the header count from the beginning of the data.
 #include "engine/io/safetensors.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 constexpr int64_t kLengthBytes = 8;
 constexpr int64_t kLongestHeader = 100'000'000;  // the format's own limit
 
-// Bytes of one element, by the format's words.
+// Returns the bytes of one element for each type name of the format.
 const std::map<std::string, int64_t>& stored_types() {
   static const std::map<std::string, int64_t> types = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
@@ -64,7 +64,7 @@ std::vector<int64_t> whole_numbers(const nlohmann::json& json, const std::string
   throw request_error(where + " must be a list of whole numbers of at least 0");
 }
 
-// One header entry, with its offsets checked against its own shape and the data's length.
+// Reads one header entry, and checks its offsets against its own shape and the data's length.
 StoredTensor read_entry(const std::string& name, const nlohmann::json& json, const std::string& path,
                         int64_t data_begin, int64_t data_bytes) {
   const std::string where = path + ", tensor \"" + name + "\"";
@@ -97,7 +97,7 @@ StoredTensor read_entry(const std::string& name, const nlohmann::json& json, con
   }
   tensor.bytes = offsets[1] - offsets[0];
   if (tensor.bytes != expected) {
-    throw request_error(fmt::format("{}: {} of shape {} has {} bytes and its offsets span {}", where,
+    throw request_error(fmt::format("{}: {} of shape {} has {} bytes but its offsets span {}", where,
                                     tensor.dtype, to_string(tensor.shape), expected, tensor.bytes));
   }
   if (offsets[1] > data_bytes) {
@@ -109,8 +109,8 @@ StoredTensor read_entry(const std::string& name, const nlohmann::json& json, con
   return tensor;
 }
 
-// Tensors must fill the data without overlap or hole: what is not named by the header has no business in the
-// file.
+// Checks that the tensors fill the data without overlap or hole: every byte must belong to a tensor in the
+// header.
 void check_coverage(const std::vector<StoredTensor>& tensors, const std::string& path, int64_t data_begin,
                     int64_t data_bytes) {
   int64_t end = data_begin;
@@ -126,8 +126,9 @@ void check_coverage(const std::vector<StoredTensor>& tensors, const std::string&
     end += tensor.bytes;
   }
   if (end != data_begin + data_bytes) {
-    throw request_error(fmt::format("{}: {} bytes after the last tensor belong to none; the file is damaged",
-                                    path, data_begin + data_bytes - end));
+    throw request_error(
+        fmt::format("{}: {} bytes after the last tensor belong to no tensor; the file is damaged", path,
+                    data_begin + data_bytes - end));
   }
 }
 
@@ -153,7 +154,8 @@ void convert(const std::string& type, const std::byte* from, size_t count, To* t
 SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   unsigned char length[kLengthBytes] = {};
   if (file_.size() < kLengthBytes + 2) {
-    throw request_error(fmt::format("{} is no safetensors file: it has only {} bytes", path, file_.size()));
+    throw request_error(
+        fmt::format("{} is not a safetensors file: it has only {} bytes", path, file_.size()));
   }
   file_.read(0, length, sizeof length);
   uint64_t header_bytes = 0;
@@ -162,7 +164,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   if (header_bytes < 2 || header_bytes > room) {
     throw request_error(
         fmt::format("{}: its header should have {} bytes and the whole file has {}: it is cut short, "
-                    "damaged, or no safetensors file",
+                    "damaged, or not a safetensors file",
                     path, header_bytes, file_.size()));
   }
   std::string text(static_cast<size_t>(header_bytes), '\0');
@@ -189,7 +191,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
 
 namespace {
 
-// A LayerNorm's parameters are called gamma and beta in checkpoints converted from TensorFlow.
+// Returns the older name: in checkpoints converted from TensorFlow, a LayerNorm's parameters are called gamma
+// and beta.
 std::string older_name(const std::string& name) {
   for (const auto& [now, then] : {std::pair<std::string, const char*>{"LayerNorm.weight", "LayerNorm.gamma"},
                                   {"LayerNorm.bias", "LayerNorm.beta"}}) {
@@ -260,7 +263,7 @@ void SafetensorsFile::read(const StoredTensor& tensor, const Shape& view, const 
   }
   if (wanted == 0) return;
 
-  // A run is what is contiguous in the file: the innermost dimensions that are taken whole, and the one
+  // A run is a contiguous piece of the file: the innermost dimensions that are taken whole, and the one
   // outside them.
   size_t outer_dims = view.size();
   int64_t run = 1;
@@ -274,7 +277,7 @@ void SafetensorsFile::read(const StoredTensor& tensor, const Shape& view, const 
   for (size_t d = view.size(); d-- > 1;) stride[d - 1] = stride[d] * view[d];
 
   constexpr int64_t kChunk =
-      1 << 18;  // elements converted at a time, so that memory does not follow the tensor
+      1 << 18;  // elements converted at a time, so that memory does not grow with the tensor
   std::vector<std::byte> buffer(static_cast<size_t>(std::min(run, kChunk)) * stored_bytes);
   std::vector<int64_t> at(outer_dims);
   for (size_t d = 0; d < outer_dims; ++d) at[d] = region[d].begin;
@@ -310,7 +313,7 @@ void SafetensorsFile::read(const StoredTensor& tensor, DType dtype, void* out) c
 void write_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string>& metadata,
                        const std::function<void(const void* data, size_t bytes)>& written) {
-  // Wide elements first, so that with a header of a multiple of eight bytes every tensor is aligned.
+  // Wide elements come first. With a header of a multiple of eight bytes, every tensor is then aligned.
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {

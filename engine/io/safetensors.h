@@ -1,6 +1,6 @@
 // Hugging Face's safetensors files: a JSON header of names, types, shapes and offsets, then the tensors'
-// bytes. The header is checked whole when a file is opened; tensors are read by region, so that a rank reads
-// its slice and no more, and converted on the way.
+// bytes. The whole header is checked when a file is opened. Tensors are read by region, so a rank reads only
+// its own slice, and converted while they are read.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace shardlens {
 
-/// A tensor as it lies in a file.
+/// A tensor as it is stored in a file.
 struct StoredTensor {
   std::string name;
   std::string
@@ -27,30 +27,29 @@ struct StoredTensor {
 
 class SafetensorsFile {
  public:
-  /// Opens a file and checks its header: sizes, offsets without overlap or hole, types, all against the
-  /// file's size. Throws a request Error that names the file, the tensor, what was found and what is
-  /// expected.
+  /// Opens a file and checks its header against the file's size: sizes, types, and offsets without overlap or
+  /// hole. Throws a request Error that names the file, the tensor, what was found and what is expected.
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }  ///< in the order of their bytes
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
-  /// By name, or the name with or without the prefix "transformer." or "bert.", with LayerNorm.gamma and beta
-  /// for LayerNorm.weight and bias; null if there is none.
+  /// Returns the tensor with this name. Also tries the name with or without the prefix "transformer." or
+  /// "bert.", and LayerNorm.gamma and beta for LayerNorm.weight and bias. Null if there is none.
   const StoredTensor* find(const std::string& name) const;
 
-  /// find(), or a request Error: a missing tensor (with the nearest name there is), a shape that is not
-  /// `expected`, or a type that is no floating-point number.
+  /// The same as find(), but throws a request Error if the tensor is missing (with the nearest existing
+  /// name), if its shape is not `expected`, or if its type is not a floating-point type.
   const StoredTensor& require(const std::string& name, const Shape& expected) const;
 
-  /// Reads region[d] of every dimension d of the tensor seen in the shape `view` (the same number of
-  /// elements, for example [hidden, 3, hidden] for a fused QKV weight) into `out`, contiguous, in fp32 or
-  /// fp64.
+  /// Reads region[d] of every dimension d of the tensor into `out`, contiguous, in fp32 or fp64. The region
+  /// is in the shape `view`, which must have the same number of elements as the tensor, for example [hidden,
+  /// 3, hidden] for a fused QKV weight.
   void read(const StoredTensor& tensor, const Shape& view, const std::vector<Range>& region, DType dtype,
             void* out) const;
 
-  /// The whole tensor.
+  /// Reads the whole tensor.
   void read(const StoredTensor& tensor, DType dtype, void* out) const;
 
  private:
@@ -60,8 +59,8 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// A tensor to be written: `data` has the elements of `shape` in `dtype`, C order. Where `data` is null,
-/// `make` is called for the bytes when it is the tensor's turn, so that one at a time is in memory.
+/// A tensor to write: `data` has the elements of `shape` in `dtype`, C order. If `data` is null, `make` is
+/// called for the bytes when they are written, so that only one tensor at a time is in memory.
 struct TensorToStore {
   std::string name;
   DType dtype = DType::Fp32;
@@ -70,8 +69,8 @@ struct TensorToStore {
   std::function<std::vector<std::byte>()> make = {};
 };
 
-/// Writes a file atomically; on any error nothing is left behind and an old file stays as it was. `written`
-/// is shown every byte in the file's order, as a checksum needs it.
+/// Writes a file atomically. After an error nothing is left behind, and an old file stays as it was.
+/// `written` receives every byte in the file's order, for a checksum.
 void write_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string>& metadata = {},
                        const std::function<void(const void* data, size_t bytes)>& written = {});

@@ -1,4 +1,4 @@
-// One writer at a time, by a lock that the system takes away when its holder ends, however it ends.
+// Allows one writer at a time, with a lock that the system releases when its holder ends in any way.
 #include "engine/io/sole_writer.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 namespace shardlens {
 namespace {
 
-// False where the file was removed, or made anew, between being opened and being locked.
+// False if the file was removed or made again between open and lock.
 bool is_at(int file, const std::string& path) {
   struct stat opened {
   }, named{};
@@ -28,13 +28,12 @@ SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
   do {
     if (file_ >= 0) close(file_);
     file_ = open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file_ < 0) return;  // who cannot write here is told so when it tries
+    if (file_ < 0) return;  // if this path cannot be written, the first write reports it
     if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(file_);
       file_ = -1;
       throw request_error(fmt::format(
-          "another run writes to {} at this moment: wait for its end, or give this one a place of its own",
-          path));
+          "another run is writing to {} now: wait until it ends, or give this run another path", path));
     }
   } while (!is_at(file_, lock_path_));
   fleeting_.emplace(lock_path_);
@@ -43,7 +42,7 @@ SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
 SoleWriter::~SoleWriter() {
   if (file_ < 0) return;
   fleeting_.reset();
-  if (is_at(file_, lock_path_)) unlink(lock_path_.c_str());  // and no other run's
+  if (is_at(file_, lock_path_)) unlink(lock_path_.c_str());  // not another run's file
   close(file_);
 }
 

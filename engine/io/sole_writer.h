@@ -1,4 +1,4 @@
-// One writer at a time: two runs that were given the same place do not mix their files there.
+// A lock that allows one writer at a time, so that two runs with the same path do not mix their files there.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace shardlens {
 
-/// Holds the lock of `path` for as long as it lives: the file `path`.lock beside it, which goes with it. What
-/// a killed process leaves of it holds nobody up, and goes with whoever takes it next. Where the file system
-/// has no locks, this is none.
+/// Holds the lock of `path` for as long as it lives. The lock is the file `path`.lock next to it, which is
+/// removed with the object. A lock file that a killed process left does not block the next writer, and is
+/// removed with its object. If the file system has no locks, this object does nothing.
 class SoleWriter {
  public:
-  /// Throws a request Error when somebody else, in this process or another one, holds it.
+  /// Throws a request Error if this process or another one already holds the lock.
   explicit SoleWriter(const std::string& path);
-  /// The lock's file.
+  /// Returns the path of the lock file.
   static std::string lock_of(const std::string& path) { return path + ".lock"; }
   ~SoleWriter();
   SoleWriter(const SoleWriter&) = delete;

@@ -1,4 +1,4 @@
-// Calls into SQLite, with every return code looked at.
+// Calls SQLite and checks every return code.
 #include "engine/io/sqlite.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr int kBusyMilliseconds = 2000;
 constexpr int kLargestValue = 64 << 20;  // bytes of a text or a blob: far more than any of ours
 
-// As SQLite reads names that carry options.
+// Returns a path as a URI, the form in which SQLite accepts options.
 std::string uri(const std::string& path, const char* options) {
   std::string escaped;
   for (const char letter : std::filesystem::absolute(path).string()) {
@@ -43,7 +43,8 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-// Makes an empty file, which is a database without tables. Of two that make the same one, one does.
+// Makes an empty file, which is a database without tables. If two callers make the same file, only one
+// succeeds.
 void make_file(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file >= 0) {
@@ -51,7 +52,7 @@ void make_file(const std::string& path) {
     return;
   }
   if (errno == EEXIST)
-    throw request_error(fmt::format("{} is there already; name another file, or remove it", path));
+    throw request_error(fmt::format("{} already exists; name another file, or remove it", path));
   if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS)
     throw request_error(
         fmt::format("cannot write {}: {} is not a folder that can be written to; choose "
@@ -61,7 +62,8 @@ void make_file(const std::string& path) {
 }
 
 Error damaged(const std::string& path, const std::string& how) {
-  return request_error(fmt::format("{} is damaged: {}. Where it was copied from it may be whole", path, how));
+  return request_error(
+      fmt::format("{} is damaged: {}. If it is a copy, the original may be intact", path, how));
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     throw request_error(fmt::format("{}: {}", path, why));
   }
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);
-  // A file from elsewhere may not run code of its own, nor make its reader believe its own shapes.
+  // A file from elsewhere must not run code of its own, and its schema is not trusted.
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLargestValue);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -106,16 +108,16 @@ void Database::fail(int code) const {
   if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));
   if (primary == SQLITE_NOTADB)
     throw request_error(
-        fmt::format("{} is no SQLite database, which a recording is: was another file meant?", path_));
+        fmt::format("{} is not an SQLite database, so it is not a recording: name another file", path_));
   if (primary == SQLITE_CORRUPT || primary == SQLITE_TOOBIG || primary == SQLITE_ERROR ||
       primary == SQLITE_MISMATCH || primary == SQLITE_FORMAT)
-    throw damaged(path_, fmt::format("SQLite finds \"{}\" in it", why));
+    throw damaged(path_, fmt::format("SQLite reports \"{}\"", why));
   if (primary == SQLITE_READONLY)
-    throw run_error(
-        fmt::format("{}: {}. A recording whose run was killed while it wrote is put right when it is first "
-                    "opened: copy it, "
-                    "with the file {}-journal, to a folder that can be written, and open it there",
-                    path_, why, std::filesystem::path(path_).filename().string()));
+    throw run_error(fmt::format(
+        "{}: {}. If a run was killed while it wrote, its recording is repaired when it is first "
+        "opened, and that needs a folder you can write to: copy it, with the file {}-journal, to such "
+        "a folder, and open it there",
+        path_, why, std::filesystem::path(path_).filename().string()));
   if (primary == SQLITE_IOERR)
     throw run_error(fmt::format("{} could not be read or written ({}); is the disk full?", path_, why));
   throw run_error(fmt::format("{}: {}", path_, why));
@@ -132,7 +134,7 @@ Statement Database::prepare(const std::string& sql) {
 
 int64_t Database::integer(const std::string& sql) {
   Statement statement = prepare(sql);
-  if (!statement.step()) throw request_error(fmt::format("{}: nothing answers {}", path_, sql));
+  if (!statement.step()) throw request_error(fmt::format("{}: no result for {}", path_, sql));
   return statement.integer(0);
 }
 
@@ -150,8 +152,8 @@ std::unique_ptr<Database> open_database(const std::string& path) {
 Statement::Statement(Database& database, const std::string& sql) : database_(&database) {
   const int code =
       sqlite3_prepare_v2(database.handle_, sql.c_str(), static_cast<int>(sql.size()) + 1, &handle_, nullptr);
-  if (code == SQLITE_ERROR)  // a table or a column is missing: the file is not what it says it is
-    throw request_error(fmt::format("{} is no recording of this kind: {}", database.path(),
+  if (code == SQLITE_ERROR)  // a table or a column is missing: the file does not have the format it claims
+    throw request_error(fmt::format("{} is not a recording of this kind: {}", database.path(),
                                     sqlite3_errmsg(database.handle_)));
   if (code != SQLITE_OK) database.fail(code);
 }
@@ -219,7 +221,7 @@ void Statement::mistaken(int column, const char* expected) const {
                                                      "bytes", "nothing"};  // by SQLite's codes, 1 to 5
   const char* name = sqlite3_column_name(handle_, column);
   throw damaged(database_->path(),
-                fmt::format("its {} is {}, and should be {}", name ? name : "?",
+                fmt::format("its {} is {}, but should be {}", name ? name : "?",
                             kKinds[static_cast<size_t>(sqlite3_column_type(handle_, column))], expected));
 }
 
@@ -241,7 +243,7 @@ std::string Statement::text(int column) const {
   if (data == nullptr) return "";
   std::string text(data, static_cast<size_t>(sqlite3_column_bytes(handle_, column)));
   if (!is_utf8(text))
-    throw damaged(database_->path(), fmt::format("its {} should be a text, and is none in UTF-8",
+    throw damaged(database_->path(), fmt::format("its {} should be a text in UTF-8, but is not",
                                                  sqlite3_column_name(handle_, column)));
   return text;
 }

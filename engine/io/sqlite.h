@@ -1,4 +1,5 @@
-// SQLite, as little of it as recordings need: a database, prepared statements, and errors that name the file.
+// A small interface to SQLite, with what recordings need: a database, prepared statements, and errors that
+// name the file.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +20,23 @@ class Database {
  public:
   enum class Access { Create, ReadWrite, Read, Unlocked, Forgotten };
 
-  /// Create: a new file; one that is there is a request Error. ReadWrite and Read: a file that is there; a
-  /// request Error says when it is no database. Unlocked: the same for reading, without a lock and without a
-  /// look at whether it is being written, which the caller must know. Forgotten: of no path, gone with the
-  /// object. What fails later throws a run Error with SQLite's reason.
+  /// Create: makes a new file; throws a request Error if it exists. ReadWrite and Read: open an existing
+  /// file; throw a request Error if it is not a database. Unlocked: the same as Read, but without a lock and
+  /// without a check whether it is being written; the caller must know that it is not. Forgotten: a database
+  /// without a path, removed with the object. Later failures throw a run Error with SQLite's reason.
   Database(const std::string& path, Access access);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// One statement or several, without results.
+  /// Runs one or several statements that have no results.
   void run(const std::string& sql);
   Statement prepare(const std::string& sql);
-  /// The one integer that `sql` yields.
+  /// Returns the one integer that `sql` yields.
   int64_t integer(const std::string& sql);
   const std::string& path() const { return path_; }
 
-  /// Throws what `code` means, of the request kind where the file is to blame and not the machine.
+  /// Throws the Error for `code`: of the request kind if the file is the cause and not the machine.
   [[noreturn]] void fail(int code) const;
 
  private:
@@ -44,8 +45,8 @@ class Database {
   friend class Statement;
 };
 
-/// A database that is there, for reading and, where that is possible, for writing: one that was being written
-/// when its writer died is put right by whoever opens it, who must be able to write.
+/// Opens an existing database for reading and, if possible, for writing. If its writer died while it wrote,
+/// opening repairs the file, and that needs permission to write.
 std::unique_ptr<Database> open_database(const std::string& path);
 
 /// A compiled statement: bind() from 1, then step() until it is false, then reset() to use it again.
@@ -61,17 +62,18 @@ class Statement {
   Statement& bind(int at, double value);
   Statement& bind(int at, std::string_view text);
   Statement& bind_null(int at);
-  Statement& bind_blob(int at, const void* data, size_t bytes);  ///< not copied: lasts until reset()
-  bool step();                                                   ///< true: there is a row
-  void run();                                                    ///< step() to the end, and reset()
+  Statement& bind_blob(int at, const void* data,
+                       size_t bytes);  ///< not copied: must stay valid until reset()
+  bool step();                         ///< true: there is a row
+  void run();                          ///< step() to the end, and reset()
   void reset();
 
   bool is_null(int column) const;
-  // A file may hold anything in any column: what is not of the kind asked for is a request Error that names
-  // the file and the column.
+  // A file may contain anything in any column: a value of another kind is a request Error that names the file
+  // and the column.
   int64_t integer(int column) const;
-  double number(int column) const;          ///< of an integer too; NaN, which SQLite cannot store, of a null
-  std::string text(int column) const;       ///< UTF-8
+  double number(int column) const;     ///< also reads an integer; a null gives NaN, which SQLite cannot store
+  std::string text(int column) const;  ///< UTF-8
   std::string_view blob(int column) const;  ///< valid until the next step()
 
  private:

@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPattern = "shardlens-XXXXXX";
 constexpr size_t kMadeUp = 6;          // letters of a name that mkdtemp chooses
-constexpr time_t kMakingSeconds = 60;  // more than lies between a folder and its lock
+constexpr time_t kMakingSeconds = 60;  // more than the time between making a folder and locking it
 
-// -1 where another program holds it, or where folders have no locks.
+// Returns -1 if another program holds the lock, or if folders have no locks.
 int locked(const std::string& folder) {
   const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0) return file;

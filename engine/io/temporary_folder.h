@@ -1,4 +1,4 @@
-// Files that nobody keeps, in a folder that goes with its program, however that one ends.
+// A folder for temporary files that is removed with its program, in whatever way the program ends.
 #pragma once
 
 #include <list>
@@ -9,20 +9,20 @@
 
 namespace shardlens {
 
-/// A new folder where temporary files are made. It goes with all that is in it when this does. Where a signal
-/// ends the program, those of `files` that are in it go, and the folder if it is empty then. What is left of
-/// a program that was killed goes when another one of the same user makes one: a lock on the folder,
-/// which no dead program holds, tells whose is in use.
+/// Makes a new folder for temporary files. The destructor removes it with everything in it. If a signal ends
+/// the program, the files in `files` are removed, and the folder if it is then empty. If a program was
+/// killed, the next program of the same user that makes such a folder removes what is left. A lock on the
+/// folder shows which folders are in use: a dead program holds no lock.
 class TemporaryFolder {
  public:
-  /// Throws a request Error where no folder can be made.
+  /// Throws a request Error if no folder can be made.
   explicit TemporaryFolder(const std::vector<std::string>& files = {});
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Of a file in it.
+  /// Returns the path of a file in it.
   std::string path_of(const std::string& file) const { return path_ + "/" + file; }
 
  private:

@@ -1,4 +1,4 @@
-// From the environment to a folder.
+// Reads folders from the environment.
 #include "engine/io/user_folder.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::filesystem::path temporary_folder() {
   if (!error) return folder;
   const char* named = std::getenv("TMPDIR");
   throw request_error(
-      fmt::format("there is no folder for temporary files at {}: set TMPDIR to one that is there",
+      fmt::format("there is no folder for temporary files at {}: set TMPDIR to a folder that exists",
                   named == nullptr ? "/tmp" : named));
 }
 

@@ -1,4 +1,4 @@
-// Where a person's files lie, by the XDG base directory rules, and those that nobody keeps.
+// Finds the folders for a user's files, by the XDG base directory rules, and the folder for temporary files.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,11 @@
 
 namespace shardlens {
 
-/// "$variable/shardlens" where `variable` is set to an absolute path, else "$HOME/under_home/shardlens";
-/// empty when the environment names neither.
+/// Returns "$variable/shardlens" if `variable` is set to an absolute path, else "$HOME/under_home/shardlens";
+/// empty if the environment names neither.
 std::string user_folder(const char* variable, const char* under_home);
 
-/// Where files that nobody keeps are made: what TMPDIR names, or /tmp. Throws a request Error where that is
-/// no folder.
+/// Returns the folder for temporary files: TMPDIR, or /tmp. Throws a request Error if that is not a folder.
 std::filesystem::path temporary_folder();
 
 }  // namespace shardlens

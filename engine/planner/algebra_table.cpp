@@ -1,4 +1,4 @@
-// Tables filled from the functions and Programs they describe.
+// Fills the tables from the functions and Programs that they describe.
 #include "engine/planner/algebra_table.h"
 
 #include <fmt/format.h>
@@ -19,14 +19,14 @@ struct Formula {
   std::function<double(double bytes, double ranks)> value;
 };
 
-// The formula that gives what the ring sends at every T.
+// Returns the known formula that gives the ring's sent bytes at every T from 2 to 16.
 std::string sent_formula(Collective collective) {
   static const std::array<Formula, 4> known{
       {{"0", [](double, double) { return 0.0; }},
        {"S (T−1)/T", [](double s, double t) { return s * (t - 1) / t; }},
        {"2 S (T−1)/T", [](double s, double t) { return 2 * s * (t - 1) / t; }},
        {"S (T−1)/T²", [](double s, double t) { return s * (t - 1) / t / t; }}}};
-  constexpr int64_t kBytes = int64_t{720720} * 720720;  // every T up to 16 divides its roots
+  constexpr int64_t kBytes = int64_t{720720} * 720720;  // divisible by T and T² for every T up to 16
   for (const Formula& formula : known) {
     bool agrees = true;
     for (int ranks = 2; ranks <= 16; ++ranks)
@@ -51,7 +51,7 @@ std::string conversion_rows() {
     for (const Layout to : layouts) {
       const bool mirrored = from == sharded(1) || (from == kPartial && to == sharded(1)) ||
                             (from == kReplicated && to == sharded(1));
-      if (to == kPartial || from == to || mirrored) continue;  // once for one dimension says it for all
+      if (to == kPartial || from == to || mirrored) continue;  // dimension 0 stands for all dimensions
       const Collective collective = conversion(from, to);
       rows += fmt::format("| {} → {} | {} | {} |\n", to_string(from), to_string(to), to_string(collective),
                           sent_formula(collective));
@@ -67,7 +67,7 @@ const Step& step_named(const Program& program, const std::string& name) {
   return *found;
 }
 
-// The first product of an MLP with its weight cut so, as it is planned for two ranks.
+// The table row for the first product of an MLP, planned for two ranks, with its weight cut as `cut` says.
 std::string linear_row(Cut cut) {
   Settings settings;
   settings.block = Block::Mlp;
@@ -78,11 +78,13 @@ std::string linear_row(Cut cut) {
   const auto layout = [&](TensorId id) { return to_string(program.tensor(id).layout); };
   const Step& product = step_named(program, "mlp.fc");
   const Step& gradient = step_named(program, "mlp.fc dX");
-  const bool added_later = product.inputs.size() == 2;
-  const TensorId bias = added_later ? step_named(program, "mlp.fc bias").inputs[1] : product.inputs[2];
-  return fmt::format("| {} | {} | {} | {} | {} | {}, {} |\n", to_string(cut), layout(product.inputs[1]),
-                     layout(product.inputs[0]), layout(product.outputs[0]), layout(gradient.outputs[0]),
-                     layout(bias), added_later ? "added after the reduction" : "added in the product");
+  const auto read = [&](const Step& step, Operand operand) { return input_of(program, step, operand); };
+  const bool added_later = read(product, Operand::Bias) == kNoTensor;
+  const TensorId bias = read(added_later ? step_named(program, "mlp.fc bias") : product, Operand::Bias);
+  return fmt::format("| {} | {} | {} | {} | {} | {}, {} |\n", to_string(cut),
+                     layout(read(product, Operand::Weight)), layout(read(product, Operand::X)),
+                     layout(product.outputs[0]), layout(gradient.outputs[0]), layout(bias),
+                     added_later ? "added after the reduction" : "added in the product");
 }
 
 }  // namespace
@@ -90,14 +92,12 @@ std::string linear_row(Cut cut) {
 std::string algebra_table() {
   std::string text =
       "# The layout algebra\n\n"
-      "Written by `shardlens-cli plan --algebra` from the code, and compared with it by a test.\n\n"
+      "`shardlens-cli plan --algebra` writes this page from the code. A test checks that the two agree.\n\n"
       "| layout | gradient's layout |\n| --- | --- |\n";
   text += layout_rows();
   text +=
-      "\nWhere a tensor's layout is not the one its reader needs, one collective converts it. S is the bytes "
-      "of "
-      "the full tensor, T the ranks, and the bytes are what each rank sends round a ring. Nothing converts "
-      "into "
+      "\nIf a step needs a tensor in another layout, one collective converts it. S is the bytes of the full "
+      "tensor, T the number of ranks. The bytes are what each rank sends in a ring. No conversion leads to "
       "Partial.\n\n"
       "| from → to | collective | bytes each rank sends |\n| --- | --- | --- |\n";
   text += conversion_rows();

@@ -1,5 +1,5 @@
-// The self-attention block (paper, section 3, Figure 3b): heads are independent, so a cut between heads makes
-// the whole of softmax(Q·Kᵀ/√d)·V local to a rank, and a cache of keys and values is cut with them.
+// Plans the self-attention block (paper, section 3, Figure 3b). Heads are independent. So a cut between heads
+// makes all of softmax(Q·Kᵀ/√d)·V local to a rank. A cache of keys and values is cut with the heads.
 #include <fmt/format.h>
 
 #include "engine/config/heads.h"
@@ -10,12 +10,12 @@ namespace shardlens {
 
 namespace {
 
-// How [tokens, heads, …] lies where QKV, Q or KV, cut between its own heads, lies so.
+// The layout of a tensor [tokens, heads, …] when QKV, Q or KV has the layout `of`, cut between its own heads.
 Layout heads_layout(Layout of) {
   return of.kind == LayoutKind::Sharded ? sliced_along(of, 1) : kReplicated;
 }
 
-// [tokens, heads, last], the heads in the dimensions that Q has them in.
+// The shape [tokens, heads, last], with the heads in the same dimensions as in Q.
 Shape per_head(const Model& model, const Tensor& q, int64_t last) {
   return model.is_grouped() ? Shape{q.shape[0], q.shape[1], q.shape[2], last}
                             : Shape{q.shape[0], model.heads, last};
@@ -25,7 +25,7 @@ std::vector<TensorId> read_by(const AttentionInput& in) {
   return in.kv == kNoTensor ? std::vector{in.q} : std::vector{in.q, in.kv};
 }
 
-// Scratch for a step over `keys` keys joins what it writes, where what it runs on needs any.
+// Adds scratch for a step over `keys` keys to the step's outputs, if its backend needs any.
 void add_scratch(Builder& b, const std::string& name, int64_t keys, std::vector<TensorId>& outputs) {
   const Settings& settings = b.settings();
   const int64_t elements =
@@ -33,8 +33,8 @@ void add_scratch(Builder& b, const std::string& name, int64_t keys, std::vector<
   if (elements > 0) outputs.push_back(b.workspace(name, {elements}));
 }
 
-// The new tokens' keys and values join those of the tokens before them, which stay where their heads are, and
-// the new tokens attend to all of them.
+// Appends the new tokens' keys and values to the cache. The cached keys and values stay on the ranks that
+// hold their heads. The new tokens attend to all cached tokens.
 TensorId cached_attention(Builder& b, const AttentionInput& in, TensorId positions, Layout heads) {
   const Settings& settings = b.settings();
   const Model& model = settings.model;
@@ -62,8 +62,8 @@ TensorId cached_attention(Builder& b, const AttentionInput& in, TensorId positio
   return c;
 }
 
-// What is cut over the tokens is exchanged for a cut over the heads, or, of key heads that are not cut with
-// them, collected.
+// Converts what is cut over the tokens to a cut over the heads. Key heads that are not cut with the query
+// heads are gathered instead.
 AttentionInput by_heads(Builder& b, AttentionInput in) {
   const int heads_dim = in.kv == kNoTensor ? 2 : 1;
   if (b.tensor(in.q).layout == sharded(0)) in.q = b.convert(in.q, sharded(heads_dim));
@@ -73,7 +73,8 @@ AttentionInput by_heads(Builder& b, AttentionInput in) {
   return in;
 }
 
-// Each rank's query heads make their own terms of the gradient of key heads that it shares with others.
+// If a rank shares key heads with other ranks, its query heads give only a part of their gradient: it is
+// Partial.
 Layout key_gradient_layout(Layout q, Layout kv) {
   return q.kind == LayoutKind::Sharded && kv == kReplicated ? kPartial : gradient_layout(kv);
 }
@@ -136,8 +137,8 @@ LinearNames names_of(const Builder& b, const std::string& module, const std::str
           out_symbol};
 }
 
-// Queries, keys and values as one matrix. A row cut's sum is scattered over heads: half the bytes of an
-// all-reduce, and attention runs on 1/T of the heads.
+// Queries, keys and values as one matrix. The sum of a row cut is scattered over heads: that is half the
+// bytes of an all-reduce, and attention runs on 1/T of the heads.
 AttentionInput fused_projection(Builder& b, TensorId x, const Layout& slices) {
   const Model& model = b.settings().model;
   const LinearShape shape{{model.hidden}, {3, model.heads, model.head_dim()}, 0, 1, slices};
@@ -145,8 +146,8 @@ AttentionInput fused_projection(Builder& b, TensorId x, const Layout& slices) {
                       b.settings().split.attn_qkv, sharded(2))};
 }
 
-// Grouped queries: as many query heads as ever, and fewer keys and values, which may lie otherwise. Both are
-// products of the same X, so f stands once.
+// Grouped queries: the number of query heads stays, and there are fewer keys and values, which can have
+// another layout. Both are products of the same X, so there is one f.
 AttentionInput grouped_projections(Builder& b, TensorId x, const HeadsCut& heads, const Layout& slices) {
   const Model& model = b.settings().model;
   const Cut cut = b.settings().split.attn_qkv;
@@ -161,7 +162,7 @@ AttentionInput grouped_projections(Builder& b, TensorId x, const HeadsCut& heads
   AttentionInput in;
   b.summed_apart(x, [&] {
     const TensorId operand = linear_operand(b, x, cut, sharded(1));
-    // Key heads that no rank can have a slice of are made by all of them, and their gradient is summed.
+    // If the key heads cannot be sliced, every rank computes all of them, and their gradient is summed.
     const bool whole = cut == Cut::Column && heads.keys == KeyCut::Whole;
     const Cut kv_cut = whole ? Cut::Replicated : cut;
     const TensorId kv_operand = whole ? linear_operand(b, x, kv_cut, kReplicated) : operand;
@@ -180,7 +181,7 @@ TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, const 
   const HeadsCut heads = heads_cut(b.settings());
   Layout slices = sharded(0);
   slices.padded = heads.padded;
-  // Zero heads pad what is cut between heads, on both sides of attention.
+  // What is cut between heads is padded with zero heads, before and after attention.
   const Layout qkv_slices = split.attn_qkv == Cut::Column ? slices : sharded(0);
   const AttentionInput in =
       model.is_grouped() ? grouped_projections(b, x, heads, qkv_slices) : fused_projection(b, x, qkv_slices);

@@ -1,4 +1,4 @@
-// Candidates in the order of how much they change, tried on one layer of the model.
+// Tries candidate settings on one layer of the model, those with the smallest change first.
 #include "engine/planner/break_settings.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ Settings with_split(Settings settings, const FaultNeeds& needs) {
   return settings;
 }
 
-// What every candidate needs, whatever its split and T.
+// The changes that every candidate needs, for any split and T.
 Settings with_basics(Settings settings, const FaultNeeds& needs) {
   settings.cache_tokens = 0;
   if (needs.whole_model || needs.dropout) {
@@ -50,7 +50,7 @@ Settings with_basics(Settings settings, const FaultNeeds& needs) {
   return settings;
 }
 
-// The degrees nearest to the one there is, that one first.
+// The possible degrees T, sorted by their distance from the current T, which comes first.
 std::vector<int> degrees_near(const Settings& settings, const FaultNeeds& needs) {
   std::vector<int> degrees = possible_degrees(settings.model, settings.block, settings.heads_policy);
   std::erase_if(degrees, [&](int tp) { return needs.several_ranks && tp < 2; });

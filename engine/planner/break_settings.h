@@ -1,4 +1,5 @@
-// Where a fault can be planted: a Program of these settings, or of settings changed as little as that takes.
+// Finds settings whose Program a given fault can be planted in: the given settings, or settings changed as
+// little as possible.
 #pragma once
 
 #include <optional>
@@ -9,26 +10,27 @@
 
 namespace shardlens {
 
-/// `settings` as their Program is planned to be broken: of a whole model with its optimizer, so that what
-/// happens to the gradients' norm is part of it.
+/// The settings from which a Program is planned to be broken. A whole model gets its optimizer, so that the
+/// effect on the gradients' norm is visible.
 Settings with_update(Settings settings);
 
-/// plan_program() with the fault planted, in plain steps: a fault moves, copies or leaves out single ones.
+/// plan_program() without fusion, with the fault planted. A fault moves, copies or leaves out single steps,
+/// so steps are not fused.
 Program plan_broken(Settings settings, Fault fault);
 
-/// True when a Program of with_update(settings) gives the fault an opportunity. False too for settings that
-/// are not valid. One layer is planned, however many there are.
+/// True if the fault can be planted in a Program of with_update(settings). False also if the settings are not
+/// valid. Plans only one layer of the model.
 bool has_opportunity(const Settings& settings, Fault fault);
 
-/// What was changed to make a fault possible.
+/// What was changed so that a fault can be planted.
 struct BreakSettings {
   Settings settings;
-  std::string words;    ///< "split reversed, dropout 0.1": for a button; empty when nothing had to be
+  std::string words;    ///< "split reversed, dropout 0.1": for a button; empty if nothing had to change
   std::string options;  ///< "--split reversed --dropout 0.1"
 };
 
-/// The settings nearest to `settings` that give the fault an opportunity, or nothing when none of those tried
-/// does: another split, a whole model, dropout, another T.
+/// The settings nearest to `settings` in which the fault can be planted. Tries another split, a whole model,
+/// dropout and another T. Returns nothing if none of those works.
 std::optional<BreakSettings> break_settings(const Settings& settings, Fault fault);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// The builder: tensors, steps, conversions and the tape.
+// Implements the builder: tensors, steps, conversions and the tape.
 #include "engine/planner/builder.h"
 
 #include <fmt/format.h>
@@ -11,25 +11,7 @@
 namespace shardlens {
 namespace {
 
-Op op_of(Collective collective) {
-  switch (collective) {
-    case Collective::None:
-      return Op::Identity;
-    case Collective::AllReduce:
-      return Op::AllReduce;
-    case Collective::ReduceScatter:
-      return Op::ReduceScatter;
-    case Collective::AllGather:
-      return Op::AllGather;
-    case Collective::Slice:
-      return Op::Slice;
-    case Collective::AllToAll:
-      return Op::AllToAll;
-  }
-  return Op::Identity;
-}
-
-// A value in its usual layout has the plain name; "@partial", "@slice" and so on tell its other forms apart.
+// A value in its usual layout has the plain name. A suffix such as "@partial" marks its other forms.
 std::string suffix(Layout layout) {
   switch (layout.kind) {
     case LayoutKind::Partial:
@@ -130,9 +112,8 @@ TensorId Builder::gradient_tensor(TensorId of, Layout layout) {
   Tensor tensor = this->tensor(of);
   tensor.name.clear();
   tensor.value = "grad." + tensor.value;
-  // A sum of two contributions is another value than its parts, so it gets another name; the name depends
-  // only on the order of the operations, which is the same whatever T, so parity still compares like with
-  // like.
+  // A sum of two contributions is another value than its parts, so it gets another name. The name depends
+  // only on the order of the operations, which does not depend on T. So parity compares the same values.
   while (values_.count(tensor.value) > 0) tensor.value += ".sum";
   tensor.symbol = "d" + tensor.symbol;
   tensor.layout = layout;
@@ -262,7 +243,7 @@ TensorId Builder::emit_conversion(TensorId x, Layout to, Conjugate mark) {
   converted.name.clear();
   converted.layout = to;
   converted.keep = false;
-  // An all-reduce sums in place and an identity does nothing, so neither needs bytes of its own.
+  // An all-reduce sums in place and an identity does nothing, so neither needs its own bytes.
   const bool in_place = collective == Collective::None || collective == Collective::AllReduce;
   converted.storage = in_place ? x : kNoTensor;
   if (collective != Collective::None && converted.kind == MemoryKind::Input)
@@ -285,8 +266,8 @@ TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
   on_backward([this, x, y, mark, forward] {
     const auto found = contributions_.find(y);
     if (found == contributions_.end()) return;
-    // All contributions but one are summed first; the sum then goes to x's gradient layout in one conversion.
-    // A single Partial contribution is what makes f an all-reduce here.
+    // The contributions are summed first. Then one conversion brings the sum to x's gradient layout. If the
+    // sum is Partial, that conversion makes f an all-reduce here.
     const TensorId dy = sum_of_contributions(y);
     add_gradient(x, emit_conversion(dy, gradient_layout(tensor(x).layout), mark));
     if (mark == Conjugate::None) return;
@@ -341,7 +322,8 @@ TensorId Builder::sum_of_contributions(TensorId of) {
 
 TensorId Builder::sum_of(TensorId of, std::vector<TensorId> parts) {
   Layout wanted = tensor(parts.at(0)).layout;
-  // Terms of one sum are added up before they are reduced together; what lies differently cannot be.
+  // Terms in the same layout are added first and then reduced together. Terms in different layouts cannot be
+  // added directly.
   const auto lies_so = [&](TensorId part) { return tensor(part).layout == wanted; };
   if (!std::all_of(parts.begin(), parts.end(), lies_so)) wanted = gradient_layout(tensor(of).layout);
   for (TensorId& part : parts) {
@@ -367,7 +349,7 @@ TensorId Builder::sum_of(TensorId of, std::vector<TensorId> parts) {
 
 void Builder::summed_apart(TensorId x, const std::function<void()>& emit) {
   const auto before = std::make_shared<size_t>(0);
-  on_backward([this, x, before] {  // after the steps' own
+  on_backward([this, x, before] {  // plays after the emitted steps' own backward steps
     std::vector<TensorId>& all = contributions_[x];
     if (all.size() < *before + 2) return;
     const auto own = all.begin() + static_cast<std::ptrdiff_t>(*before);
@@ -381,7 +363,7 @@ void Builder::summed_apart(TensorId x, const std::function<void()>& emit) {
 
 void Builder::play_from(size_t mark) {
   while (tape_.size() > mark) {
-    const TapeEntry entry = std::move(tape_.back());  // what runs may leave entries of its own
+    const TapeEntry entry = std::move(tape_.back());  // emit() can add entries to the tape
     tape_.pop_back();
     block_ = entry.block;
     layer_ = entry.layer;

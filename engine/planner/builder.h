@@ -1,6 +1,7 @@
-// What the planner's modules write a Program with: tensors, steps, the one function that inserts collectives,
-// and a tape. A module emits its forward steps and leaves a closure that emits its backward steps; the tape
-// is played in reverse at the end, so gradients, f and g come out of the layouts alone.
+// The Builder, with which the planner's modules write a Program. It has tensors, steps, the one function that
+// inserts collectives, and a tape. A module emits its forward steps and leaves a closure on the tape that
+// emits its backward steps. The tape is played in reverse at the end. So gradients, f and g follow from the
+// layouts alone.
 #pragma once
 
 #include <functional>
@@ -21,79 +22,80 @@ class Builder {
   int ranks() const { return program_.ranks(); }
   const Tensor& tensor(TensorId id) const { return program_.tensor(id); }
 
-  /// What sums and statistics are held in: the run's dtype, but fp32 where that is half as wide.
+  /// The dtype of sums and statistics: the run's dtype, but fp32 if that is only 16 bits wide.
   DType wide() const { return settings().dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32; }
 
-  /// A tensor someone feeds before the first step: X, or the gradient that arrives from the next layer.
+  /// A tensor that is fed before the first step: X, or the gradient that arrives from the next layer.
   TensorId input(const std::string& name, const std::string& symbol, const Shape& shape,
                  Layout layout = kReplicated);
   TensorId input(const std::string& name, const std::string& symbol, const Shape& shape, DType dtype);
-  /// A parameter, the same tensor whenever the same name is asked for. With one rank every layout is
-  /// Replicated.
+  /// A parameter. Returns the same tensor for the same name. With one rank every layout is Replicated.
   TensorId weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
                   Layout layout);
-  /// The output of a step about to be added.
+  /// An output of the step that is added next.
   TensorId activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout);
   TensorId activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout,
                       DType dtype);
-  /// The gradient of `of`, in `layout`: its shape and the letter d before its symbol.
+  /// The gradient of `of`, in `layout`: it has the shape of `of`, and its symbol is that of `of` after the
+  /// letter d.
   TensorId gradient_tensor(TensorId of, Layout layout);
-  /// The same in the layout of `of`, written over it where it is not kept: by its last reader, element by
-  /// element.
+  /// A gradient_tensor() in the layout of `of`. It overwrites the bytes of `of` unless `of` is kept: the last
+  /// reader of `of` writes it, element by element.
   TensorId gradient_over(TensorId of);
   TensorId workspace(const std::string& name, const Shape& shape);
-  /// The gradient of a parameter, which the step about to be added writes. Where an earlier step wrote one (a
-  /// tied matrix, an earlier part of the batch) the new one shares its bytes and adds to it: `inputs` gets
-  /// the earlier one and `attributes` says so. Where the step sees only the rank's own tokens, what it writes
-  /// of a whole parameter is Partial (`activations` is the layout of what it reads); reduce_over_ranks() sums
-  /// it.
+  /// The gradient of a parameter, which the step that is added next writes. If an earlier step wrote a
+  /// gradient of it (a tied matrix, an earlier part of the batch), the new one shares its bytes and adds to
+  /// it: `inputs` gets the earlier gradient, and `attributes` is set to accumulate. If the step sees only the
+  /// rank's own tokens, its gradient of a whole parameter is Partial (`activations` is the layout of what the
+  /// step reads); reduce_over_ranks() sums it.
   TensorId weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes,
                            Layout activations = kReplicated);
-  /// A tensor the optimizer keeps beside a parameter, in its layout.
+  /// A tensor that the optimizer keeps for a parameter, in the parameter's layout.
   TensorId optimizer_state(const std::string& name, const std::string& symbol, TensorId weight);
-  /// A tensor of the run's dtype that stays from pass to pass; steps write it in place.
+  /// A tensor of the run's dtype that keeps its content between passes. Steps write it in place.
   TensorId cache(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout);
-  /// `of` as the step about to be added leaves it, in the same bytes.
+  /// `of` after the step that is added next has changed it, in the same bytes.
   TensorId in_place(TensorId of, const std::string& value);
-  /// The sum of `of` over the replicas, in the same bytes; it takes over the name.
+  /// The sum of `of` over the replicas, in the same bytes. The sum gets the name that `of` had.
   TensorId sum_over_replicas(TensorId of);
   /// The sum of the Partial `of` over the ranks, in the same bytes.
   TensorId sum_over_ranks(TensorId of);
-  /// From now on `gradient` is the newest one of `weight`.
+  /// Makes `gradient` the newest gradient of `weight`.
   void supersede_gradient(TensorId weight, TensorId gradient) {
     weight_gradients_[weight].push_back(gradient);
   }
-  /// Emits steps whose contributions to the gradient of `x` are summed among themselves before others join
-  /// them: in the same order whether or not a conversion of x stands between, so whatever T.
+  /// Emits steps whose contributions to the gradient of `x` are summed first, before other contributions are
+  /// added. So the order of the sum does not depend on a conversion of x in between, and not on T.
   void summed_apart(TensorId x, const std::function<void()>& emit);
-  /// Calls a tensor by another name.
+  /// Gives a tensor another name.
   void rename(TensorId id, const std::string& name);
 
   /// Adds a step to the current phase and block; returns its first output.
   TensorId step(Op op, const std::string& name, const std::string& equation, std::vector<TensorId> inputs,
                 std::vector<TensorId> outputs, const Attributes& attributes = {});
 
-  /// `x` in layout `to`, by the one collective the algebra names, with its conjugate on the tape. `mark`
-  /// writes the paper's letter on both halves; with a mark the step is written also where it is the identity.
+  /// `x` in layout `to`, through the one collective that the algebra gives, with its conjugate on the tape.
+  /// `mark` writes the paper's letter on both halves. With a mark, the step is emitted even if it is the
+  /// identity.
   TensorId convert(TensorId x, Layout to, Conjugate mark = Conjugate::None);
-  /// In the backward pass: `x` for a step that needs it whole. Where the forward pass gathered it from a cut
-  /// of the tokens it is gathered again, so that only the rank's own tokens are kept in between (sequence
+  /// In the backward pass: `x` for a step that needs it whole. If the forward pass gathered x from a cut over
+  /// the tokens, x is gathered again, so that a rank keeps only its own tokens in between (sequence
   /// parallelism).
   TensorId whole_again(TensorId x);
 
-  /// Integer operands: `x` rounded to small integers, so that products sum exactly; `x` itself otherwise. The
-  /// gradient passes straight through.
+  /// With integer operands: `x` rounded to small integers, so that products sum exactly. Otherwise `x`
+  /// itself. The gradient passes through unchanged.
   TensorId operand(TensorId x);
 
-  /// Emits backward steps when the tape is played.
+  /// Registers `emit`, which emits backward steps when the tape is played.
   void on_backward(std::function<void()> emit) { tape_.push_back({std::move(emit), block_, layer_}); }
-  /// `forward(x)`, whose activations are not kept: the backward pass emits it again from x before its
-  /// gradients (activation checkpointing). `forward` is called twice.
+  /// `forward(x)`, without keeping its activations: the backward pass emits it again from x before its
+  /// gradients (activation checkpointing). So `forward` is called twice.
   TensorId recomputed(TensorId x, const std::function<TensorId(TensorId)>& forward);
   /// The gradient of `of`, all contributions summed, in gradient_layout(of.layout).
   TensorId gradient(TensorId of);
-  /// For a matrix that is used twice: has the backward steps of its last use emitted before those of its
-  /// first, which calls emit_postponed(), instead of now.
+  /// For a matrix that is used twice. Delays the backward steps of its last use: they are emitted right
+  /// before those of its first use, which calls emit_postponed().
   void postpone(TensorId weight, std::function<void()> emit) {
     postponed_[weight].push_back(std::move(emit));
   }
@@ -103,9 +105,9 @@ class Builder {
   void set_block(const std::string& block) { block_ = block; }
   const std::string& block() const { return block_; }
 
-  /// Layer `index` of a whole model: its values are called "h.<index>.…" until -1 leaves the layers.
+  /// Enters layer `index` of a whole model: its values are called "h.<index>.…". -1 leaves the layers.
   void set_layer(int64_t index) { layer_ = static_cast<int>(index); }
-  /// The layer parameters belong to: the one set, else the one the settings name.
+  /// The layer that parameters belong to: the one that is set, otherwise the one in the settings.
   int64_t layer() const { return layer_ >= 0 ? layer_ : settings().layer; }
   /// Values of part `index` of the batch are called "mb<index>.…"; 0 has no prefix.
   void set_micro_batch(int index) { micro_batch_ = index; }
@@ -121,10 +123,10 @@ class Builder {
 
   /// Seeds `y` with the gradient `dy`, plays the tape and keeps y and the gradient of x.
   void finish(TensorId x, TensorId y, TensorId dy);
-  /// The Program so far, with the tensors to keep; the builder is spent.
+  /// The Program so far, with the tensors to keep. Do not use the builder afterwards.
   Program take() { return std::move(program_); }
   void keep(TensorId id) { program_.tensors[static_cast<size_t>(id)].keep = true; }
-  /// For passes over what has been written.
+  /// For passes over the tensors and steps that have been emitted.
   Program& program() { return program_; }
   /// The parameters in the order of their first use, and the newest gradient of each.
   const std::vector<TensorId>& weights() const { return weights_; }
@@ -138,7 +140,7 @@ class Builder {
     int layer;
   };
 
-  /// A tensor of the run's dtype, Replicated until it is said otherwise; add() names it after its value.
+  /// A tensor of the run's dtype, Replicated by default. add() names it after its value.
   Tensor blank(const std::string& value, const std::string& symbol, const Shape& shape,
                MemoryKind kind) const;
   TensorId add(Tensor tensor);
@@ -146,9 +148,10 @@ class Builder {
   TensorId add_step(Op op, const std::string& name, const std::string& equation, std::vector<TensorId> inputs,
                     std::vector<TensorId> outputs, const Attributes& attributes);
   void play_from(size_t mark);
-  /// One tensor, in the layout of the contributions where they share one.
+  /// The sum of all contributions to the gradient of `of` as one tensor. It has the layout of the
+  /// contributions if they all have the same one.
   TensorId sum_of_contributions(TensorId of);
-  /// The same of some of them.
+  /// The sum of some of the contributions, in the same way.
   TensorId sum_of(TensorId of, std::vector<TensorId> parts);
 
   Program program_;
@@ -165,7 +168,7 @@ class Builder {
   std::map<TensorId, std::vector<std::function<void()>>> postponed_;
   std::map<TensorId, std::vector<TensorId>> contributions_;
   std::map<TensorId, TensorId>
-      token_slice_;  ///< what a tensor was gathered from, if that was cut over tokens
+      token_slice_;  ///< the tensor that a tensor was gathered from, if that was cut over tokens
 };
 
 }  // namespace shardlens

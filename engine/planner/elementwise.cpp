@@ -1,4 +1,5 @@
-// Small modules of a whole model that compute element by element or pick rows: dropout, tanh, first tokens.
+// Plans the small modules of a whole model that compute element by element or pick rows: dropout, tanh, first
+// tokens.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"

@@ -1,7 +1,7 @@
-// The two ends of a whole model: rows looked up by id, and logits against the same rows. Cut over the
-// vocabulary, a lookup leaves zeros where another rank owns the row, so its output is Partial and g appears;
-// the logits come out Sharded, their input's gradient Partial, and f appears (paper, section 3). Cut over
-// hidden it is the other way round: the lookup is local, and the logits are a sum.
+// Plans the two ends of a whole model: the lookup of rows by id, and the logits, a product with the same
+// rows. If the table is cut over the vocabulary, a lookup leaves zeros for rows that another rank holds: its
+// output is Partial, and g appears. The logits are Sharded, the gradient of their input is Partial, and f
+// appears (paper, section 3). If the table is cut over hidden, the lookup is local, and the logits are a sum.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -21,7 +21,7 @@ void bias_gradient(Builder& b, TensorId bias, TensorId logits) {
   b.step(Op::BiasGrad, "logits db", "db = Σ tokens dZ", reads, {db}, attributes);
 }
 
-// Of logits that were a sum: the bias is added once, after the reduction.
+// For logits that are a sum over the ranks: adds the bias once, after the reduction.
 TensorId with_bias(Builder& b, TensorId sum, const std::string& name) {
   const Layout layout = b.tensor(sum).layout;
   const Shape shape = b.tensor(sum).shape;  // a copy: tensors move when one is added
@@ -45,7 +45,7 @@ TensorId embedding(Builder& b, TensorId ids, const std::string& module, const st
   const Layout stream = stream_layout(b.settings());
   const TensorId table = b.weight(parameter, weight_symbol, {rows, hidden}, 1, layout);
   const Layout table_layout = b.tensor(table).layout;
-  // A whole table may as well be read by the tokens the rank keeps.
+  // If the rank holds the whole table, it can look up just the tokens that it keeps.
   if (table_layout == kReplicated && stream == sharded(0)) ids = b.convert(ids, stream);
   const bool is_vocab_cut = table_layout == sharded(0);
   const Layout out = is_vocab_cut ? kPartial : table_layout == sharded(1) ? sharded(1) : b.tensor(ids).layout;
@@ -108,14 +108,15 @@ TensorId vocab_logits(Builder& b, TensorId x, const std::string& parameter, cons
              fmt::format("{} = dZᵀ · {}", b.tensor(dtable).symbol, b.tensor(x).symbol), reads, {dtable},
              weight_attributes);
     };
-    // Of a tied matrix it is not needed before the lookup's: until then its bytes are room for others, and
-    // the gradient of the logits lies where they lay. Where layers are run again, little wants the room.
+    // For a tied matrix, this gradient is not needed before the lookup's gradient. Until then other tensors
+    // can use its bytes, and the gradient of the logits can stay in the bytes of the logits. If layers are
+    // recomputed, few tensors need those bytes.
     const bool later = b.settings().model.tied && b.settings().recompute != Recompute::Full;
     later ? b.postpone(table, weight_gradient) : weight_gradient();
     if (bias != kNoTensor) bias_gradient(b, bias, product);
   });
   if (!is_hidden_cut) return product;
-  // The sum goes to what the loss reads: its own columns of the vocabulary, or all of them.
+  // The sum is converted to what the loss reads: the rank's own columns of the vocabulary, or all columns.
   const Layout to = settings.split.loss == LossForm::Fused ? sharded(1) : kReplicated;
   const TensorId logits = b.convert(product, to, to == kReplicated ? Conjugate::G : Conjugate::None);
   return adds_bias_later ? with_bias(b, logits, bias_name) : logits;

@@ -1,4 +1,4 @@
-// Looks for neighbours that can be one step, then takes out what has become of no use.
+// Finds neighbouring steps that can be one step, then removes the steps and tensors that are no longer used.
 #include "engine/planner/fusion.h"
 
 #include <fmt/format.h>
@@ -10,9 +10,9 @@
 namespace shardlens {
 namespace {
 
-// A bias gradient stands behind the two products that read the same gradient, and their all-reduce.
+// A bias gradient comes after the two products that read the same gradient, and after their all-reduce.
 constexpr size_t kFarthestBiasGradient = 6;
-// GeLU's gradient stands behind the product that makes what it reads, and behind its weight's gradient.
+// GeLU's gradient comes after the product that makes its input, and after that of the weight's gradient.
 constexpr size_t kFarthestGeluGradient = 3;
 
 class Fuser {
@@ -44,7 +44,7 @@ class Fuser {
  private:
   Step& step(size_t i) { return program_.steps[i]; }
 
-  // The step after `i` that is still there and takes the output of `i` alone, if it is of that kind.
+  // The first step after `i` that has not been removed, if its kind is `op`.
   std::optional<size_t> next(size_t i, Op op) const {
     size_t at = i + 1;
     while (at < gone_.size() && gone_[at]) ++at;
@@ -52,7 +52,15 @@ class Fuser {
     return at;
   }
 
-  // What an Add adds to `term`, which nobody else reads; kNoTensor where it is no such sum.
+  bool has(size_t i, Operand operand) const {
+    return input_place(program_, program_.steps[i], operand).has_value();
+  }
+  bool writes(size_t i, Operand operand) const {
+    return output_place(program_, program_.steps[i], operand).has_value();
+  }
+
+  // The other input of an Add with `term`; kNoTensor if no such sum exists or if another step reads `term`
+  // too.
   TensorId other_term(const Step& add, TensorId term) const {
     const Tensor& own = program_.tensor(term);
     const bool alone = readers_[static_cast<size_t>(term)] == 1 && !own.keep && own.storage == kNoTensor;
@@ -69,9 +77,9 @@ class Fuser {
     gone_[add] = true;
   }
 
-  // BiasAdd, Add -> one step that bears the sum's name.
+  // BiasAdd, Add -> one step with the name of the sum.
   void sum_into_bias(size_t i) {
-    if (step(i).op != Op::BiasAdd || step(i).inputs.size() != 2) return;
+    if (step(i).op != Op::BiasAdd || has(i, Operand::Addend)) return;
     const std::optional<size_t> add = next(i, Op::Add);
     if (!add || step(*add).layer != step(i).layer) return;
     const TensorId other = other_term(step(*add), step(i).outputs[0]);
@@ -87,18 +95,18 @@ class Fuser {
 
   // A sum, LayerNorm of it -> one step, the norm.
   void sum_into_norm(size_t i) {
-    const bool with_bias = step(i).op == Op::BiasAdd && step(i).inputs.size() == 3;
+    const bool with_bias = step(i).op == Op::BiasAdd && has(i, Operand::Addend);
     if (!with_bias && step(i).op != Op::Add) return;
     const std::optional<size_t> norm = next(i, Op::LayerNorm);
     const TensorId sum = step(i).outputs[0];
-    if (!norm || step(*norm).inputs[0] != sum || step(*norm).inputs.size() != 3 ||
+    if (!norm || step(*norm).inputs[0] != sum || has(*norm, Operand::Addend) ||
         step(*norm).layer != step(i).layer)
       return;
     Step fused = step(*norm);
-    const std::vector<TensorId> terms = step(i).inputs;  // Z, b, X or X, A
-    fused.inputs[0] = with_bias ? terms[2] : terms[0];
-    fused.inputs.push_back(with_bias ? terms[0] : terms[1]);
-    if (with_bias) fused.inputs.push_back(terms[1]);
+    const auto term = [&](Operand operand) { return input_of(program_, step(i), operand); };
+    fused.inputs[0] = term(with_bias ? Operand::Addend : Operand::X);
+    fused.inputs.push_back(term(with_bias ? Operand::X : Operand::Addend));
+    if (with_bias) fused.inputs.push_back(term(Operand::Bias));
     fused.outputs.push_back(sum);
     fused.equation = step(i).equation + "; " + fused.equation;
     fused.id = step(i).id;
@@ -120,7 +128,7 @@ class Fuser {
 
   // GeLU's gradient, the gradient of the bias before it -> one step.
   void bias_gradient_into_gelu(size_t i) {
-    if (step(i).op != Op::GeluGrad || step(i).outputs.size() != 1) return;
+    if (step(i).op != Op::GeluGrad || writes(i, Operand::BiasGrad)) return;
     const size_t end = std::min(program_.steps.size(), i + 1 + kFarthestBiasGradient);
     for (size_t at = i + 1; at < end; ++at) {
       const Step& gradient = step(at);
@@ -134,9 +142,9 @@ class Fuser {
     }
   }
 
-  // A product, GeLU of it -> one step that writes what GeLU was of as well.
+  // A product, GeLU of it -> one step that writes both results.
   void gelu_into_product(size_t i) {
-    if (step(i).op != Op::Linear || step(i).outputs.size() != 1) return;
+    if (step(i).op != Op::Linear || writes(i, Operand::GeluInput)) return;
     const std::optional<size_t> gelu = next(i, Op::Gelu);
     if (!gelu || step(*gelu).inputs[0] != step(i).outputs[0]) return;
     step(i).outputs.insert(step(i).outputs.begin(), step(*gelu).outputs[0]);
@@ -145,10 +153,10 @@ class Fuser {
     gone_[*gelu] = true;
   }
 
-  // A gradient of a product's input, GeLU's gradient of it -> one step, in the place of the first: what the
-  // second reads beside is there by then, and what it writes nobody looks at in between.
+  // A gradient of a product's input, GeLU's gradient of it -> one step, in the place of the first. By then
+  // the other inputs of the second are there, and no step in between reads its outputs.
   void gelu_gradient_into_product(size_t i) {
-    if (step(i).op != Op::LinearGradInput || step(i).inputs.size() != 2) return;
+    if (step(i).op != Op::LinearGradInput || has(i, Operand::GeluInput)) return;
     const TensorId product = step(i).outputs[0];
     const Tensor& own = program_.tensor(product);
     if (readers_[static_cast<size_t>(product)] != 1 || own.keep || own.storage != kNoTensor) return;
@@ -156,11 +164,11 @@ class Fuser {
     for (size_t at = i + 1; at < end; ++at) {
       const Step& gradient = step(at);
       if (gone_[at]) continue;
-      if (gradient.op != Op::GeluGrad || gradient.inputs[1] != product) {
+      if (gradient.op != Op::GeluGrad || input_of(program_, gradient, Operand::Dy) != product) {
         if (gradient.op != Op::LinearGradWeight && gradient.op != Op::BiasGrad) return;
         continue;
       }
-      step(i).inputs.push_back(gradient.inputs[0]);
+      step(i).inputs.push_back(input_of(program_, gradient, Operand::GeluInput));
       step(i).inputs.insert(step(i).inputs.end(), gradient.inputs.begin() + 2, gradient.inputs.end());
       step(i).outputs = gradient.outputs;
       step(i).attributes.gelu = gradient.attributes.gelu;
@@ -201,9 +209,9 @@ class Fuser {
   }
 
   Program& program_;
-  std::vector<int> readers_;  // of each tensor
-  std::vector<bool> gone_;    // steps that are part of another now
-  std::vector<bool> unused_;  // tensors nobody writes any more
+  std::vector<int> readers_;  // number of steps that read each tensor
+  std::vector<bool> gone_;    // steps that are now part of another step
+  std::vector<bool> unused_;  // tensors that no step writes any more
 };
 
 }  // namespace

@@ -1,27 +1,27 @@
-// Fusion: passes over the same elements that follow one another become one step, which reads and writes them
-// once: a bias, the residual sum and the LayerNorm of it; a LayerNorm's gradient and the sum it joins; GeLU's
-// gradient and the gradient of the bias before it. What they compute is the same to the bit, each number
-// rounded where it was rounded before, so nothing but speed depends on it. (On a GPU the last bit may: there
-// a product and the sum after it can be rounded once.)
+// Fusion joins consecutive passes over the same elements into one step, which reads and writes them once. It
+// joins: a bias, the residual sum and its LayerNorm; a LayerNorm's gradient and the sum that follows; GeLU's
+// gradient and the gradient of the bias before GeLU. The result is the same to the bit, because each number
+// is rounded where it was rounded before. Only the speed changes. (On a GPU the last bit can differ: there a
+// product and the sum after it can be rounded once.)
 //
-// On GPUs a product and the GeLU of it, or GeLU's gradient of it, become one step too: what it made is still
-// in registers there. See joins_gelu_to_products() for where.
+// On GPUs a product and its GeLU, or a product and GeLU's gradient of it, become one step too: the product is
+// still in registers there. joins_gelu_to_products() says when.
 #pragma once
 
 #include "engine/program/program.h"
 
 namespace shardlens {
 
-/// The Program with one step in the place of those that can be one, where its settings ask for it, or as it
-/// is. A sum that ends a layer stays apart from the norm that begins the
-/// next one, so that a layer remains a piece of its own. Tensors that are then never written are taken out.
+/// Returns the Program with fused steps if its settings ask for fusion, otherwise unchanged. A sum that ends
+/// a layer is not fused with the norm that begins the next layer, so that the steps of a layer stay together.
+/// Tensors that are no longer written are removed.
 Program fused(Program program);
 
-/// Whether GeLU is one step with the product before it: of Programs that are fused, for GPUs (asked for as
-/// such: of BackendChoice::Auto it is not known yet where it runs, unless it was settled()), where GeLU is
-/// the tanh form, which is what their libraries of products have, and where it may be rounded as coarsely as
-/// 16 bits or TF32 are. How a library works out its tanh is not documented, so numbers that are good to
-/// fp32's last bits stay a step of their own.
+/// True if GeLU is fused with the product before it. All of these must hold. The Program is fused. The
+/// backend is CUDA: for BackendChoice::Auto the device is not known until the settings are settled(). GeLU is
+/// the tanh form, which is what the GPU libraries of products have. Its numbers may be as coarse as 16 bits
+/// or TF32: a library does not document how it computes tanh, so numbers that are exact to fp32's last bits
+/// keep GeLU as a step of its own.
 bool joins_gelu_to_products(const Settings& settings);
 
 }  // namespace shardlens

@@ -1,5 +1,6 @@
-// Each rank holds the gradients of its own tokens, each replica those of its own rows; the sums are the
-// batch's. Buckets are filled in the order in which the backward pass completes gradients, last layer first.
+// Each rank holds the gradients of its own tokens, each replica those of its own rows. Their sums are the
+// gradients of the whole batch. Buckets are filled in the order in which the backward pass completes
+// gradients, last layer first.
 #include "engine/planner/gradient_sums.h"
 
 #include <fmt/format.h>
@@ -45,11 +46,11 @@ std::vector<Bucket> fill_buckets(Builder& b) {
 Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs,
                 std::vector<TensorId> outputs) {
   Step step;
-  step.id = -1;  // until it is put among the others
+  step.id = -1;  // until insert() numbers the steps
   step.op = Op::AllReduce;
   step.phase = Phase::Backward;
   step.axis = axis;
-  step.beside = axis == Axis::Dp;  // the backward pass goes on while a bucket travels
+  step.beside = axis == Axis::Dp;  // the backward pass goes on while a bucket is sent
   step.block = axis == Axis::Dp ? "replicas" : "gradients";
   step.name = name;
   step.equation = axis == Axis::Dp ? "Σ over the replicas" : "Σ over the ranks' tokens";
@@ -58,7 +59,7 @@ Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs
   return step;
 }
 
-// Puts each step after the one it names.
+// Inserts each step after the step whose id it is paired with.
 void insert(std::vector<Step>& steps, const std::vector<std::pair<StepId, Step>>& added) {
   std::vector<Step> result;
   auto next = added.begin();

@@ -1,4 +1,4 @@
-// Looking delays up.
+// Looks up the rank and step of each delay.
 #include "engine/planner/holds.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace shardlens {
 namespace {
 
-// "attn.proj", or "12".
+// Finds a step by its name ("attn.proj") or its number ("12").
 StepId step_of(const Program& program, const std::string& text) {
   const auto count = static_cast<StepId>(program.steps.size());
   StepId id = -1;
@@ -22,8 +22,8 @@ StepId step_of(const Program& program, const std::string& text) {
       !text.empty() && end == text.data() + text.size() && problem != std::errc::invalid_argument;
   if (is_number) {
     if (problem == std::errc() && id >= 0 && id < count) return id;
-    throw request_error(fmt::format("there is no step {} to be late before. Choose from 0 to {}, or a name.",
-                                    text, count - 1));
+    throw request_error(fmt::format(
+        "a delay names step {}, which does not exist. Choose from 0 to {}, or a name.", text, count - 1));
   }
   const auto found = std::find_if(program.steps.begin(), program.steps.end(),
                                   [&](const Step& step) { return step.name == text; });
@@ -32,7 +32,7 @@ StepId step_of(const Program& program, const std::string& text) {
   for (const Step& step : program.steps) names.push_back(step.name);
   const std::string near = near_name(text, names);
   throw request_error(fmt::format(
-      "there is no step \"{}\" to be late before{} `plan` lists all of them, 0 to {}.", text,
+      "a delay names step \"{}\", which does not exist{} `plan` lists all steps, 0 to {}.", text,
       near.empty() ? "." : fmt::format("; did you mean \"{}\" (step {})?", near, step_of(program, near)),
       count - 1));
 }
@@ -52,11 +52,13 @@ std::vector<Hold> plan_holds(const Program& program) {
   for (const Delay& delay : program.settings.delays) {
     if (delay.rank < 0 || delay.rank >= world)
       throw request_error(
-          world == 1 ? fmt::format("there is no rank {} to be late: the one rank is 0.", delay.rank)
-                     : fmt::format("there is no rank {} to be late. T x D = {} x {}: choose from 0 to {}.",
-                                   delay.rank, program.ranks(), program.replicas(), world - 1));
+          world == 1
+              ? fmt::format("a delay names rank {}, which does not exist. The only rank is 0.", delay.rank)
+              : fmt::format(
+                    "a delay names rank {}, which does not exist. T x D = {} x {}: choose from 0 to {}.",
+                    delay.rank, program.ranks(), program.replicas(), world - 1));
     if (!(delay.milliseconds >= 0 && delay.milliseconds <= kLongestDelayMilliseconds))
-      throw request_error(fmt::format("{} ms is no delay to wait for. Choose from 0 to {} ms.",
+      throw request_error(fmt::format("a delay of {} ms is out of range. Choose from 0 to {} ms.",
                                       delay.milliseconds,
                                       grouped_text(static_cast<int64_t>(kLongestDelayMilliseconds))));
     holds.push_back({delay.rank, step_of(program, delay.step), delay.milliseconds / 1e3});

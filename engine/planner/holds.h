@@ -1,4 +1,4 @@
-// Where a Program's ranks are made late: Settings::delays, found in its steps.
+// Turns Settings::delays into places in a Program: which rank waits before which step, and for how long.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@ namespace shardlens {
 
 inline constexpr double kLongestDelayMilliseconds = 60'000;
 
-/// A rank stands still for so long before it begins a step.
+/// A rank waits this long before it begins a step.
 struct Hold {
-  int rank = 0;  ///< of all T x D, replica by replica
+  int rank = 0;  ///< world rank, replica by replica
   StepId step = 0;
   double seconds = 0;
   bool operator==(const Hold&) const = default;
 };
 
-/// Of every delay in the Program's settings. Throws a request Error that says which ranks and steps there are
-/// where one names none of them, or is not between 0 and kLongestDelayMilliseconds.
+/// One entry for each delay in the Program's settings. Throws a request Error if a delay names a rank or step
+/// that does not exist, and the message lists the ones that do; or if a delay is not between 0 and
+/// kLongestDelayMilliseconds.
 std::vector<Hold> plan_holds(const Program& program);
 
-/// What a Delay calls `step`: its name, or its id where a step before it has the same name.
+/// The text by which a Delay names `step`: its name, or its id if an earlier step has the same name.
 std::string delay_word(const Program& program, StepId step);
 
 }  // namespace shardlens

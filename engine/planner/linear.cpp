@@ -1,5 +1,5 @@
-// The linear layer under its three cuts. A column cut leaves dX Partial, so f appears; a row cut leaves X·W
-// Partial, so g appears; neither is written here.
+// Plans the linear layer under its three cuts. A column cut leaves dX Partial, so f appears. A row cut leaves
+// X·W Partial, so g appears. This file writes neither: the layouts do.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -18,7 +18,7 @@ Layout bias_layout(Layout y) {
   return y.kind == LayoutKind::Sharded && y.dim > 0 ? sliced_along(y, y.dim - 1) : kReplicated;
 }
 
-// dX, dW and db of Y = X·W + b from dY in the layout of Y (Replicated where Y is Partial).
+// dX and dW of Y = X·W + b from dY in the layout of Y (Replicated if Y is Partial).
 void linear_backward(Builder& b, TensorId x, TensorId w, TensorId product, const LinearNames& names,
                      Layout dx_layout) {
   const TensorId dy = b.operand(b.gradient(product));
@@ -55,7 +55,8 @@ Layout linear_input(const Settings& settings, Cut cut) {
 TensorId linear_operand(Builder& b, TensorId x, Cut cut, Layout row_layout) {
   if (cut == Cut::Row) return b.convert(x, row_layout);
   const bool was_replicated = b.tensor(x).layout == kReplicated;
-  // A whole matrix takes X as the stream lies; what is Replicated already would not gain from being cut.
+  // A whole matrix takes X in the layout of the stream. If X is already Replicated, cutting it would gain
+  // nothing.
   const Layout x_layout = was_replicated ? kReplicated : linear_input(b.settings(), cut);
   return b.convert(x, x_layout, cut == Cut::Column && was_replicated ? Conjugate::F : Conjugate::None);
 }

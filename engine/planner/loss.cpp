@@ -1,7 +1,7 @@
-// The cross-entropy of logits that are cut over the vocabulary. Fused: each rank reduces its own columns to
-// three numbers a token, and only those are reduced over the ranks: the maximum, the label's logit and the
-// sum of exponentials. Gathered: the logits are collected first and every rank does the whole. Both are the
-// same steps; the layout of the logits decides (paper, section 3).
+// Plans the cross-entropy of logits that are cut over the vocabulary (paper, section 3). Fused: each rank
+// reduces its own columns to three numbers per token, the maximum, the label's logit and the sum of
+// exponentials, and only those are reduced over the ranks. Gathered: the logits are gathered first, and every
+// rank computes the whole loss. Both use the same steps; the layout of the logits decides.
 #include <fmt/format.h>
 
 #include "engine/planner/gradient_sums.h"
@@ -15,7 +15,8 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
   if (b.settings().split.loss == LossForm::Gather) logits = b.convert(logits, kReplicated);
   const Layout layout = b.tensor(logits).layout;
   const bool cut = layout == sharded(1);
-  // Logits of the rank's own tokens: so are the numbers a token has, and the loss is a sum over the ranks.
+  // If the logits are of the rank's own tokens, the numbers per token are cut in the same way, and the loss
+  // is a sum over the ranks.
   const Layout tokens = layout == sharded(0) ? sharded(0) : kReplicated;
   labels = b.convert(labels, tokens);
   token_weights = b.convert(token_weights, tokens);

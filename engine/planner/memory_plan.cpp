@@ -1,4 +1,4 @@
-// Liveness analysis and the places that follow from it.
+// Computes when each tensor is alive, and from that where it is placed.
 #include "engine/planner/memory_plan.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Where a tensor begins in its storage: rows of a tensor are rows of every rank's piece of it.
+// The offset of a tensor in its storage. Rows of a tensor are rows of every rank's slice of it.
 int64_t row_offset(const Program& program, const Tensor& tensor, int rank) {
   int64_t offset = 0;
   for (const Tensor* at = &tensor; at->storage != kNoTensor; at = &program.tensor(at->storage)) {
@@ -35,7 +35,7 @@ bool is_there_before(MemoryKind kind) {
          kind == MemoryKind::KeyValueCache;
 }
 
-// When every tensor that has bytes of its own holds them.
+// Finds the first and last step of every tensor that has its own bytes.
 void find_lifetimes(const Program& program, MemoryPlan& plan) {
   const auto touch = [&](TensorId id, StepId step) {
     const auto storage = static_cast<size_t>(storage_of(program, id));
@@ -57,7 +57,8 @@ void find_lifetimes(const Program& program, MemoryPlan& plan) {
   }
 }
 
-// Bytes of an arena in which tensors are placed: the whole of it, or one layer's part of the gradients'.
+// A range of an arena in which tensors are placed: the whole arena, or one layer's part of the weight
+// gradients.
 struct Room {
   MemoryKind arena = MemoryKind::Activation;
   int64_t begin = 0;  // in the arena
@@ -76,8 +77,9 @@ class Placer {
     std::vector<TensorId> order;
     for (const Tensor& tensor : program_.tensors)
       if (tensor.storage == kNoTensor) order.push_back(tensor.id);
-    // Each at the lowest offset that no tensor living at the same time covers, the largest first; those that
-    // always live in the order in which they are read, so that who asks for memory ahead asks for the next.
+    // Each tensor gets the lowest offset that no tensor alive at the same time covers, the largest tensor
+    // first. Tensors that are always alive keep the order in which they are read, so that a prefetch of the
+    // following bytes loads the next one.
     const auto key = [&](TensorId id) {
       return is_there_before(program_.tensor(id).kind) ? 0 : bytes_of(id);
     };
@@ -91,11 +93,11 @@ class Placer {
     all_of(MemoryKind::WeightGradient).clear();
     std::vector<TensorId>& activations = all_of(MemoryKind::Activation);
     std::erase_if(activations, [this](TensorId id) { return borrow_below(id); });
-    // What passes quickly comes to the ends before what is left over, so that it takes as much of them
-    // however many layers there are.
+    // Activation gradients are short-lived. They borrow from the ends before the remaining activations do, so
+    // that they take the same bytes for any number of layers.
     std::erase_if(all_of(MemoryKind::ActivationGradient), [this](TensorId id) { return borrow_at_ends(id); });
     std::erase_if(activations, [this](TensorId id) {
-      const int layer = layer_of(id);  // the lowest has been there
+      const int layer = layer_of(id);  // layer 0 already tried the ends in borrow_below()
       return layer > 0 && layer < kLowestLayers && borrow_at_ends(id);
     });
     for (size_t kind = 0; kind < of_kind.size(); ++kind)
@@ -106,13 +108,13 @@ class Placer {
  private:
   int64_t bytes_of(TensorId id) const { return plan_.bytes[static_cast<size_t>(id)]; }
 
-  // The layer of the step that first writes it; -1 for what stands outside the layers.
+  // The layer of the step that first writes the tensor; -1 outside the layers.
   int layer_of(TensorId id) const {
     const StepId first = plan_.first_step[static_cast<size_t>(id)];
     return first < 0 ? -1 : program_.step(first).layer;
   }
 
-  // The lowest offset in the room at which the tensor hits nothing that lives when it does.
+  // The lowest offset in the room at which the tensor overlaps no tensor that is alive at the same time.
   int64_t lowest_offset(TensorId id, const Room& room) const {
     const auto i = static_cast<size_t>(id);
     std::vector<Range> taken;
@@ -150,7 +152,8 @@ class Placer {
     return true;
   }
 
-  // Layer by layer, one behind the other; they stay, so none shares bytes with another.
+  // Places the gradients layer by layer, one behind the other. They live to the end, so none shares bytes
+  // with another.
   void lay_out_gradients(const std::vector<TensorId>& gradients) {
     Room& arena = arenas_[static_cast<size_t>(MemoryKind::WeightGradient)];
     std::map<int, std::vector<TensorId>> by_layer;
@@ -167,15 +170,15 @@ class Placer {
     }
   }
 
-  // In bytes of weight gradients that are written later: a layer's activations find them in the layer below
-  // it, those of the lowest at the ends, those of the ends in the highest.
+  // Borrows bytes of weight gradients that are written later. The activations of a layer use those of the
+  // layer below, those of the lowest layer use the ends, and those of the ends use the highest layer.
   bool borrow_below(TensorId id) {
     const auto own = layers_.find(layer_of(id));
     if (own == layers_.end()) return false;
     return place_if_it_fits(id, own == layers_.begin() ? layers_.rbegin()->second : std::prev(own)->second);
   }
 
-  // Where the embedding's gradient comes to lie last of all.
+  // Borrows from the ends, which hold the embedding's gradient. It is written last.
   bool borrow_at_ends(TensorId id) {
     return layers_.count(layer_of(id)) > 0 && place_if_it_fits(id, layers_.begin()->second);
   }
@@ -183,11 +186,10 @@ class Placer {
   const Program& program_;
   MemoryPlan& plan_;
   std::array<Room, kMemoryKinds> arenas_;
-  std::map<int, Room>
-      layers_;  // of the gradients' arena: what stands outside the layers, then layer by layer
+  std::map<int, Room> layers_;  // in the gradients' arena: outside the layers (-1), then layer by layer
 };
 
-// What the tensors hold while each step runs, and what of it lies in other kinds' arenas.
+// Counts the bytes that are held while each step runs, and how many of them are in other kinds' arenas.
 void count_live_bytes(const Program& program, MemoryPlan& plan) {
   const auto end = static_cast<StepId>(program.steps.size());
   std::vector<BytesByKind> borrowed(program.steps.size(), BytesByKind{});
@@ -219,7 +221,7 @@ std::string explain_borrowing(const MemoryPlan& plan) {
     what += fmt::format("{}{} of {}", what.empty() ? "" : " and ", bytes_text(static_cast<double>(bytes)),
                         to_string(kind));
   }
-  return what.empty() ? what : what + " lie in weight gradients' bytes until those are written.";
+  return what.empty() ? what : what + " use weight gradients' bytes until those are written.";
 }
 
 TensorId storage_of(const Program& program, TensorId tensor) {

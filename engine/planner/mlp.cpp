@@ -1,4 +1,4 @@
-// The MLP block: Y = GeLU(X·Wfc + b)·Wproj + b (paper, section 3, Figure 3a), and GeLU itself.
+// Plans the MLP block: Y = GeLU(X·Wfc + b)·Wproj + b (paper, section 3, Figure 3a), and GeLU itself.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -31,7 +31,8 @@ TensorId mlp(Builder& b, TensorId x, const std::string& out_symbol) {
   const LinearNames proj{
       "mlp.proj", parameter_name(b, "mlp.proj.weight"), parameter_name(b, "mlp.proj.bias"), "Wproj", "Z",
       out_symbol};
-  // A row cut's sum may be scattered or replicated; it goes straight to what the next product reads.
+  // The sum of a row cut can be scattered or replicated; it is converted directly to what the next product
+  // reads.
   const Layout between = linear_input(b.settings(), split.mlp_proj);
   const Layout stream = stream_layout(b.settings());
   const TensorId h = linear(b, x, fc, {{model.hidden}, {model.ffn}, 0, 0}, split.mlp_fc, between);

@@ -1,6 +1,6 @@
-// The whole model as a Program: tokens to loss to updated parameters (paper, sections 3 and 4), or tokens to
-// the logits of those that follow them. It strings the same modules together that a single layer is made of;
-// every collective is again the layouts' doing.
+// Plans the whole model as a Program: from tokens to loss to updated parameters (paper, sections 3 and 4), or
+// from tokens to the logits of the next tokens. It uses the same modules as a single layer. Every collective
+// again follows from the layouts.
 #include <fmt/format.h>
 
 #include "engine/planner/fusion.h"
@@ -11,7 +11,7 @@
 namespace shardlens {
 namespace {
 
-// What one part of the batch is fed with: [tokens] each.
+// The inputs of one part of the batch: [tokens] each.
 struct Inputs {
   TensorId tokens, positions, labels, token_weights;
   TensorId token_types = kNoTensor, attention_mask = kNoTensor;        // BERT
@@ -37,7 +37,7 @@ Inputs add_inputs(Builder& b) {
   return in;
 }
 
-// Of a table [vocab, hidden].
+// The layout of a table [vocab, hidden].
 Layout table_layout(const Settings& settings) {
   switch (settings.split.embedding) {
     case EmbeddingCut::Vocab:
@@ -50,7 +50,7 @@ Layout table_layout(const Settings& settings) {
   return kReplicated;
 }
 
-// Of the small tables, positions and token types: whole, or cut over hidden as the stream is.
+// The layout of the small tables, positions and token types: whole, or cut over hidden if the stream is.
 Layout small_table_layout(const Settings& settings) {
   return stream_layout(settings) == sharded(1) ? sharded(1) : kReplicated;
 }
@@ -187,10 +187,10 @@ Program plan_generation(Settings settings) {
   const TensorId tokens = b.input("tokens", "tok", per_token, DType::Int32);
   const TensorId positions = b.input("positions", "pos", per_token, DType::Int32);
   TensorId x = layers(b, gpt_embedding(b, tokens, positions), {.positions = positions});
-  if (settings.seq > 1) {  // only what follows the last token is asked for: its row of X, looked up
+  if (settings.seq > 1) {  // only the last token's logits are needed: looks up its row of X
     const TensorId last = b.input("last", "last", {settings.micro_batch()}, DType::Int32);
     b.set_block("loss");
-    // Of a stream cut over the tokens a rank has the rows it keeps, and zeros for the others.
+    // If the stream is cut over the tokens, a rank has its own rows, and zeros for the others.
     const Layout layout = b.tensor(x).layout == sharded(0) ? kPartial : b.tensor(x).layout;
     const TensorId rows =
         b.activation("last.out", "Xlast", {settings.micro_batch(), settings.model.hidden}, layout);

@@ -1,5 +1,5 @@
-// LayerNorm and the residual sum: the parts of a layer that work on the residual stream, in whatever layout
-// the split gives it.
+// Plans LayerNorm and the residual sum: the parts of a layer that work on the residual stream, in the layout
+// that the split gives it.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -8,7 +8,7 @@ namespace shardlens {
 
 namespace {
 
-// A norm and what both its forms are made of.
+// The tensors of a norm, for both of its forms.
 struct Norm {
   TensorId x, gamma, beta, y;
   std::string module;
@@ -26,10 +26,10 @@ std::string gradient_equation(const Builder& b, TensorId dx, TensorId dy) {
   return fmt::format("{} = LayerNorm'({})", b.tensor(dx).symbol, b.tensor(dy).symbol);
 }
 
-// Every token whole on one rank, or on all.
+// The norm if every token is whole on one rank, or on all ranks.
 void norm_of_whole_tokens(Builder& b, const Norm& norm, const Attributes& attributes) {
   const Tensor& x = b.tensor(norm.x);
-  // Statistics of cut tokens are cut with them.
+  // If the tokens are cut over the ranks, so are their statistics.
   const TensorId stats = b.activation(norm.module + ".stats", "μ, 1/σ", {x.shape[0], 2}, x.layout, b.wide());
   b.step(Op::LayerNorm, norm.module,
          fmt::format("{} = LayerNorm({})", b.tensor(norm.y).symbol, b.tensor(norm.x).symbol),
@@ -46,8 +46,8 @@ void norm_of_whole_tokens(Builder& b, const Norm& norm, const Attributes& attrib
   });
 }
 
-// A slice of every token: mean and variance come from two sums a token that the ranks add up, and the
-// gradient needs two more.
+// The norm if each rank holds a slice of every token. Mean and variance come from two sums per token, which
+// the ranks add up. The gradient needs two more sums.
 void norm_of_cut_tokens(Builder& b, const Norm& norm, const Attributes& attributes) {
   const std::string x_symbol = b.tensor(norm.x).symbol;
   const Shape two_a_token{b.tensor(norm.x).shape[0], 2};

@@ -1,7 +1,7 @@
-// The optimizer as steps of the Program. A rank updates the slices it holds and no parameter is ever sent;
-// the only thing the ranks must agree on is the gradients' global norm. What is cut contributes on every
-// rank, so that sum is Partial; what all ranks hold alike is counted once, so that sum is Replicated: the
-// layouts keep the norm from being inflated T times.
+// Plans the optimizer as steps of the Program. A rank updates the slices that it holds, and no parameter is
+// sent. The ranks must agree only on the gradients' global norm. Every rank holds another slice of a cut
+// gradient, so the sum of their squares is Partial. A gradient that all ranks hold is counted once, so its
+// sum is Replicated. So the norm does not become T times too large.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -9,7 +9,8 @@
 namespace shardlens {
 namespace {
 
-// Sum of squares of the gradients in `layout`, over all ranks; kNoTensor when there are none.
+// The sum of squares of `gradients`, over all ranks; kNoTensor if there are none. `layout` is that of the sum
+// before it is converted to Replicated.
 TensorId square_sum(Builder& b, const std::vector<TensorId>& gradients, const std::string& name,
                     Layout layout) {
   if (gradients.empty()) return kNoTensor;

@@ -1,5 +1,5 @@
-// An all-reduce moves forward to its product; one product and one all-reduce become a pair for each chunk,
-// and a join.
+// Moves an all-reduce forward to its product, or turns one product and its all-reduce into a pair for each
+// chunk, and a join.
 #include "engine/planner/overlap.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace shardlens {
 namespace {
 
-// X·W -> all-reduce, one right after the other.
+// True if the product X·W is followed directly by its all-reduce over T.
 bool is_reduced_product(const Program& program, const Step& product) {
   const auto next = static_cast<size_t>(product.id) + 1;
   if (product.op != Op::Linear || next >= program.steps.size()) return false;
@@ -17,7 +17,7 @@ bool is_reduced_product(const Program& program, const Step& product) {
   return sum.op == Op::AllReduce && sum.axis == Axis::Tp && sum.inputs == product.outputs;
 }
 
-// Rows of `of`, as a tensor in its bytes.
+// Some rows of `of`, as a tensor in the bytes of `of`.
 TensorId rows_of(Program& program, TensorId of, const Range& rows, int chunk) {
   Tensor view = program.tensor(of);
   view.id = static_cast<TensorId>(program.tensors.size());
@@ -49,8 +49,8 @@ bool is_in(TensorId tensor, const std::vector<TensorId>& tensors) {
   return std::ranges::find(tensors, tensor) != tensors.end();
 }
 
-// The place behind the product of the dX that `sum` adds up, if later steps wait for the sum; `sum` itself if
-// not, or if a step between them needs dX. It need not be looked for any further than there.
+// The place right after the product that makes the dX that `sum` adds up, if later steps need the sum.
+// Returns `sum` itself if none does, or if a step between them reads dX, where the search stops.
 Place earliest(std::vector<Step>& steps, Place sum) {
   if (sum->op != Op::AllReduce || sum->axis != Axis::Tp || sum->phase != Phase::Backward ||
       sum->inputs.size() > 1)

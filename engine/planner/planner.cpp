@@ -1,4 +1,4 @@
-// A layer, a block of it, or the whole model as a Program.
+// Plans a layer, one block of it, or the whole model as a Program.
 #include "engine/planner/planner.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ TensorId block_output(Builder& b, TensorId x) {
 Program plan_layer(const Settings& settings) {
   Builder b(settings);
   const Shape shape{settings.tokens(), settings.model.hidden};
-  const Layout stream = stream_layout(settings);  // as a layer before it leaves X, and one after it takes Y
+  const Layout stream = stream_layout(settings);  // the layout in which layers pass X and Y on
   const TensorId x = b.input("X", "X", shape, stream);
   const TensorId y = block_output(b, x);
   const TensorId dy = b.input("grad.Y", "dY", shape, stream);

@@ -1,5 +1,5 @@
-// One transformer layer, pre-LN (GPT-2, and the BERT of the paper's Figure 7b) or post-LN (the first BERT),
-// and where its parameters stand in a checkpoint.
+// Plans one transformer layer, pre-LN (GPT-2, and the BERT of the paper's Figure 7b) or post-LN (the first
+// BERT), and maps its parameters to their names in a checkpoint.
 #include <fmt/format.h>
 
 #include <map>
@@ -21,8 +21,8 @@ Layout stream_layout(const Settings& settings) {
 }
 
 std::string parameter_name(const Builder& b, const std::string& parameter) {
-  // The words of GPT-2, of BERT, and of the BERT with LayerNorm first (Hugging Face's megatron-bert) for the
-  // same places. BERT keeps query, key and value apart; here they are one matrix.
+  // The names of the same places in GPT-2, in BERT, and in the BERT with LayerNorm first (Hugging Face's
+  // megatron-bert). BERT keeps query, key and value apart; here they are one matrix.
   struct Words {
     const char *gpt, *bert, *pre_norm_bert;
   };

@@ -92,7 +92,7 @@ std::string explain_replicas(const Program& program, const Step& step) {
 
 std::string explain(const Program& program, StepId id) {
   const Step& step = program.step(id);
-  if (!is_collective(step.op) && step.op != Op::Slice && step.op != Op::Identity) return {};
+  if (!is_conversion(step.op)) return {};
   if (step.axis == Axis::Dp) return explain_replicas(program, step);
   const Tensor& in = program.tensor(step.inputs[0]);
   const Tensor& out = program.tensor(step.outputs[0]);

@@ -194,15 +194,15 @@ void skip(Program& program, Fault fault, Conjugate mark, Phase phase) {
 void qkv_across_heads(Program& program) {
   // [hidden, 3, heads, head_dim] sliced along heads becomes [hidden, 3 hidden] sliced along columns.
   const auto multiplies_qkv = [&](const Step& step) {
-    return step.op == Op::Linear && program.tensor(step.inputs[1]).shape.size() == 4 &&
-           program.tensor(step.inputs[1]).layout.kind == LayoutKind::Sharded &&
-           program.tensor(step.inputs[1]).layout.dim == 2 &&
-           program.tensor(step.inputs[1]).layout.copies == 1 &&
-           program.tensor(step.inputs[1]).shape[2] % program.ranks() == 0;  // else slices change their sizes
+    if (step.op != Op::Linear) return false;
+    const Tensor& weight = program.tensor(input_of(program, step, Operand::Weight));
+    return weight.shape.size() == 4 && weight.layout.kind == LayoutKind::Sharded && weight.layout.dim == 2 &&
+           weight.layout.copies == 1 &&
+           weight.shape[2] % program.ranks() == 0;  // else slices change their sizes
   };
   const StepAt product = find_step(program, Fault::QkvAcrossHeads, multiplies_qkv);
-  const std::string weight = program.tensor(product->inputs[1]).value;
-  const std::string bias = program.tensor(product->inputs[2]).value;
+  const std::string weight = program.tensor(input_of(program, *product, Operand::Weight)).value;
+  const std::string bias = program.tensor(input_of(program, *product, Operand::Bias)).value;
   for (Tensor& tensor : program.tensors) {
     const bool is_weight = tensor.value == weight || tensor.value == "grad." + weight;
     const bool is_bias = tensor.value == bias || tensor.value == "grad." + bias;
@@ -233,12 +233,14 @@ Step& producer(Program& program, TensorId tensor) {
 
 void local_statistics(Program& program) {
   const auto applies = [](const Step& step) { return step.op == Op::LayerNormApply; };
-  const TensorId sums = find_step(program, Fault::LocalStatistics, applies)->inputs[3];
+  const StepAt apply = find_step(program, Fault::LocalStatistics, applies);
+  const TensorId sums = input_of(program, *apply, Operand::Sums);
   leave_out(producer(program, sums));
   for (const StepId reader : consumers_of(program, sums)) {
     Step& step = program.steps[static_cast<size_t>(reader)];
     step.attributes.own_columns = true;
-    if (step.op == Op::LayerNormGradApply) leave_out(producer(program, step.inputs[4]));
+    if (step.op == Op::LayerNormGradApply)
+      leave_out(producer(program, input_of(program, step, Operand::GradSums)));
   }
 }
 
@@ -265,10 +267,11 @@ bool drops_in_a_copy(const Program& program, const Step& step) {
 
 void padded_softmax(Program& program) {
   const auto is_padded = [&](const Step& step) {
-    return step.op == Op::SumExp && program.tensor(step.inputs[0]).shape[1] > step.attributes.vocab;
+    if (step.op != Op::SumExp) return false;
+    return program.tensor(input_of(program, step, Operand::Logits)).shape[1] > step.attributes.vocab;
   };
   const StepAt sum = find_step(program, Fault::PaddedSoftmax, is_padded);
-  sum->attributes.vocab = program.tensor(sum->inputs[0]).shape[1];
+  sum->attributes.vocab = program.tensor(input_of(program, *sum, Operand::Logits)).shape[1];
 }
 
 void tied_gradient_lost(Program& program) {

@@ -5,167 +5,60 @@
 #include <algorithm>
 
 #include "engine/config/counted.h"
+#include "engine/config/words.h"
 
 namespace shardlens {
 
+namespace {
+
+constexpr Word<MemoryKind> kMemoryKindWords[] = {{MemoryKind::Input, "inputs"},
+                                                 {MemoryKind::Weight, "weights"},
+                                                 {MemoryKind::WeightGradient, "weight gradients"},
+                                                 {MemoryKind::OptimizerState, "optimizer state"},
+                                                 {MemoryKind::KeyValueCache, "key-value cache"},
+                                                 {MemoryKind::Activation, "activations"},
+                                                 {MemoryKind::ActivationGradient, "activation gradients"},
+                                                 {MemoryKind::Workspace, "workspace"}};
+constexpr Word<Phase> kPhaseWords[] = {
+    {Phase::Forward, "forward"}, {Phase::Backward, "backward"}, {Phase::Update, "update"}};
+constexpr Word<Axis> kAxisWords[] = {{Axis::Tp, "tp"}, {Axis::Dp, "dp"}};
+constexpr Word<Conjugate> kConjugateWords[] = {
+    {Conjugate::None, "none"}, {Conjugate::F, "f"}, {Conjugate::G, "g"}};
+constexpr Word<MaskDraw> kMaskDrawWords[] = {{MaskDraw::ByElement, "by-element"},
+                                             {MaskDraw::OneStream, "one-stream"},
+                                             {MaskDraw::OwnStreams, "own-streams"}};
+
+}  // namespace
+
 std::string to_string(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::Input:
-      return "inputs";
-    case MemoryKind::Weight:
-      return "weights";
-    case MemoryKind::WeightGradient:
-      return "weight gradients";
-    case MemoryKind::OptimizerState:
-      return "optimizer state";
-    case MemoryKind::KeyValueCache:
-      return "key-value cache";
-    case MemoryKind::Activation:
-      return "activations";
-    case MemoryKind::ActivationGradient:
-      return "activation gradients";
-    case MemoryKind::Workspace:
-      return "workspace";
-  }
-  return {};
+  return word_of(kMemoryKindWords, kind);
 }
-
-std::string to_string(Op op) {
-  switch (op) {
-    case Op::Linear:
-      return "linear";
-    case Op::LinearGradInput:
-      return "linear-grad-input";
-    case Op::LinearGradWeight:
-      return "linear-grad-weight";
-    case Op::BiasAdd:
-      return "bias-add";
-    case Op::BiasGrad:
-      return "bias-grad";
-    case Op::Gelu:
-      return "gelu";
-    case Op::GeluGrad:
-      return "gelu-grad";
-    case Op::LayerNorm:
-      return "layer-norm";
-    case Op::LayerNormGrad:
-      return "layer-norm-grad";
-    case Op::LayerNormSums:
-      return "layer-norm-sums";
-    case Op::LayerNormApply:
-      return "layer-norm-apply";
-    case Op::LayerNormGradSums:
-      return "layer-norm-grad-sums";
-    case Op::LayerNormGradApply:
-      return "layer-norm-grad-apply";
-    case Op::Attention:
-      return "attention";
-    case Op::AttentionGrad:
-      return "attention-grad";
-    case Op::CacheAppend:
-      return "cache-append";
-    case Op::CachedAttention:
-      return "cached-attention";
-    case Op::Add:
-      return "add";
-    case Op::Embedding:
-      return "embedding";
-    case Op::EmbeddingGrad:
-      return "embedding-grad";
-    case Op::FirstToken:
-      return "first-token";
-    case Op::FirstTokenGrad:
-      return "first-token-grad";
-    case Op::Tanh:
-      return "tanh";
-    case Op::TanhGrad:
-      return "tanh-grad";
-    case Op::Dropout:
-      return "dropout";
-    case Op::VocabMax:
-      return "vocab-max";
-    case Op::TargetLogit:
-      return "target-logit";
-    case Op::SumExp:
-      return "sum-exp";
-    case Op::CrossEntropy:
-      return "cross-entropy";
-    case Op::CrossEntropyGrad:
-      return "cross-entropy-grad";
-    case Op::SquareSum:
-      return "square-sum";
-    case Op::ClipFactor:
-      return "clip-factor";
-    case Op::AdamW:
-      return "adamw";
-    case Op::Round:
-      return "round";
-    case Op::Identity:
-      return "identity";
-    case Op::Slice:
-      return "slice";
-    case Op::AllReduce:
-      return "all-reduce";
-    case Op::ReduceScatter:
-      return "reduce-scatter";
-    case Op::AllGather:
-      return "all-gather";
-    case Op::AllToAll:
-      return "all-to-all";
-    case Op::Join:
-      return "join";
-  }
-  return {};
+MemoryKind parse_memory_kind(const std::string& text) {
+  return parse_word(kMemoryKindWords, "memory kind", text);
 }
-
-std::string op_name(Op op, bool beside) {
-  return to_string(op) + (beside ? ", beside" : "");
-}
-
 std::string to_string(Phase phase) {
-  switch (phase) {
-    case Phase::Forward:
-      return "forward";
-    case Phase::Backward:
-      return "backward";
-    case Phase::Update:
-      return "update";
-  }
-  return {};
+  return word_of(kPhaseWords, phase);
 }
-
+Phase parse_phase(const std::string& text) {
+  return parse_word(kPhaseWords, "phase", text);
+}
+std::string to_string(Axis axis) {
+  return word_of(kAxisWords, axis);
+}
+Axis parse_axis(const std::string& text) {
+  return parse_word(kAxisWords, "axis", text);
+}
+std::string to_string(Conjugate conjugate) {
+  return word_of(kConjugateWords, conjugate);
+}
+Conjugate parse_conjugate(const std::string& text) {
+  return parse_word(kConjugateWords, "conjugate operator", text);
+}
 std::string to_string(MaskDraw draw) {
-  switch (draw) {
-    case MaskDraw::ByElement:
-      return "by-element";
-    case MaskDraw::OneStream:
-      return "one-stream";
-    case MaskDraw::OwnStreams:
-      return "own-streams";
-  }
-  return {};
+  return word_of(kMaskDrawWords, draw);
 }
-
-Collective collective_of(Op op) {
-  switch (op) {
-    case Op::Slice:
-      return Collective::Slice;
-    case Op::AllReduce:
-      return Collective::AllReduce;
-    case Op::ReduceScatter:
-      return Collective::ReduceScatter;
-    case Op::AllGather:
-      return Collective::AllGather;
-    case Op::AllToAll:
-      return Collective::AllToAll;
-    default:
-      return Collective::None;
-  }
-}
-
-bool is_collective(Op op) {
-  const Collective collective = collective_of(op);
-  return collective != Collective::None && collective != Collective::Slice;
+MaskDraw parse_mask_draw(const std::string& text) {
+  return parse_word(kMaskDrawWords, "mask draw", text);
 }
 
 Shape local_shape(const Tensor& tensor, int ranks, int rank) {

@@ -8,12 +8,13 @@
 
 #include "engine/config/settings.h"
 #include "engine/program/layout.h"
+#include "engine/program/operation.h"
 
 namespace shardlens {
 
-using TensorId = int;
 using StepId = int;
-inline constexpr TensorId kNoTensor = -1;
+
+// Each enum has its words in one table (program.cpp). parse_... throws a request Error that lists them.
 
 /// What a tensor's bytes are spent on; memory is planned and measured by these kinds.
 enum class MemoryKind {
@@ -27,7 +28,8 @@ enum class MemoryKind {
   Workspace
 };
 inline constexpr int kMemoryKinds = 8;
-std::string to_string(MemoryKind kind);
+std::string to_string(MemoryKind kind);  ///< "weight gradients"
+MemoryKind parse_memory_kind(const std::string& text);
 
 struct Tensor {
   TensorId id = kNoTensor;
@@ -50,71 +52,21 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-enum class Op {
-  Linear,            ///< (X, W[, b]) -> Y = X·W + b; or G = GeLU(H), H with H = X·W + b
-  LinearGradInput,   ///< (dY, W) -> dX = dY·Wᵀ; (dY, W, H) -> dH = dY·Wᵀ ∘ GeLU'(H)[, db]
-  LinearGradWeight,  ///< (X, dY) -> dW = Xᵀ·dY
-  BiasAdd,           ///< (Z, b[, X]) -> Y = [X +] (Z + b), after a reduction
-  BiasGrad,          ///< (dY) -> db = sum of dY over tokens
-  Gelu,              ///< (H) -> G
-  GeluGrad,          ///< (H, dG) -> dH[, db = sum of dH over tokens]
-  LayerNorm,         ///< (X, gamma, beta[, A[, b]]) -> Y, stats [tokens, 2] = mean, 1/std[, X + (A + b)]
-  LayerNormGrad,     ///< (X, gamma, stats, dY[, dX of others]) -> dX, dgamma, dbeta
-  LayerNormSums,     ///< (X) -> [tokens, 2] = Σx, Σx² over this rank's slice of hidden
-  LayerNormApply,    ///< (X, gamma, beta, sums) -> Y, from the sums over the whole of hidden
-  LayerNormGradSums,  ///< (X, gamma, sums, dY) -> [tokens, 2] = Σg, Σg·x̂ with g = gamma·dY; dgamma, dbeta
-  LayerNormGradApply,  ///< (X, gamma, sums, dY, gradient sums) -> dX
-  // Of grouped queries, Q and KV take the place of QKV: KV stands behind Q, dKV behind dQ.
-  Attention,  ///< (QKV[, mask]) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V; or C, row statistics
-  AttentionGrad,     ///< (QKV, P or row statistics, C, dC[, mask]) -> dQKV, workspace
-  CacheAppend,       ///< (QKV or KV, positions, K, V) -> K, V: the new tokens' rows put in, at positions
-  CachedAttention,   ///< (QKV or Q, positions, K, V) -> C, P: a new token sees the cache up to itself
-  Add,               ///< (A, B) -> A + B
-  Embedding,         ///< (ids, table) -> rows of the table; zeros for rows another rank owns
-  EmbeddingGrad,     ///< (ids, dY) -> dTable: rows of dY added up by id
-  FirstToken,        ///< (X [tokens, hidden]) -> [batch, hidden], each sequence's first token
-  FirstTokenGrad,    ///< (dY [batch, hidden]) -> dX, zero but for the first tokens
-  Tanh,              ///< (X) -> tanh X
-  TanhGrad,          ///< (Y, dY) -> dX = dY (1 - Y²)
-  Dropout,           ///< (X) -> X ∘ mask / (1 - p); its own gradient. The mask is drawn by global element
-  VocabMax,          ///< (logits) -> largest logit of each token, over this rank's vocabulary
-  TargetLogit,       ///< (logits, labels) -> the label's logit; zero where another rank owns it
-  SumExp,            ///< (logits, max) -> Σ exp(logit - max), over this rank's vocabulary
-  CrossEntropy,      ///< (max, target, sum, token weights) -> loss [1] = Σ w (max + log sum - target)
-  CrossEntropyGrad,  ///< (logits, labels, max, sum, token weights[, loss scale]) -> dlogits, local
-  SquareSum,         ///< (tensors...) -> [1] sum of the squares of all their elements
-  ClipFactor,        ///< (square sums...) -> [2]: what gradients are multiplied by, and their global norm
-  AdamW,      ///< (w, dw, m, v, factor[, master]) -> w updated in place; m, v and master are updated with it
-  Round,      ///< (X) -> nearest integer, clamped to ±Attributes::round_limit; only with integer operands
-  Identity,   ///< a conjugate operator where it does nothing: f forward, g backward
-  Slice,      ///< Replicated -> Sharded, local
-  AllReduce,  ///< Partial -> Replicated, in place
-  ReduceScatter,  ///< Partial -> Sharded
-  AllGather,      ///< Sharded -> Replicated
-  AllToAll,       ///< Sharded(i) -> Sharded(j)
-  Join,           ///< (rows, rows, ...) -> the tensor they are rows of; nothing moves
-};
-std::string to_string(Op op);
-/// "all-reduce", or "all-reduce, beside" of steps that go on beside the others.
-std::string op_name(Op op, bool beside);
-
-/// The conversion a step makes: Slice, AllReduce and so on; None for the identity and for everything that
-/// computes.
-Collective collective_of(Op op);
-
-/// True for the steps at which ranks meet: AllReduce, ReduceScatter, AllGather, AllToAll.
-bool is_collective(Op op);
-
 enum class Phase { Forward, Backward, Update };
 std::string to_string(Phase phase);  ///< "forward", "backward", "update"
+Phase parse_phase(const std::string& text);
 
 /// The group a collective runs in: the T ranks that share a layer, or the D replicas of one of them (paper,
 /// Figure 8).
 enum class Axis { Tp, Dp };
+std::string to_string(Axis axis);  ///< "tp", "dp"
+Axis parse_axis(const std::string& text);
 
 /// The paper's conjugate operators (section 3): f is the identity forward and an all-reduce backward, g the
 /// reverse. Both of a pair's steps carry the mark, also where they are the identity.
 enum class Conjugate { None, F, G };
+std::string to_string(Conjugate conjugate);  ///< "none", "f", "g"
+Conjugate parse_conjugate(const std::string& text);
 
 /// Whose draws a rank's dropout mask is made of. By element is right: masks then do not depend on T. The
 /// other two are classic mistakes, planted on purpose.
@@ -124,6 +76,7 @@ enum class MaskDraw {
   OwnStreams,  ///< of a whole tensor: each rank has a stream of its own, so that the copies differ
 };
 std::string to_string(MaskDraw draw);  ///< "by-element", "one-stream", "own-streams"
+MaskDraw parse_mask_draw(const std::string& text);
 
 struct Attributes {
   bool causal = false;             ///< Attention, AttentionGrad

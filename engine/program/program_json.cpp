@@ -16,19 +16,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char* kConjugates[] = {"none", "f", "g"};
-constexpr const char* kGeluForms[] = {"tanh", "erf"};
-
-// The value of an enum whose words run from the first value to `last`; names the place when the word is
-// unknown.
-template <typename Enum, typename ToText>
-Enum enum_of(const std::string& word, Enum last, ToText to_text, const std::string& where) {
-  for (int i = 0; i <= static_cast<int>(last); ++i) {
-    if (to_text(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
-  }
-  throw request_error(fmt::format("{}: '{}' is not a word this version knows", where, word));
-}
-
 ordered_json layout_to_json(const Layout& layout) {
   if (layout == kPartialMax) return {{"kind", "partial-max"}};
   const char* kinds[] = {"replicated", "sharded", "partial"};
@@ -121,8 +108,7 @@ Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const st
     return word == to_string(DType::Int32) ? DType::Int32 : parse_dtype(word);
   });
   tensor.layout = layout_from_json(reader.child("layout"), where + ", layout", tensor.shape.size());
-  tensor.kind = enum_of(
-      reader.string("kind"), MemoryKind::Workspace, [](MemoryKind kind) { return to_string(kind); }, where);
+  tensor.kind = reader.word("kind", parse_memory_kind);
   tensor.storage = reader.small_integer("storage");
   if (tensor.storage < kNoTensor || tensor.storage >= static_cast<TensorId>(tensors)) {
     throw request_error(fmt::format("{}: storage {} is no tensor of this Program", where, tensor.storage));
@@ -146,12 +132,12 @@ ordered_json step_to_json(const Step& step) {
           {"equation", step.equation},
           {"inputs", step.inputs},
           {"outputs", step.outputs},
-          {"conjugate", kConjugates[static_cast<int>(step.conjugate)]},
+          {"conjugate", to_string(step.conjugate)},
           {"pair", step.pair},
           {"attributes",
            {{"causal", a.causal},
             {"batch", a.batch},
-            {"gelu", kGeluForms[static_cast<int>(a.gelu)]},
+            {"gelu", to_string(a.gelu)},
             {"epsilon", a.epsilon},
             {"round_limit", a.round_limit},
             {"transposed", a.transposed},
@@ -179,15 +165,12 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   Step step;
   step.id = reader.small_integer("id");
   if (step.id != id) throw request_error(fmt::format("{}: id {} is out of order", where, step.id));
-  step.op = enum_of(
-      reader.string("op"), Op::Join, [](Op op) { return to_string(op); }, where);
-  step.phase = enum_of(
-      reader.string("phase"), Phase::Update, [](Phase phase) { return to_string(phase); }, where);
+  step.op = reader.word("op", parse_op);
+  step.phase = reader.word("phase", parse_phase);
   step.name = reader.string("name");
   step.block = reader.string("block");
   step.layer = reader.small_integer("layer");
-  step.axis = enum_of(
-      reader.string("axis"), Axis::Dp, [](Axis axis) { return to_string(axis); }, where);
+  step.axis = reader.word("axis", parse_axis);
   step.beside = reader.boolean("beside");
   step.equation = reader.string("equation");
   step.inputs = integers<TensorId>(reader.child("inputs"), where + ", inputs");
@@ -195,9 +178,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   check_references(step.inputs, tensors, where);
   check_references(step.outputs, tensors, where);
   if (step.outputs.empty()) throw request_error(where + " has no output; every step writes a tensor");
-  step.conjugate = enum_of(
-      reader.string("conjugate"), Conjugate::G,
-      [](Conjugate c) { return std::string(kConjugates[static_cast<int>(c)]); }, where);
+  step.conjugate = reader.word("conjugate", parse_conjugate);
   step.pair = reader.small_integer("pair");
   if (step.pair < -1 || step.pair >= static_cast<StepId>(steps)) {
     throw request_error(fmt::format("{}: pair {} is no step of this Program", where, step.pair));
@@ -205,9 +186,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   ObjectReader attributes(reader.child("attributes"), where + ", attributes");
   step.attributes.causal = attributes.boolean("causal");
   step.attributes.batch = attributes.integer("batch");
-  step.attributes.gelu = enum_of(
-      attributes.string("gelu"), GeluForm::Erf,
-      [](GeluForm form) { return std::string(kGeluForms[static_cast<int>(form)]); }, where);
+  step.attributes.gelu = attributes.word("gelu", parse_gelu_form);
   step.attributes.epsilon = attributes.number("epsilon");
   step.attributes.round_limit = attributes.small_integer("round_limit");
   step.attributes.transposed = attributes.boolean("transposed");
@@ -217,9 +196,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.attributes.dropout = attributes.number("dropout");
   step.attributes.stream = attributes.string("stream");
   step.attributes.part = attributes.small_integer("part");
-  step.attributes.mask_draw = enum_of(
-      attributes.string("mask_draw"), MaskDraw::OwnStreams, [](MaskDraw draw) { return to_string(draw); },
-      where);
+  step.attributes.mask_draw = attributes.word("mask_draw", parse_mask_draw);
   step.attributes.own_columns = attributes.boolean("own_columns");
   step.attributes.decay = attributes.boolean("decay");
   attributes.finish();
@@ -249,10 +226,6 @@ void check_storage(const Program& program, const std::string& source) {
 }
 
 }  // namespace
-
-std::string to_string(Axis axis) {
-  return axis == Axis::Tp ? "tp" : "dp";
-}
 
 ordered_json program_to_json(const Program& program) {
   ordered_json tensors = ordered_json::array();

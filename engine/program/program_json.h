@@ -8,9 +8,6 @@
 
 namespace shardlens {
 
-/// As it is written: "tp" or "dp".
-std::string to_string(Axis axis);
-
 nlohmann::ordered_json program_to_json(const Program& program);
 
 /// Throws a request Error that names `source` and what is missing, of the wrong type, or refers to nothing.

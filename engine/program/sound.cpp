@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/validate.h"
 
@@ -12,46 +13,6 @@ namespace {
 constexpr double kMostElements = 1e15;  // of a tensor: products and sums of such sizes stay inside 64 bits
 constexpr double kMostPairs = 4e9;      // of tensors, over all ranks: what liveness can be asked about
 constexpr double kMostRankSteps = 5e7;
-
-// Tensors without which a step of this kind cannot be read.
-size_t least_inputs(const Program& program, Op op) {
-  switch (op) {
-    case Op::Linear:
-    case Op::LinearGradInput:
-    case Op::LinearGradWeight:
-    case Op::BiasAdd:
-    case Op::GeluGrad:
-    case Op::TanhGrad:
-    case Op::Add:
-    case Op::Embedding:
-    case Op::EmbeddingGrad:
-    case Op::TargetLogit:
-    case Op::SumExp:
-      return 2;
-    case Op::LayerNorm:
-      return 3;
-    case Op::CachedAttention:
-    case Op::CacheAppend:
-    case Op::LayerNormApply:
-    case Op::LayerNormGrad:
-    case Op::LayerNormGradSums:
-    case Op::CrossEntropy:
-      return 4;
-    case Op::AttentionGrad:
-      return program.settings.model.is_grouped() ? 4 : 3;
-    case Op::LayerNormGradApply:
-    case Op::CrossEntropyGrad:
-    case Op::AdamW:
-      return 5;
-    default:
-      return 1;
-  }
-}
-
-bool is_by_batch(Op op) {
-  return op == Op::Attention || op == Op::AttentionGrad || op == Op::CachedAttention ||
-         op == Op::CacheAppend || op == Op::FirstToken || op == Op::FirstTokenGrad;
-}
 
 void require_sizes(const Program& program, const std::string& source) {
   for (const Tensor& tensor : program.tensors) {
@@ -70,6 +31,17 @@ void require_sizes(const Program& program, const std::string& source) {
   if (tensors * tensors * ranks > kMostPairs || steps * ranks > kMostRankSteps)
     throw request_error(fmt::format("{}: {} steps over {} tensors on {} ranks are more than can be shown",
                                     source, program.steps.size(), program.tensors.size(), program.ranks()));
+}
+
+void require_operands(const Program& program, const Step& step, const std::string& source) {
+  const auto require = [&](const char* reads, size_t tensors, size_t least) {
+    if (tensors < least)
+      throw request_error(fmt::format("{}: step {}, {}, {} {}, and {} {} at least {}", source, step.id,
+                                      step.name, reads, counted(static_cast<int64_t>(tensors), "tensor"),
+                                      to_string(step.op), reads, least));
+  };
+  require("reads", step.inputs.size(), least_inputs(program, step));
+  require("writes", step.outputs.size(), least_outputs(program, step));
 }
 
 // Identities are followed from step to step, so each must pass on what was there before to who comes after.
@@ -102,12 +74,9 @@ void require_sound(const Program& program, const std::string& source) {
   }
   require_sizes(program, source);
   for (const Step& step : program.steps) {
-    const size_t least = least_inputs(program, step.op);
-    if (step.inputs.size() < least || step.outputs.empty())
-      throw request_error(fmt::format("{}: step {}, {}, reads {} tensors, and {} takes {}", source, step.id,
-                                      step.name, step.inputs.size(), to_string(step.op), least));
+    require_operands(program, step, source);
     const int64_t rows = program.tensor(step.outputs[0]).shape[0];
-    if (is_by_batch(step.op) && (step.attributes.batch < 1 || step.attributes.batch > rows))
+    if (operation(step.op).by_batch && (step.attributes.batch < 1 || step.attributes.batch > rows))
       throw request_error(fmt::format("{}: step {}, {}, has {} rows of a batch of {}", source, step.id,
                                       step.name, rows, step.attributes.batch));
     if (step.layer < -1 || step.layer >= program.settings.model.layers)

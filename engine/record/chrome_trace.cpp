@@ -1,6 +1,6 @@
-// The Trace Event Format: complete events (X), metadata (M) and flows (s at one slice, f at another), times
-// in microseconds. A viewer binds an end of a flow to the slice that encloses its time, so both ends lie
-// inside theirs.
+// The Trace Event Format: complete events (X), metadata (M) and flows (s at one slice, f at another), with
+// times in microseconds. A viewer binds each end of a flow to the slice that encloses its time, so both ends
+// are placed inside their slices.
 #include "engine/record/chrome_trace.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 
 constexpr double kNanosecond = 1e-9;  // in seconds
 
-// Recorded times are whole nanoseconds, and written as such: three decimals of a microsecond.
+// Recorded times are whole nanoseconds, and are written exactly: three decimals of a microsecond.
 double microseconds(double seconds) {
   return static_cast<double>(std::llround(seconds * 1e9)) / 1e3;
 }
@@ -72,13 +72,13 @@ void name_ranks(Writer& writer, const Recording& recording) {
     writer.event({{"ph", "M"}, {"pid", rank}, {"name", "process_name"}, {"args", {{"name", name}}}});
     writer.event(
         {{"ph", "M"}, {"pid", rank}, {"name", "process_sort_index"}, {"args", {{"sort_index", rank}}}});
-    for (const auto& [thread, what] : {std::pair{0, "steps"}, {1, "beside the steps"}})
+    for (const auto& [thread, what] : {std::pair{0, "steps"}, {1, "overlapped"}})
       writer.event(
           {{"ph", "M"}, {"pid", rank}, {"tid", thread}, {"name", "thread_name"}, {"args", {{"name", what}}}});
   }
 }
 
-// From the rank that came last, which all others waited for, to each of them.
+// Writes flows from the rank that arrived last, which all others waited for, to each of them.
 void write_flows(Writer& writer, const Program& program, const RecordedPass& pass, const Step& step,
                  int64_t& flows) {
   const auto at = static_cast<size_t>(step.id);

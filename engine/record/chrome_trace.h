@@ -1,6 +1,6 @@
-// A recorded pass as a Chrome trace, the JSON that Perfetto's UI and chrome://tracing open: ranks are
-// processes, steps are slices, and the parts of one collective are joined by flow arrows from who came last
-// to the others.
+// Writes recorded passes as a Chrome trace, the JSON that Perfetto's UI and chrome://tracing open. Ranks are
+// processes and steps are slices. Flow arrows join the parts of one collective: from the rank that arrived
+// last to the others.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace shardlens {
 
-/// Passes [first, last) of `recording`, one behind the other as they happened, written to `path` at once or
-/// not at all. Throws a request Error for passes that are not there.
+/// Writes passes [first, last) of `recording` to `path`, one behind the other as they happened. The file is
+/// written completely or not at all. Throws a request Error for passes that do not exist.
 void write_chrome_trace(const Recording& recording, int64_t first, int64_t last, const std::string& path);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Pairing steps, tensors and passes, and looking for the first that differs.
+// Pairs steps, tensors and passes, and finds the first difference.
 #include "engine/record/diff.h"
 
 #include <algorithm>
@@ -17,14 +17,15 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kMostTimedPasses = 32;
-constexpr int64_t kPieceBytes = int64_t{64} << 20;  // of the piece that parts, with its values
+constexpr int64_t kPieceBytes = int64_t{64} << 20;  // for the piece that differs, with its values
 
 void check(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Error(ErrorKind::Cancelled, "the comparison was stopped before its end");
+  if (stop.stop_requested())
+    throw Error(ErrorKind::Cancelled, "the comparison was stopped before it was done");
 }
 
 std::vector<SettingDiff> diff_settings(const Settings& a, const Settings& b) {
-  // One name a leaf: "split/mlp.fc".
+  // One name for each leaf: "split.mlp.fc".
   const auto flat = [](const Settings& settings) {
     std::map<std::string, std::string> leaves;
     const nlohmann::json flattened = nlohmann::json(settings_to_json(settings)).flatten();
@@ -45,7 +46,7 @@ std::vector<SettingDiff> diff_settings(const Settings& a, const Settings& b) {
   return different;
 }
 
-// Steps by what they are called; of equal ones the first with the first.
+// Pairs steps by name, layer and phase. Several equal ones are paired in order.
 void pair_steps(const Program& a, const Program& b, RecordingDiff& diff) {
   using Key = std::tuple<std::string, int, Phase>;
   std::map<Key, std::vector<StepId>> of_b;
@@ -143,8 +144,8 @@ void diff_memory(const Recording& a, const Recording& b, RecordingDiff& diff) {
       diff.memory.push_back({static_cast<MemoryKind>(kind), of_a[kind], of_b[kind]});
 }
 
-// Adds one pass's times of each step: the slowest rank's, and the longest wait. Returns when the last rank
-// was done.
+// Adds the times of each step in one pass: the slowest rank's, and the longest wait. Returns the time at
+// which the last rank was done.
 double add_times(const Program& program, const RecordedPass& pass, std::vector<double>& seconds,
                  std::vector<double>& waits) {
   double end = 0;
@@ -165,7 +166,7 @@ double add_times(const Program& program, const RecordedPass& pass, std::vector<d
 }
 
 struct Times {
-  std::vector<double> seconds, waits;  // [step], of all passes looked at
+  std::vector<double> seconds, waits;  // [step], summed over the passes that were read
   double pass_seconds = 0;
 
   explicit Times(const Program& program) : seconds(program.steps.size()), waits(program.steps.size()) {}
@@ -174,7 +175,7 @@ struct Times {
   }
 };
 
-// Of A's pass `first` and those behind it that both have.
+// Compares the times of the shared passes, which begin at A's pass `first`.
 void diff_times(const Recording& a, const Recording& b, int64_t first, const std::stop_token& stop,
                 RecordingDiff& diff) {
   diff.timed_passes = std::min(diff.shared_passes, kMostTimedPasses);
@@ -216,8 +217,8 @@ void diff_times(const Recording& a, const Recording& b, int64_t first, const std
   diff.b_step_seconds = std::move(of_b.seconds);
 }
 
-// A tensor of both Programs, and on how many ranks its pieces can be laid beside each other; 0: they are
-// other parts of it.
+// A tensor of both Programs. `ranks` is the number of ranks whose pieces can be compared; 0: the pieces are
+// different parts of the tensor.
 struct TensorPair {
   TensorId a = kNoTensor, b = kNoTensor;
   StepId a_step = -1;
@@ -225,7 +226,7 @@ struct TensorPair {
   bool one_dtype = true;
 };
 
-// In the order in which A makes them: what it is fed first.
+// Pairs tensors by name, in the order in which A writes them: inputs first.
 std::vector<TensorPair> pair_tensors(const Program& a, const Program& b) {
   std::map<std::string, TensorId> of_b;
   for (const Tensor& tensor : b.tensors) of_b[tensor.name] = tensor.id;
@@ -255,7 +256,7 @@ std::vector<TensorPair> pair_tensors(const Program& a, const Program& b) {
   return pairs;
 }
 
-// Compares the hashes of one pass; true when both have any. Says in `diff` where they part.
+// Compares the hashes of one pass. Returns true if both have any. Stores the first difference in `diff`.
 bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<TensorPair>& pairs,
                     RecordingDiff& diff) {
   if (a.empty() || b.empty()) return false;
@@ -316,7 +317,7 @@ void find_parting(const Recording& a, const Recording& b, int64_t first, const s
   if (diff.parting) diff.parting->b_pass = diff.parting->a_pass + diff.b_offset;
 }
 
-// What the piece holds in both, and the first of its elements that differs.
+// Reads the piece's values in both runs, and finds the first element that differs.
 void look_at_parting(const Recording& a, const Recording& b, Parting& parting) {
   const auto piece = [&](const Recording& recording, int64_t pass, TensorId tensor, uint64_t hash) {
     std::vector<bool> wanted(recording.header().program.tensors.size());
@@ -335,7 +336,7 @@ void look_at_parting(const Recording& a, const Recording& b, Parting& parting) {
   for (int64_t row = 0; row < of_a.matrix.rows; ++row) {
     for (int64_t col = 0; col < of_a.matrix.cols; ++col) {
       const double mine = of_a.value(row, col), theirs = of_b.value(row, col);
-      // Bits are what the hash is of: zeros of two signs differ, and a NaN is the same as itself.
+      // The hash is of the bits: zeros of two signs differ, and a NaN equals itself.
       if (std::bit_cast<uint64_t>(mine) == std::bit_cast<uint64_t>(theirs)) continue;
       const double difference = std::abs(mine - theirs);
       found.largest = std::isnan(difference) ? INFINITY : std::max(found.largest, difference);
@@ -361,10 +362,12 @@ std::vector<std::string> RecordingDiff::not_compared() const {
   const auto say = [&](int64_t pieces, const char* one, const char* many) {
     if (pieces > 0) sentences.push_back(counted(pieces, "piece") + (pieces == 1 ? one : many));
   };
-  say(in_other_dtype, " is of another dtype and was not compared",
-      " are of another dtype and were not compared: the first difference may lie in one of them");
-  say(cut_otherwise, " lies otherwise on the ranks and was not compared",
-      " lie otherwise on the ranks and were not compared");
+  say(in_other_dtype, " is of another dtype in the other recording and was not compared",
+      " are of another dtype in the other recording and were not compared: the first difference may be in "
+      "one "
+      "of them");
+  say(cut_otherwise, " is cut differently over the ranks and was not compared",
+      " are cut differently over the ranks and were not compared");
   return sentences;
 }
 

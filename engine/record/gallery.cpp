@@ -1,4 +1,4 @@
-// From embedded bytes to files.
+// Lists the embedded recordings and writes them as files.
 #include "engine/record/gallery.h"
 
 #include <fmt/format.h>
@@ -55,10 +55,10 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
   if (piece == gallery().end()) {
     std::vector<std::string> names;
     for (const GalleryPiece& one : gallery()) names.push_back(one.name);
-    throw unknown_name("piece of the gallery", name, names);
+    throw unknown_name("recording of the gallery", name, names);
   }
   const std::string_view bytes = contents_of(name);
-  // Another version of the gallery is another folder, so that notes written into a file stay.
+  // Each version of a recording has its own folder, so that notes written into an older file stay.
   const fs::path path = fs::path(folder) /
                         fmt::format("{:08x}", hash_bytes(bytes.data(), bytes.size()) & 0xffffffff) /
                         (name + ".shardlens");
@@ -67,7 +67,7 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
   fs::create_directories(path.parent_path(), error);
   if (error)
     throw request_error(
-        fmt::format("cannot make the folder {}: {}; set XDG_CACHE_HOME to a folder that can be written to",
+        fmt::format("cannot make the folder {}: {}. Set XDG_CACHE_HOME to a folder that can be written to",
                     path.parent_path().string(), error.message()));
   write_file_atomically(path.string(), std::string(bytes));
   return path.string();

@@ -1,4 +1,4 @@
-// Slices of a recording, and its overview where the file has none.
+// Reads slices of a recording, and builds its overview if the file has none.
 #include "engine/record/history.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace shardlens {
 namespace {
 
-constexpr int64_t kEventsAtOnce = 20'000;  // of building
+constexpr int64_t kEventsAtOnce = 20'000;  // events read at once while building
 
 }  // namespace
 
@@ -57,7 +57,7 @@ bool History::follow() {
   return true;
 }
 
-// Where the overview is, or grows.
+// The database that holds the overview or in which it grows.
 Database& History::tables() const {
   return own_ ? *own_ : file_->own();
 }
@@ -96,14 +96,13 @@ double History::build_for(double seconds) {
   if (live_) return 1;
   try {
     builder_->keep(passes_);
-  } catch (
-      const Error&) {  // it may not be written, or somebody else does; it is there for as long as this is
+  } catch (const Error&) {  // the file cannot be written now: the overview stays in memory
   }
   builder_.reset();
   return 1;
 }
 
-/// The next events into the overview; false: there are no more.
+/// Adds the next events to the overview. Returns false if there are no more.
 bool History::build_more() {
   struct Event {
     int64_t pass, pass_begin_ns, rank, step;
@@ -195,7 +194,7 @@ void History::add_passes(HistorySlice& slice) const {
   for (const auto& track : slice.buckets)
     for (const TrackBucket& bucket : track) events = std::min(events + bucket.events, kMostSliceEvents + 1);
   slice.has_events = events <= kMostSliceEvents;
-  int64_t room = 4 * kMostSliceEvents;  // passes are read whole, also where little of one is in view
+  int64_t room = 4 * kMostSliceEvents;  // passes are read whole, even if only a part of one is in view
   for (const std::shared_ptr<HistoryPass>& pass : passes) {
     const auto known = std::find_if(known_.begin(), known_.end(),
                                     [&](const auto& other) { return other->pass == pass->pass; });
@@ -234,7 +233,7 @@ std::optional<double> History::loss_of(int64_t pass) const {
   });
 }
 
-/// [rank][step]; none where there are more than `most`.
+/// [rank][step]; empty if there are more than `most`.
 std::vector<std::vector<EventTimes>> History::read_events(const HistoryPass& pass, int64_t most) const {
   using Tracks = std::vector<std::vector<EventTimes>>;
   return file_->read([&](Database& database) -> Tracks {

@@ -1,4 +1,4 @@
-// The next step of a name, the next collective, the slowest pass, the longest wait.
+// Finds the next step of a name, the next collective, the slowest pass or the longest wait.
 #include <algorithm>
 #include <cctype>
 
@@ -31,14 +31,14 @@ std::optional<HistoryPlace> History::place_of(Database& database, int64_t pass, 
   return HistoryPlace{pass, rank, step, parts.begin_ns, parts.end_ns, 0, false};
 }
 
-/// `steps` are the ids that are meant, ascending.
+/// `steps` are the ids of the matching steps, ascending.
 std::optional<HistoryPlace> History::next_of(Database& database, const HistoryQuestion& question,
                                              const std::vector<StepId>& steps) const {
   if (steps.empty()) return std::nullopt;
   const auto behind = std::upper_bound(steps.begin(), steps.end(), question.step);
   if (behind != steps.end())
     if (auto found = place_of(database, question.pass, question.rank, *behind)) return found;
-  // In another pass it is the first of them: a rank has all steps up to its last.
+  // In another pass it is the first of `steps`, because a rank has all steps up to its last.
   const auto first_in = [&](const char* which) -> std::optional<HistoryPlace> {
     Statement rows = database.prepare(which);
     rows.bind(1, question.pass);
@@ -75,7 +75,7 @@ std::optional<HistoryPlace> History::long_wait(const HistoryQuestion& question) 
   if (!row.step()) return std::nullopt;
   const int64_t pass = row.integer(0), rank = row.integer(1), step = row.integer(2);
   if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
-    damaged("its longest waits are of ranks or steps that are not there");
+    damaged("its longest waits name ranks or steps that do not exist");
   auto found = file_->read([&](Database& database) {
     return place_of(database, pass, static_cast<int>(rank), static_cast<StepId>(step));
   });

@@ -1,4 +1,4 @@
-// The record in FILE-live, its lock, and the list of what is being recorded.
+// Reads and writes the record in FILE-live and its lock, and keeps the list of running recordings.
 #include "engine/record/live_link.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMagic = 0x3145'5649'4C4C'4853;  // "SHLLIVE1"
 constexpr double kBeatSeconds = 0.4;
-constexpr int kLooks = 5;  // at a record that is just being rewritten
+constexpr int kLooks = 5;  // attempts to read a record that is being rewritten
 
 struct Record {
   uint64_t magic = kMagic;
@@ -35,7 +35,7 @@ struct Record {
   int64_t committed_unix_ns = 0;
   uint64_t locked = 0;  ///< the writer could lock the file
   std::array<char, 64> host{};
-  uint64_t check = 0;  ///< of all before it
+  uint64_t check = 0;  ///< hash of all fields before it
 };
 
 uint64_t check_of(const Record& record) {
@@ -60,7 +60,7 @@ bool lock(int file) {
   return fcntl(file, F_OFD_SETLK, &wish) == 0;
 }
 
-// It is still what stands at `path`: nobody has taken it away since it was opened.
+// True if `file` is still the file at `path`: it was not removed or replaced since it was opened.
 bool stands_at(int file, const std::string& path) {
   struct stat mine {
   }, there{};
@@ -79,12 +79,13 @@ std::string running_folder() {
   return folder.empty() ? folder : folder + "/running";
 }
 
-// What stands in the list for a recording of this machine begins so.
+// The names of this machine's entries in the list begin with this.
 std::string listed_prefix() {
   return std::string(this_host().data()) + "-";
 }
 
-// Written beside and put in place, so that it is never found half written. Empty where it cannot be made.
+// Adds the recording to the list. The entry is written under another name and then renamed, so that it is
+// never half written. Returns its path; empty if it cannot be made.
 std::string list(const std::string& recording) {
   std::error_code failed;
   const std::string folder = running_folder(), path = fs::absolute(recording, failed).lexically_normal();
@@ -106,13 +107,14 @@ std::string live_link_path(const std::string& recording) {
 
 LiveLink::LiveLink(const std::string& recording) : path_(live_link_path(recording)) {
   std::error_code ignored;
-  if (fs::exists(recording, ignored)) return;  // it is somebody else's
+  if (fs::exists(recording, ignored)) return;  // the file belongs to another run
   for (int attempt = 0; attempt < kLooks && file_ < 0; ++attempt) {
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (file_ < 0) return;
     locked_ = lock(file_);
     const bool held = !locked_ && (errno == EAGAIN || errno == EACCES);
-    if (held) unlink(path_.c_str());  // by who writes a file that was removed meanwhile: it keeps its own
+    // Another writer whose file was removed still holds the lock. It keeps its own descriptor.
+    if (held) unlink(path_.c_str());
     if (!held && stands_at(file_, path_)) break;
     close(file_);
     file_ = -1;
@@ -161,7 +163,7 @@ LiveWatch::LiveWatch(const std::string& recording) {
   const bool readable = look();
   if (!readable) beat_seconds_ = committed_seconds_ = now_seconds();
   saw_lock_ = is_locked();
-  if (saw_lock_ || here_ || !readable) return;  // it is there, or died here, or is just being made
+  if (saw_lock_ || here_ || !readable) return;  // the writer runs, died on this machine, or is being started
   const double until = now_seconds() + kSilentSeconds;
   for (beaten_ = false; !beaten_ && now_seconds() < until; look())
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -191,7 +193,7 @@ bool LiveWatch::look() {
   const bool same_host = record.host == this_host();
   if (record.committed_unix_ns != committed_unix_ns_) {
     const double ago = static_cast<double>(unix_ns() - record.committed_unix_ns) * 1e-9;
-    // Another machine's clock says little: there it is the moment at which it was first seen.
+    // Another machine's clock is not comparable: then this is the time at which the commit was first seen.
     committed_seconds_ = now - (same_host ? std::max(0.0, ago) : 0);
   }
   here_ = same_host && record.locked != 0;

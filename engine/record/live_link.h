@@ -1,15 +1,15 @@
-// Who writes a recording, and when it may be read meanwhile.
+// Lets readers follow a recording while it is written, without locks.
 //
-// A reader that took SQLite's locks could hold up the writer: while it reads, and for ever where it is
-// stopped in the middle. So whoever watches a run takes none. It reads the file while nothing in it changes,
-// and throws away what it has read where something did. What it needs to know stands in a small file beside
-// the recording, FILE-live, which is there while the recording is written:
+// A reader that took SQLite's locks could hold up the writer: while it reads, and forever if it is stopped in
+// the middle. So readers take no lock. A reader reads the file while nothing in it changes, and discards what
+// it has read if something did change. What it needs for that is in a small file next to the recording,
+// FILE-live, which exists while the recording is written:
 //   generation   odd while pages of the recording change; rises by one before and by one after
 //   beats        rises about twice a second as long as the writer's thread runs
 //   committed    when the last change ended
-// The writer holds a lock on that file. The system takes it away the moment the writer's process is no more,
-// however it ended; whether it is held can be asked without taking it. Where locks are not seen, over a
-// network, the beats alone tell.
+// The writer holds a lock on that file. The system removes the lock as soon as the writer's process ends, for
+// whatever reason. A reader can check the lock without taking it. If locks are not visible, over a network,
+// only the beats tell that the writer is alive.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,22 @@
 
 namespace shardlens {
 
-/// The writer's side. Nothing here is an error of the run: where the file cannot be made, the recording
+/// The writer's side. A failure here is never an error of the run: if the file cannot be made, the recording
 /// cannot be watched while it is written.
 class LiveLink {
  public:
-  /// Before the recording itself is made, so that nobody finds it without its link.
+  /// Call this before the recording itself is made, so that the recording never exists without its link.
   explicit LiveLink(const std::string& recording);
-  ~LiveLink();  ///< once the recording is closed: takes the link away
+  ~LiveLink();  ///< call after the recording is closed: removes the link
   LiveLink(const LiveLink&) = delete;
   LiveLink& operator=(const LiveLink&) = delete;
 
-  /// The recording is there: from now on it can be read.
+  /// The recording exists and can be read from now on.
   void made() { turn(); }
-  /// As often as one likes.
+  /// Call as often as you like: it limits its own rate.
   void beat();
 
-  /// While one lives, pages of the recording change.
+  /// While a Change exists, pages of the recording change.
   class Change {
    public:
     explicit Change(LiveLink& link) : link_(link) { link_.turn(); }
@@ -62,25 +62,25 @@ class LiveLink {
 };
 
 enum class WriterState {
-  Gone,   ///< there is none, or none any more
-  Works,  ///< it gave a sign of itself lately
-  Silent  ///< its process is there, and says nothing: it was stopped, or waits for its disk
+  Gone,   ///< there is no writer, or no longer
+  Works,  ///< it gave a beat recently
+  Silent  ///< its process exists but gives no beat: it was stopped, or waits for its disk
 };
 
 /// The reader's side. It takes no lock and writes nothing.
 class LiveWatch {
  public:
-  /// Where no lock is seen, waits for a beat, kSilentSeconds at most.
+  /// If no lock is visible, waits for a beat, at most kSilentSeconds.
   explicit LiveWatch(const std::string& recording);
   ~LiveWatch();
   LiveWatch(const LiveWatch&) = delete;
   LiveWatch& operator=(const LiveWatch&) = delete;
 
-  /// Looks again. Gone is said for good.
+  /// Reads the link again. Gone is final.
   WriterState state();
-  /// As it stands now; odd: something changes.
+  /// The current generation; odd: something changes.
   uint64_t generation();
-  /// The moment of the last commit, by this process's now_seconds().
+  /// The time of the last commit on this process's now_seconds() clock.
   double committed_seconds() const { return committed_seconds_; }
 
  private:
@@ -96,15 +96,15 @@ class LiveWatch {
   double committed_seconds_ = 0;
 };
 
-inline constexpr double kSilentSeconds = 3;  ///< without a beat
+inline constexpr double kSilentSeconds = 3;  ///< seconds without a beat after which the writer is Silent
 
-/// The link's file.
+/// The path of the link's file.
 std::string live_link_path(const std::string& recording);
 
-/// Takes away the link that a writer on this machine left behind when it was killed.
+/// Removes the link that a killed writer on this machine left behind.
 void remove_dead_link(const std::string& recording);
 
-/// The recordings that this person's processes write on this machine now: absolute paths, sorted.
+/// The recordings that this user's processes on this machine write now: absolute paths, sorted.
 std::vector<std::string> running_recordings();
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Buckets, their blobs, and the levels as they grow.
+// Implements buckets, their blobs, and the growing levels.
 #include "engine/record/overview.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace shardlens {
 namespace {
 
-constexpr size_t kMostOpenChunks = 512;  // of a level, in memory
+constexpr size_t kMostOpenChunks = 512;  // per level, in memory
 
 constexpr int64_t TrackBucket::*kShares[] = {&TrackBucket::forward_ns, &TrackBucket::backward_ns,
                                              &TrackBucket::wait_ns, &TrackBucket::transfer_ns,
@@ -25,7 +25,8 @@ bool waits_longer(const LongWait& a, const LongWait& b) {
 
 }  // namespace
 
-// Both sides are at most kMostRecordedNs, so the sum does not overflow; what a file claims beyond it is cut.
+// Both sides are at most kMostRecordedNs, so the sum does not overflow. Larger values from a file are cut to
+// that.
 TrackBucket& TrackBucket::operator+=(const TrackBucket& other) {
   for (const auto share : kShares) this->*share = std::min(this->*share + other.*share, kMostRecordedNs);
   return *this;
@@ -64,7 +65,8 @@ int suitable_level(int64_t ns, int64_t events_of_a_track) {
 std::string packed(const TrackBucket* buckets) {
   std::string blob;
   for (int i = 0; i < kChunkBuckets; ++i) {
-    // A byte says which shares are not zero; they follow, seven bits a byte, the lowest first.
+    // One byte flags the shares that are not zero. Their values follow, seven bits per byte, the lowest
+    // first.
     const size_t flags_at = blob.size();
     blob.push_back(0);
     for (size_t share = 0; share < kShareCount; ++share) {
@@ -81,7 +83,7 @@ std::string packed(const TrackBucket* buckets) {
 void unpack(std::string_view blob, TrackBucket* buckets, const std::string& where) {
   size_t at = 0;
   const auto next = [&] {
-    if (at >= blob.size()) throw request_error(where + " is damaged: a piece of its overview is too short");
+    if (at >= blob.size()) throw request_error(where + " is damaged: a chunk of its overview is too short");
     return static_cast<unsigned char>(blob[at++]);
   };
   for (int i = 0; i < kChunkBuckets; ++i) {
@@ -101,7 +103,7 @@ void unpack(std::string_view blob, TrackBucket* buckets, const std::string& wher
       buckets[i].*kShares[share] = static_cast<int64_t>(value);
     }
   }
-  if (at != blob.size()) throw request_error(where + " is damaged: a piece of its overview is too long");
+  if (at != blob.size()) throw request_error(where + " is damaged: a chunk of its overview is too long");
 }
 
 std::optional<int> kept_overview(Database& database) {
@@ -159,7 +161,8 @@ OverviewBuilder::Chunk& OverviewBuilder::chunk(int level, ChunkPlace place) {
   return open[place];
 }
 
-// Everything of a level: onto what the file has of it already, and into the next level.
+// Stores all open chunks of a level: adds them to what the table already holds of them, and to the next
+// level.
 void OverviewBuilder::store(int level) {
   auto& open = open_[static_cast<size_t>(level)];
   if (open.empty()) return;
@@ -188,7 +191,7 @@ void OverviewBuilder::store(int level) {
   open.clear();
 }
 
-// The finest level has more buckets than it may: the next one takes its place.
+// Drops the finest level, which has too many buckets. The next level becomes the finest.
 void OverviewBuilder::coarsen() {
   store(finest_);
   database_.run(fmt::format("DELETE FROM temp.overview WHERE level = {}", finest_));

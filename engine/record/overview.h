@@ -1,14 +1,15 @@
-// A recording's level of detail: what every track did in buckets of time, at widths of 2^10, 2^12, … ns, each
-// level four times as coarse as the one below it. A timeline of any length is drawn from a few thousand
-// buckets of the level that suits its zoom; the events themselves are read only where few are in view.
+// A recording's level of detail: what every track did in buckets of time. Buckets are 2^10, 2^12, … ns wide,
+// each level four times as coarse as the one below. A timeline of any length is drawn from a few thousand
+// buckets of the level that suits its zoom. The events themselves are read only if few are in view.
 //
-// A bucket is a sum, so a level is exactly the sum of the level below, and the sums over any level are those
-// over the events. Levels grow from the bottom while passes come in, a bounded part of each in memory, in
-// tables that SQLite forgets with the connection; keep() copies them into the file at once or not at all.
+// A bucket is a sum. So each level is exactly the sum of the level below, and the sums over any level equal
+// those over the events. Levels grow from the bottom as passes arrive. A bounded part of each level is in
+// memory; the rest is in temporary tables, which SQLite deletes with the connection. keep() copies them into
+// the file completely or not at all.
 //
-// Tables: overview(level, track, chunk, buckets): kChunkBuckets neighbours in one blob, none where nothing
-// happened; waits(place, pass, rank, step, ns): the longest waits, longest first. In meta:
-// overview_finest, the finest level there is, and overview_passes, how many passes it was made of.
+// Tables: overview(level, track, chunk, buckets): kChunkBuckets neighbours in one blob, none if nothing
+// happened; waits(place, pass, rank, step, ns): the longest waits, longest first. In meta: overview_finest,
+// the finest level that exists, and overview_passes, the number of passes it was made from.
 #pragma once
 
 #include <array>
@@ -28,9 +29,9 @@ class Database;
 
 inline constexpr int kOverviewLevels = 22;
 inline constexpr int kChunkBuckets = 64;
-inline constexpr int64_t kMostBuckets = int64_t{1} << 20;     ///< of a track at the finest level there is
+inline constexpr int64_t kMostBuckets = int64_t{1} << 20;     ///< per track at the finest level that exists
 inline constexpr int64_t kMostRecordedNs = int64_t{1} << 53;  ///< 104 days; a double holds each exactly
-inline constexpr int kLongestWaits = 64;                      ///< kept
+inline constexpr int kLongestWaits = 64;                      ///< number of waits kept
 
 constexpr int bucket_shift(int level) {
   return 10 + 2 * level;
@@ -39,32 +40,32 @@ constexpr int64_t bucket_ns(int level) {
   return int64_t{1} << bucket_shift(level);
 }
 
-/// What one track did in one bucket, in nanoseconds. Steps that go on beside the rank's own may add up to
-/// more than the bucket is wide.
+/// What one track did in one bucket, in nanoseconds. With overlapped collectives the sum can exceed the
+/// bucket's width.
 struct TrackBucket {
   int64_t forward_ns = 0, backward_ns = 0;  ///< computing, by phase; an update counts as backward
-  int64_t wait_ns = 0, transfer_ns = 0;     ///< of collectives
-  int64_t events = 0;                       ///< that begin in it
+  int64_t wait_ns = 0, transfer_ns = 0;     ///< for collectives
+  int64_t events = 0;                       ///< events that begin in it
 
   TrackBucket& operator+=(const TrackBucket& other);
   bool operator==(const TrackBucket&) const = default;
 };
 
-/// One event, in nanoseconds; the last two of collectives only.
+/// The times of one event, in nanoseconds. The last two are for collectives only.
 struct EventTimes {
   int64_t begin_ns = 0, end_ns = 0, arrival_ns = 0, met_ns = 0;
   bool operator==(const EventTimes&) const = default;
 };
 
-/// What a step's event is made of, so that the overview, the timeline and its tests divide it alike: own work
-/// in [begin, arrived), waiting in [arrived, met), transfer in [met, end).
+/// The parts of a step's event, the same for the overview, the timeline and the tests: own work in [begin,
+/// arrived), waiting in [arrived, met), transfer in [met, end).
 struct EventParts {
   int64_t begin_ns = 0, arrived_ns = 0, met_ns = 0, end_ns = 0;
 };
 EventParts parts_of(const Step& step, const EventTimes& event);
 
-/// Times from the beginning of a pass, as times from the beginning of the recording, all within
-/// [0, kMostRecordedNs].
+/// Converts times from the beginning of a pass to times from the beginning of the recording, all within [0,
+/// kMostRecordedNs].
 EventTimes placed(EventTimes times, int64_t pass_begin_ns);
 
 struct LongWait {
@@ -74,33 +75,34 @@ struct LongWait {
   int64_t ns = 0;
 };
 
-/// The statements that make the tables in `schema`, "main" or "temp".
+/// The SQL statements that make the tables in `schema`, "main" or "temp".
 std::string overview_tables(const std::string& schema);
 
-/// The level that the file's own overview begins with; none where it has none, or one of another number of
-/// passes than it holds.
+/// The finest level of the overview in the file. None if the file has no overview, or one of another number
+/// of passes than the file holds.
 std::optional<int> kept_overview(Database& database);
 
-/// The finest level at which a bucket holds an event or more on the average.
+/// The finest level whose buckets hold at least one event on average.
 int suitable_level(int64_t ns, int64_t events_of_a_track);
 
-/// Fills tables of its connection while passes come in, in whatever order; best inside a transaction of the
-/// caller's. Throws what the database throws.
+/// Fills temporary tables of its connection as passes arrive, in any order. It is fastest inside a
+/// transaction of the caller. Throws what the database throws.
 class OverviewBuilder {
  public:
   OverviewBuilder(Database& database, const Program& program);
 
-  /// How long the first pass took and how many events a track has in it, before the first add().
+  /// Sets the finest level from the first pass: how long it took, and how many events a track has in it. Call
+  /// before the first add().
   void set_grain(int64_t ns, int64_t events_of_a_track);
-  /// An event of `rank` (counted through all replicas), times from the beginning of the pass.
+  /// Adds an event of world rank `rank`, with times from the beginning of the pass.
   void add(int64_t pass, int64_t pass_begin_ns, int rank, StepId step, EventTimes times);
-  /// Stores what is still in memory: the tables hold all that was added.
+  /// Stores what is still in memory. After it the tables hold all that was added.
   void flush();
-  /// The same; nothing is added afterwards.
+  /// flush(), after which nothing is added.
   void finish();
-  /// finish(), and the tables' content becomes the file's own, in a transaction of its own.
+  /// finish(), then copies the tables into the file, in a transaction of its own.
   void keep(int64_t passes);
-  /// The finest level there is; it rises where a recording grows too long for the one it began with.
+  /// The finest level that exists. It rises when the recording becomes too long for it.
   int finest() const { return finest_; }
 
  private:
@@ -121,8 +123,8 @@ class OverviewBuilder {
   std::vector<LongWait> waits_;  ///< a heap, the shortest first
 };
 
-/// The blob of kChunkBuckets buckets; and the way back, which throws a request Error that names `where` for
-/// what is none.
+/// Packs kChunkBuckets buckets into a blob, and unpacks them. unpack() throws a request Error that names
+/// `where` if the blob is not valid.
 std::string packed(const TrackBucket* buckets);
 void unpack(std::string_view blob, TrackBucket* buckets, const std::string& where);
 

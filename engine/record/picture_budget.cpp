@@ -1,4 +1,4 @@
-// Earning and spending.
+// Implements how passes earn time and spend it on pictures.
 #include "engine/record/picture_budget.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ PictureBudget::PictureBudget(double share, std::vector<int> order, size_t tensor
 }
 
 void PictureBudget::pass_done(double pass_seconds, const std::vector<double>& picture_seconds) {
-  double round_seconds = 0;  // every tensor once
+  double round_seconds = 0;  // the cost of picturing every tensor once
   earned_seconds_ += share_ * pass_seconds;
   for (const int tensor : order_) {
     const auto id = static_cast<size_t>(tensor);
@@ -22,7 +22,7 @@ void PictureBudget::pass_done(double pass_seconds, const std::vector<double>& pi
     }
     round_seconds += price_seconds_[id];
   }
-  // Nothing is saved up beyond one round: a pass takes each picture once.
+  // Savings are limited to one round, because a pass takes each picture at most once.
   earned_seconds_ = std::min(earned_seconds_, round_seconds);
   std::fill(wanted_.begin(), wanted_.end(), false);
   double left = earned_seconds_;

@@ -1,7 +1,7 @@
-// How many pictures a recording may take. The first pass is pictured whole, so that there is something to see
-// and every picture's price is known. From then on each pass earns a share of its time, and spends it on the
-// next tensors in turn: a dear one is waited for, none is left out, and what the first pass cost is paid back
-// before anything else.
+// Limits the time that a recording spends on pictures. The first pass pictures every tensor, so that there is
+// something to see and the price of every picture is known. From then on each pass earns a share of its time
+// and spends it on the next tensors in turn. The budget saves up for an expensive picture, so no tensor is
+// left out. The cost of the first pass is paid back before anything else.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@ namespace shardlens {
 
 class PictureBudget {
  public:
-  /// `share` of a pass's time, such as 0.01. `order`: the tensors that may be pictured, as they come in turn.
+  /// `share`: the share of a pass's time, such as 0.01. `order`: the tensors that may be pictured, in turn.
   PictureBudget(double share, std::vector<int> order, size_t tensors);
 
-  /// By TensorId: what the next pass pictures.
+  /// By TensorId: the tensors that the next pass pictures.
   const std::vector<bool>& wanted() const { return wanted_; }
-  /// A pass is over, which took so long, and the picture of each tensor in it. By TensorId; 0 where there was
-  /// none.
+  /// Call after each pass with its time and the time of each tensor's picture in it, by TensorId; 0 if there
+  /// was none.
   void pass_done(double pass_seconds, const std::vector<double>& picture_seconds);
 
  private:
   double share_;
   std::vector<int> order_;
   std::vector<bool> wanted_;
-  std::vector<double> price_seconds_;  ///< of a picture, when it was last taken
-  double earned_seconds_ = 0;          ///< and not spent; negative: owed
-  size_t turn_ = 0;                    ///< in order_
+  std::vector<double> price_seconds_;  ///< the price of a picture when it was last taken
+  double earned_seconds_ = 0;          ///< earned but not spent; negative: owed
+  size_t turn_ = 0;                    ///< the next index in order_
 };
 
 }  // namespace shardlens

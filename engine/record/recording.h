@@ -1,19 +1,17 @@
-// A recording: what a run was and what happened in it, in one SQLite file that anybody's tools can read too.
-// The Program is stored once; passes over it are rows of events by step id, so a recording is read like a
-// run.
+// A recording: what a run was and what happened in it, in one SQLite file that other tools can read too. The
+// Program is stored once. Passes over it are rows of events by step id, so a recording is read like a run.
 //
-// Tables, all times in nanoseconds from the beginning of their pass:
-//   meta(key, value)                       what was run, where, by what; totals as far as it is written
+// Tables, with all times in nanoseconds from the beginning of their pass:
+//   meta(key, value)                       what was run, where and by what; totals of what is written so far
 //   costs(rank, step, flops, sent_bytes)   planned, the same in every pass
 //   memory(rank, kind, planned_bytes, high_water_bytes)
 //   passes(pass, begin_ns, ns)             begin_ns: from the beginning of the recording
-//   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes)   the last three of
-//                                          collectives only; the bytes as they were counted
-//   holds(pass, rank, step, ns)            a rank stood still on purpose before a step began
+//   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes)   the last three for
+//                                          collectives only; the bytes are counted, not planned
+//   holds(pass, rank, step, ns)            a rank was delayed on purpose before a step began
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
-//   notes(id, ns, rank, step, text)        what people wrote into it afterwards; ns: from the beginning of
-//   the
-//                                          recording; rank and step -1: of all, of none
+//   notes(id, ns, rank, step, text)        notes that people added later; ns: from the beginning of the
+//                                          recording; rank -1: all ranks; step -1: no step
 //   overview, waits                        the level of detail of its timeline: see overview.h
 //   samples(pass, rank, tensor, min, max, mean, rms, not_finite, hash, picture)
 //                                          of the first replica's ranks; hash: of all of the piece's bytes
@@ -45,8 +43,8 @@
 
 namespace shardlens {
 
-/// Whether a recording of this verb is of a training, begun by the command line ("train") or in the studio
-/// ("studio train"): the text it learned is not in it.
+/// True if the verb is that of a training run, started by the command line ("train") or in the studio
+/// ("studio train"). The training text is not in the recording.
 inline bool is_training(const std::string& verb) {
   return verb.ends_with("train");
 }
@@ -60,7 +58,7 @@ enum class WriterState;
 
 inline constexpr int64_t kRecordingId = 0x53484C44;    ///< application_id of the file: "SHLD"
 inline constexpr int64_t kRecordingVersion = 3;        ///< user_version; a newer one is refused
-inline constexpr int64_t kOldestRecordingVersion = 2;  ///< that can be read: its pictures are in fp32
+inline constexpr int64_t kOldestRecordingVersion = 2;  ///< still readable; its pictures are in fp32
 
 /// What is known before the first pass.
 struct RecordingHeader {
@@ -78,93 +76,94 @@ using Metric = std::pair<std::string, double>;
 /// One pass over the Program, by every rank of every replica.
 struct RecordedPass {
   double begin_seconds = 0;                    ///< from the beginning of the recording
-  std::vector<std::vector<StepEvent>> events;  ///< [rank, replica by replica][step]; may be short
+  std::vector<std::vector<StepEvent>> events;  ///< [world rank][step]; may be short
   std::vector<BytesByKind> high_water_bytes;   ///< [rank]
   std::vector<Metric> metrics;
-  SampleTable samples;  ///< of the first replica; empty, or null where a tensor was not pictured in this pass
+  SampleTable samples;  ///< of the first replica; empty, or null if a tensor was not pictured in this pass
   ParityTable parity;   ///< empty: not compared
 };
 
-/// When a pass was made.
+/// The time of a pass.
 struct PassTime {
   double begin_seconds = 0;  ///< from the beginning of the recording
-  double seconds = 0;        ///< how long its slowest rank took
+  double seconds = 0;        ///< the time of its slowest rank
   double end_seconds() const { return begin_seconds + seconds; }
 };
 
-/// What somebody wrote about a moment; a bookmark where the text is empty.
+/// A note that a person wrote about a moment. If the text is empty, it is a bookmark.
 struct Note {
   int64_t id = 0;      ///< given by the file
   double seconds = 0;  ///< from the beginning of the recording
-  int rank = -1;       ///< -1: of all
-  StepId step = -1;    ///< -1: of the pass, not of a step
+  int rank = -1;       ///< -1: all ranks
+  StepId step = -1;    ///< -1: the whole pass
   std::string text;
   bool operator==(const Note&) const = default;
 };
-inline constexpr int64_t kMostNotes = 10'000;       ///< of a file; the rest is not shown
-inline constexpr size_t kLongestNoteBytes = 4'000;  ///< of text; longer ones are cut
+inline constexpr int64_t kMostNotes = 10'000;       ///< per file; the rest is not shown
+inline constexpr size_t kLongestNoteBytes = 4'000;  ///< of text; a longer text is cut
 
-/// A piece of up to so many elements keeps its values in the file as they are; of a larger one the picture
-/// is kept. As many as a picture has cells.
+/// A piece of at most this many elements keeps its exact values in the file. For a larger piece only its
+/// picture is kept. This is as many elements as a picture has cells.
 inline constexpr int64_t kRecordedExactElements = kPictureExtent * kPictureExtent;
 
 struct RecordingLimits {
-  int64_t file_bytes = int64_t{1} << 30;      ///< the file grows no further; pictures take half of it
-  int64_t waiting_bytes = int64_t{64} << 20;  ///< of passes that wait for the disk
+  int64_t file_bytes = int64_t{1} << 30;  ///< the largest size of the file; pictures take at most half of it
+  int64_t waiting_bytes = int64_t{64} << 20;  ///< the most bytes of passes that wait for the disk
 };
 
 struct RecordingTotals {
   int64_t passes = 0, events = 0;
-  int64_t samples = 0;   ///< tensors with statistics and a hash, counted on every rank and in every pass
-  int64_t pictures = 0;  ///< of different content
-  int64_t dropped_passes = 0;    ///< offered, and not in the file
-  int64_t dropped_pictures = 0;  ///< offered, and not in the file: see kWhyPicturesAreDropped
-  std::string problem;           ///< why they were dropped; empty: nothing was
+  int64_t samples = 0;           ///< tensors with statistics and a hash, counted per rank and pass
+  int64_t pictures = 0;          ///< pictures of different content
+  int64_t dropped_passes = 0;    ///< offered but not in the file
+  int64_t dropped_pictures = 0;  ///< offered but not in the file: see kWhyPicturesAreDropped
+  std::string problem;           ///< why they were dropped; empty: none was
 };
 
 inline constexpr const char* kWhyPicturesAreDropped =
-    "they take half of the file's limit at most, and none waits where the disk is slower than the run";
+    "pictures take at most half of the file's limit, and they do not wait for a disk that is slower than the "
+    "run";
 
-/// What is known of tensors in one pass, and from which pass it is.
+/// The newest samples of tensors at one pass, and the pass that each is from.
 struct LatestSamples {
-  SampleTable samples;                       ///< null: not asked for, or never sampled
+  SampleTable samples;                       ///< null: not wanted, or never sampled
   std::vector<std::vector<int64_t>> passes;  ///< [rank][tensor]: the pass it was sampled in; -1: none
 };
 
-/// Of tensors of one pass, [rank][tensor]; none where it was not sampled.
+/// The hashes of tensors in one pass, [rank][tensor]; none if a tensor was not sampled.
 using HashTable = std::vector<std::vector<std::optional<uint64_t>>>;
 
-/// `wanted`, or with -2, -3, … before its ending the first name that nothing has yet.
+/// Returns `wanted`, or the first free name with -2, -3, … before its extension.
 std::string free_recording_path(const std::filesystem::path& wanted);
 
-/// What the writer of a recording makes, given by that one's name or path: itself, and SQLite's journal,
-/// which is gone when it is done.
+/// The files that the writer of a recording makes, by the recording's name or path: the recording itself, and
+/// SQLite's journal, which is deleted at the end.
 std::vector<std::string> files_of_recording(const std::string& recording);
 
-/// Writes a recording from a thread of its own: offer() never waits for the disk. What is written is
-/// committed a few times a second, so a run killed at any moment leaves a file that opens and holds all but
-/// the last moment, and a Recording of it can be read meanwhile.
+/// Writes a recording on its own thread: offer() never waits for the disk. The thread commits a few times a
+/// second. So a run that is killed at any moment leaves a file that opens and holds all but the last moment,
+/// and a Recording can read it while it is written.
 class RecordingWriter {
  public:
-  /// Creates the file; throws a request Error when it is there already or cannot be made.
+  /// Creates the file. Throws a request Error if it exists already or cannot be made.
   RecordingWriter(const std::string& path, const RecordingHeader& header, RecordingLimits limits = {});
   ~RecordingWriter();  ///< finish()
   RecordingWriter(const RecordingWriter&) = delete;
   RecordingWriter& operator=(const RecordingWriter&) = delete;
 
-  /// Takes a pass, or drops and counts it where the disk is behind, full, or the file has its size. What is
-  /// wrong with the disk is never an error of the run.
+  /// Takes a pass, or drops and counts it if the disk is too slow or full, or if the file has its largest
+  /// size. A problem with the disk is never an error of the run.
   void offer(RecordedPass pass);
-  /// What is in the file by now, and its size.
+  /// What is in the file now, and its size.
   RecordingTotals totals() const;
   int64_t file_bytes() const;
   bool is_settled() const;  ///< nothing waits to be written
-  /// What the writer's thread has had of a processor so far, in seconds, and what that is for each sample; 0
-  /// before the first.
+  /// The processor time of the writer's thread so far, in seconds, and that time per sample; 0 before the
+  /// first sample.
   double worked_seconds() const;
   double seconds_per_sample() const;
-  /// Writes what waits, the totals, and what ended the run before it was done; nothing did where `failure` is
-  /// empty. Nothing is taken afterwards.
+  /// Writes the waiting passes, the totals, and the reason if the run ended early (`failure` is empty if it
+  /// did not). Nothing is taken afterwards.
   RecordingTotals finish(const std::string& failure = {});
 
  private:
@@ -181,10 +180,10 @@ class RecordingWriter {
   const int ranks_, replicas_;
   RecordingLimits limits_;
   const Program program_;
-  std::unique_ptr<LiveLink> link_;      ///< there before the file, and until it is closed
+  std::unique_ptr<LiveLink> link_;      ///< exists before the file, and until it is closed
   std::unique_ptr<Database> database_;  ///< the thread's own while it runs
   std::unique_ptr<Pictures> pictures_;
-  std::unique_ptr<OverviewBuilder> overview_;  ///< null: it could not be kept up
+  std::unique_ptr<OverviewBuilder> overview_;  ///< null: building it failed
   int64_t next_pass_ = 0;
 
   mutable std::mutex mutex_;
@@ -193,27 +192,26 @@ class RecordingWriter {
   int64_t waiting_bytes_ = 0;
   int64_t file_bytes_ = 0;
   RecordingTotals totals_;
-  double worked_seconds_ = 0;  ///< of a processor
+  double worked_seconds_ = 0;  ///< processor time
   bool ending_ = false;
   std::thread thread_;
 };
 
-/// A recording opened for reading, also while it is written: then what is asked for is what was committed by
-/// the time of asking, and the run that writes is never held up. Reads what is asked for and no more. Every
-/// reading function throws a request Error that names the file where its content is not what a recording
-/// holds.
+/// A recording that is opened for reading, also while it is written. Then each function reads what was
+/// committed up to its call, and the run that writes is never held up. Reads only what is requested. Every
+/// reading function throws a request Error that names the file if its content is not that of a recording.
 class Recording {
  public:
-  /// Throws a request Error for a file that is no recording, was written by a newer version, or is damaged.
+  /// Throws a request Error if the file is no recording, was written by a newer version, or is damaged.
   explicit Recording(const std::string& path);
   ~Recording();
 
   const RecordingHeader& header() const { return header_; }  ///< memory: bytes by kind only
   bool finished() const;                                     ///< false: the run was killed, or still records
-  std::string failure() const;  ///< what ended it before it was done; empty: nothing did, as far as it knew
-  WriterState writer() const;   ///< looked at anew; Gone: nobody writes, and never will
-  /// Of one that is being written: the moment of the last commit, by now_seconds(), and a number that rises
-  /// with every commit.
+  std::string failure() const;  ///< the reason if the run ended early; empty: none was recorded
+  WriterState writer() const;   ///< checked again; Gone: nothing writes the file, and never will
+  /// For a recording that is being written: the time of the last commit, by now_seconds(), and a number that
+  /// rises with every commit.
   double committed_seconds() const;
   uint64_t generation() const;
   RecordingTotals totals() const;
@@ -221,25 +219,25 @@ class Recording {
 
   /// Pass `index`, from 0, without samples and parity.
   RecordedPass pass(int64_t index) const;
-  /// What was sampled in pass `index`, as the run itself showed it: [rank of a replica][tensor], null where a
-  /// tensor was not. A sample whose picture was dropped has none.
+  /// The samples of pass `index`, as the run itself showed them: [rank of a replica][tensor], null if a
+  /// tensor was not sampled. A sample whose picture was dropped has none.
   SampleTable samples(int64_t index) const;
-  /// The newest samples that pass `index` has, or one of the passes shortly before it, or else the first
-  /// pass, of the tensors that are `wanted` (by TensorId). What `known` has already is taken from there.
-  /// Pictures and values take `most_bytes` together; where they would take more, the rest is coarse.
+  /// The newest samples of the `wanted` tensors (by TensorId): from pass `index`, from one of the passes
+  /// shortly before it, or else from the first pass. Samples that `known` already has are taken from there.
+  /// Pictures and values take `most_bytes` together; if they would take more, the rest is coarse.
   LatestSamples latest_samples(int64_t index, const std::vector<bool>& wanted, const LatestSamples& known,
                                int64_t most_bytes) const;
-  /// Their hashes alone, which are read much faster.
+  /// Only the hashes of pass `index`, which are read much faster.
   HashTable hashes(int64_t index) const;
-  /// Pass `index` against the run on one rank; empty where it was not compared.
+  /// Pass `index` compared with the run on one rank; empty if it was not compared.
   ParityTable parity(int64_t index) const;
-  /// The same, with the pictures of these tensors alone (by TensorId).
+  /// The same, with only the pictures of these tensors (by TensorId).
   ParityTable parity(int64_t index, const std::vector<bool>& pictured) const;
   /// High-water by kind on each rank, measured.
   std::vector<BytesByKind> high_water_bytes() const;
   int ranks() const { return header_.program.ranks() * header_.program.replicas(); }
 
-  /// Passes in the file; their numbers are 0 to that.
+  /// The number of passes in the file; they are numbered from 0.
   int64_t passes() const;
   PassTime pass_time(int64_t index) const;
   /// The metrics of passes `first`, `first` + `stride`, … before `last`: take(pass, name, value), NaN where
@@ -247,16 +245,16 @@ class Recording {
   void metrics(int64_t first, int64_t last, int64_t stride,
                const std::function<void(int64_t, const std::string&, double)>& take) const;
 
-  /// In the order of their moments.
+  /// The notes in the order of time.
   std::vector<Note> notes() const;
-  /// Each is in the file when it returns, and throws a run Error where the file cannot be written, as while a
-  /// run writes it. add() returns the note with its id.
+  /// These change the notes. The change is in the file when the function returns. Throws a run Error if the
+  /// file cannot be written, for example while a run writes it. add_note() returns the note with its id.
   Note add_note(Note note);
   void edit_note(int64_t id, const std::string& text);
   void remove_note(int64_t id);
 
  private:
-  /// By tensor, picture and hash: ranks that hold the same share one sample, as they do in a run.
+  /// By tensor, picture and hash. Ranks that hold the same share one sample, as in a run.
   using SharedSamples = std::map<std::tuple<int64_t, int64_t, int64_t>, std::shared_ptr<const TensorSample>>;
 
   std::string text(Database& database, const std::string& key) const;

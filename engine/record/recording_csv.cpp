@@ -1,4 +1,4 @@
-// One row a step and rank, a kind of memory, or a metric.
+// Writes one row for each step and rank, for each kind of memory, or for each metric.
 #include "engine/record/recording_csv.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Waiting for the file to be at rest, and for its writer to be gone.
+// Waits for the file to be unchanged, and notices when its writer is gone.
 #include "engine/record/recording_file.h"
 
 #include <fmt/format.h>
@@ -19,26 +19,27 @@ RecordingFile::RecordingFile(const std::string& path)
   if (watch_->state() == WriterState::Gone) settle();
 }
 
-// From here on nobody writes: what a killed writer left half written is put right by SQLite.
+// From here on nothing writes the file. SQLite repairs what a killed writer left half written.
 void RecordingFile::settle() {
   database_ = open_database(path_);
   watch_.reset();
   remove_dead_link(path_);
 }
 
-// A run that was started anew may have put another file in its place.
+// A new run can have put another file in its place.
 void RecordingFile::require_same_file() {
   struct stat now {};
-  if (stat(path_.c_str(), &now) != 0) throw request_error(fmt::format("{} is no longer there", path_));
+  if (stat(path_.c_str(), &now) != 0) throw request_error(fmt::format("{} no longer exists", path_));
   const std::pair found(now.st_dev, now.st_ino);
   if (file_ && *file_ != found)
-    throw request_error(fmt::format("{} is another recording by now; open it anew", path_));
+    throw request_error(fmt::format("{} was replaced by another recording; open it again", path_));
   file_ = found;
 }
 
 WriterState RecordingFile::writer() {
   if (!watch_) return WriterState::Gone;
-  if (file_) require_same_file();  // of one that was removed the writer writes no more, and says nothing
+  // If the file was removed, its writer writes nothing more and does not report it.
+  if (file_) require_same_file();
   const WriterState state = watch_->state();
   if (state == WriterState::Gone) settle();
   return state;
@@ -49,8 +50,8 @@ Database& RecordingFile::own() {
   return *database_;
 }
 
-// The connection to read by. What one has read before a commit it may remember after it, so every generation
-// has its own.
+// The connection to read with. A connection can cache what it read before a commit, so every generation gets
+// its own.
 Database& RecordingFile::at_rest(double since_seconds) {
   while (writer() != WriterState::Gone) {
     if (now_seconds() - since_seconds > kPatienceSeconds)

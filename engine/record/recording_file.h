@@ -1,7 +1,7 @@
-// A recording's file as its readers hold it. One that is finished, or whose writer was killed, is a database
-// like any other. One that is being written is read without a lock, between two changes of its writer, so
-// that the run never knows of its readers: see live_link.h. When the writer is gone, the one becomes the
-// other.
+// A recording's file, as its readers open it. A file that is finished, or whose writer was killed, is an
+// ordinary database. A file that is being written is read without a lock, between two changes of its writer,
+// so that readers never slow down the run: see live_link.h. When the writer is gone, the file is treated as
+// an ordinary database.
 #pragma once
 
 #include <sys/types.h>
@@ -25,9 +25,9 @@ class RecordingFile {
 
   const std::string& path() const { return path_; }
 
-  /// What `get(database)` returns. It is called again where the file changed meanwhile, so it must leave no
-  /// trace of a call that came to nothing, and it should be short: a call must fit between two commits.
-  /// Throws what `get` throws of a file at rest, and a run Error where the file is never at rest.
+  /// Returns what `get(database)` returns. `get` is called again if the file changed meanwhile. So it must
+  /// leave no trace of a failed call, and it should be short: a call must fit between two commits. Throws
+  /// what `get` throws if the file did not change, and a run Error if the file changes all the time.
   template <typename Get>
   auto read(Get get) {
     for (const double since = now_seconds();;) {
@@ -41,11 +41,11 @@ class RecordingFile {
     }
   }
 
-  /// As of now. Gone: it is a database like any other.
+  /// The writer's state now. Gone: the file is an ordinary database.
   WriterState writer();
-  /// The moment of the last commit, by this process's now_seconds(); of one that is being written.
+  /// The time of the last commit on this process's now_seconds() clock, if the file is being written.
   double committed_seconds() const { return watch_ ? watch_->committed_seconds() : 0; }
-  /// Counts the commits seen; of one that is being written.
+  /// Rises with every commit, if the file is being written.
   uint64_t generation() { return watch_ ? watch_->generation() : 0; }
   /// For writing; throws a run Error while another process writes.
   Database& own();
@@ -57,9 +57,9 @@ class RecordingFile {
   void require_same_file();
 
   const std::string path_;
-  std::unique_ptr<LiveWatch> watch_;  ///< null: nobody writes
+  std::unique_ptr<LiveWatch> watch_;  ///< null: nothing writes the file
   std::unique_ptr<Database> database_;
-  uint64_t read_at_ = 0;  ///< the generation that the connection reads
+  uint64_t read_at_ = 0;  ///< the generation that the connection belongs to
   std::optional<std::pair<dev_t, ino_t>> file_;
 };
 

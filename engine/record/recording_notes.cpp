@@ -1,5 +1,5 @@
-// What is read of a recording without its events: when its passes were, their metrics, and the notes people
-// wrote into it. The only writing that a reader does is that of notes.
+// Reads what needs no events of a recording: the times of its passes, their metrics, and the notes that
+// people added. Notes are the only thing that a reader writes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace shardlens {
 namespace {
 
-constexpr double kNoteSeconds = 1e-9;    // of a nanosecond
-constexpr int64_t kPassesAtOnce = 1024;  // whose metrics are read
+constexpr double kNoteSeconds = 1e-9;    // the unit of the ns column
+constexpr int64_t kPassesAtOnce = 1024;  // passes whose metrics are read at once
 
 int64_t note_nanoseconds(double seconds) {
   constexpr double kMost = 9e9;  // seconds that nanoseconds can count
@@ -39,7 +39,7 @@ int64_t Recording::passes() const {
     const int64_t first = database.integer("SELECT min(pass) FROM passes"),
                   last = database.integer("SELECT max(pass) FROM passes");
     if (first != 0 || last != count - 1)
-      damaged(fmt::format("it holds {} passes, and they are numbered {} to {}", count, first, last));
+      damaged(fmt::format("it holds {} passes, but they are numbered {} to {}", count, first, last));
     return count;
   });
 }
@@ -100,7 +100,7 @@ std::vector<Note> Recording::read_notes(Database& database) const {
     note.id = rows.integer(0);
     note.seconds = std::max(0.0, static_cast<double>(rows.integer(1)) * kNoteSeconds);
     const int64_t rank = rows.integer(2), step = rows.integer(3);
-    // One about a rank or a step that is not there is still worth reading.
+    // A note about a rank or a step that does not exist is still worth reading.
     note.rank = rank >= 0 && rank < ranks() ? static_cast<int>(rank) : -1;
     note.step = step >= 0 && step < steps ? static_cast<StepId>(step) : -1;
     note.text = cut(rows.text(4));

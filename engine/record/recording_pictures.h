@@ -1,4 +1,5 @@
-// The pictures of a recording that is written: equal ones are stored once. Private to the recording's files.
+// Stores the pictures of a recording that is being written: equal pictures are stored once. Private to the
+// recording's files.
 #pragma once
 
 #include <map>
@@ -11,10 +12,10 @@
 
 namespace shardlens {
 
-/// How the data of a picture's row are to be read.
+/// The format of a picture's data in its row.
 enum class PictureData : int {
-  Floats = 0,  ///< its cells in fp32; in files of version 2
-  Exact = 1,   ///< the values of the tensor's piece as they are
+  Floats = 0,  ///< its cells in fp32; only in files of version 2
+  Exact = 1,   ///< the exact values of the tensor's piece
   Halves = 2,  ///< the exponent and the cells of narrow_cells(), in 16 bits each
 };
 
@@ -22,20 +23,21 @@ class RecordingWriter::Pictures {
  public:
   Pictures(Database& database, int64_t most_bytes);
 
-  /// The row that holds the sample's picture, or its exact values where the file keeps those; none where it
-  /// has no picture or, counted, when there is no room left.
+  /// Returns the row that holds the sample's picture, or its exact values if the file keeps those. Returns
+  /// none if it has no picture, or if there is no room left, which is counted.
   std::optional<int64_t> store(const TensorSample& sample, RecordingTotals& added);
-  /// The row that holds a picture of no sample, likewise.
+  /// The same for a picture that belongs to no sample.
   std::optional<int64_t> store(const Picture& picture, RecordingTotals& added);
-  /// Of passes before the last one nothing is looked for: a run would fill the memory with what is known.
+  /// Forgets the pictures of passes before the last one. Otherwise a long run would fill the memory.
   void next_pass();
 
-  /// A transaction begins, or has failed: what it stored is not there.
+  /// begin(): a transaction begins. undo(): it has failed, and what it stored is not in the file.
   void begin() { first_ = {next_, bytes_}; }
   void undo();
 
  private:
-  /// By what it is of: the hash of its bytes, their type, and rows and cols of the matrix and of the picture.
+  /// The key of a picture: the hash of its bytes, their type, and rows and cols of the matrix and of the
+  /// picture.
   using Key = std::tuple<uint64_t, DType, int64_t, int64_t, int, int>;
 
   std::optional<int64_t> store(const Key& key, const Picture& picture, const std::vector<std::byte>& exact,

@@ -1,4 +1,4 @@
-// Opening and reading, with nothing believed that was not looked at: the file may come from anywhere.
+// Opens and reads a recording. The file may come from anywhere, so every value is checked before it is used.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -16,15 +16,15 @@
 namespace shardlens {
 namespace {
 
-constexpr double kSeconds = 1e-9;  // of a nanosecond
+constexpr double kSeconds = 1e-9;  // the unit of the ns columns
 constexpr int64_t kMostRanks = 4096;
 constexpr int64_t kMostRankSteps = int64_t{1} << 24;
-// Sums of these over the kinds of memory, or over a pass, stay inside 64 bits.
+// Limits that keep sums over the kinds of memory, or over a pass, inside 64 bits.
 constexpr int64_t kMostBytes = int64_t{1} << 50, kMostFlops = int64_t{1} << 58;
 constexpr int64_t kMostNanoseconds = 1'000'000'000'000'000'000;  // thirty years
 constexpr double kLatestUnixSeconds = 253'402'300'799;           // the end of the year 9999
 
-// The place of a kind in BytesByKind; none for a kind of another version.
+// The index of a kind in BytesByKind; none for a kind of another version.
 std::optional<size_t> kind_named(const std::string& name) {
   for (size_t kind = 0; kind < kMemoryKinds; ++kind)
     if (to_string(static_cast<MemoryKind>(kind)) == name) return kind;
@@ -49,7 +49,7 @@ double Recording::seconds_of(int64_t nanoseconds) const {
 std::string Recording::text(Database& database, const std::string& key) const {
   Statement row = database.prepare("SELECT value FROM meta WHERE key = ?");
   row.bind(1, std::string_view(key));
-  if (!row.step()) damaged(fmt::format("it does not say its {}", key));
+  if (!row.step()) damaged(fmt::format("its table meta has no {}", key));
   return row.text(0);
 }
 
@@ -82,26 +82,26 @@ Recording::Recording(const std::string& path) : file_(std::make_unique<Recording
     header_.memory[rank].arena_bytes = planned[rank];
 }
 
-// What the run was.
+// Reads and checks what the run was.
 void Recording::read_header() {
   const std::string& path = file_->path();
   const std::string program = file_->read([&](Database& database) {
     if (database.integer("PRAGMA application_id") != kRecordingId)
       throw request_error(
-          fmt::format("{} holds no Shardlens recording: it is empty, was cut short or is "
+          fmt::format("{} is no Shardlens recording: it is empty, was cut short or is "
                       "another program's database",
                       path));
     const int64_t version = database.integer("PRAGMA user_version");
     if (version < kOldestRecordingVersion)
       throw request_error(
           fmt::format("{} is a recording of version {}, made before the first release; record "
-                      "it anew",
+                      "it again",
                       path, version));
     if (version > kRecordingVersion)
       throw request_error(
           fmt::format("{} is a recording of version {}; this Shardlens reads up to {}. Use a newer one.",
                       path, version, kRecordingVersion));
-    // SQLite takes what is missing of the last page for zeros.
+    // SQLite reads the missing part of the last page as zeros.
     const int64_t whole = database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size");
     std::error_code failed;
     const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
@@ -119,13 +119,13 @@ void Recording::read_header() {
   header_.program = program_from_json(parse_json(program, path), path + ", program");
   const int64_t world = int64_t{header_.program.settings.tp} * header_.program.settings.dp;
   if (header_.program.settings.tp < 1 || header_.program.settings.dp < 1 || world > kMostRanks)
-    damaged(fmt::format("it says it ran on {} ranks", world));
+    damaged(fmt::format("its settings give {} ranks", world));
   if (world * static_cast<int64_t>(header_.program.steps.size()) > kMostRankSteps)
-    damaged(fmt::format("it says {} steps ran on {} ranks", header_.program.steps.size(), world));
+    damaged(fmt::format("its Program has {} steps on {} ranks", header_.program.steps.size(), world));
   require_sound(header_.program, path);
   if (!(started_unix_seconds_ >= 0 && started_unix_seconds_ <= kLatestUnixSeconds))
-    damaged(fmt::format("it says it began {} seconds after 1970", started_unix_seconds_));
-  finished();  // says what is wrong with it
+    damaged(fmt::format("it claims to begin {} seconds after 1970", started_unix_seconds_));
+  finished();  // throws if the value is not valid
 }
 
 Recording::~Recording() = default;
@@ -140,7 +140,7 @@ bool Recording::finished() const {
 std::string Recording::failure() const {
   return file_->read([](Database& database) {
     Statement failure = database.prepare("SELECT value FROM meta WHERE key = 'failure'");
-    return failure.step() ? failure.text(0) : std::string();  // older recordings have none
+    return failure.step() ? failure.text(0) : std::string();  // older recordings have no failure
   });
 }
 
@@ -227,14 +227,14 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
   return pass;
 }
 
-// A column of the table of memory, by rank.
+// Reads a column of the table memory, by rank.
 std::vector<BytesByKind> Recording::memory_of(const char* column, const char* what) const {
   return file_->read([&](Database& database) {
     std::vector<BytesByKind> bytes(static_cast<size_t>(ranks()));
     Statement rows = database.prepare(fmt::format("SELECT rank, kind, {} FROM memory", column));
     while (rows.step()) {
       const int64_t rank = rows.integer(0);
-      if (rank < 0 || rank >= ranks()) damaged(fmt::format("its memory is that of rank {}", rank));
+      if (rank < 0 || rank >= ranks()) damaged(fmt::format("its memory names rank {}", rank));
       if (const auto kind = kind_named(rows.text(1)))
         bytes[static_cast<size_t>(rank)][*kind] = within(rows.integer(2), kMostBytes, what);
     }

@@ -1,4 +1,4 @@
-// Samples and parity in a recording: how they are written, and how they are read.
+// Writes and reads the samples and parity of a recording.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 namespace shardlens {
 namespace {
 
-// More than any run has; a table of pointers to them still fits into memory.
+// More cells than any run has; a table of pointers to them still fits into memory.
 constexpr int64_t kMostCells = int64_t{1} << 24;
 
-constexpr int64_t kPassesLookedBack = 255;  // for the newest sample of a tensor
-constexpr size_t kTensorsAtOnce = 32;       // whose samples are read
-constexpr int kCoarseExtent = 32;           // of a picture for which there is little room
+constexpr int64_t kPassesLookedBack = 255;  // passes searched for the newest sample of a tensor
+constexpr size_t kTensorsAtOnce = 32;       // tensors whose samples are read at once
+constexpr int kCoarseExtent = 32;           // rows and columns of a picture for which there is little room
 
 int64_t held_bytes(const TensorSample& sample) {
   return static_cast<int64_t>(sample.picture.values.size() * sizeof(float) + sample.exact.size());
 }
 
-// The same without values, and its picture in fewer cells: the means of blocks of them.
+// The sample without values, and with its picture in fewer cells, which are the means of blocks.
 std::shared_ptr<const TensorSample> coarse(const TensorSample& sample) {
   TensorSample small = sample;
   small.exact.clear();
@@ -167,7 +167,7 @@ void Recording::check_cell(int64_t rank, int64_t tensor, const char* of) const {
     damaged(fmt::format("it has {} tensors on {} ranks", tensors, header_.program.ranks()));
 }
 
-// A picture of at most the extents of what it shows, row-major.
+// Reads a picture, row-major. It must not be larger than the matrix that it shows.
 Picture Recording::picture_of(const Statement& row, int column, MatrixShape matrix) const {
   const int64_t rows = row.integer(column), cols = row.integer(column + 1);
   const std::string_view data = row.blob(column + 3);
@@ -201,7 +201,7 @@ Picture Recording::picture_of(const Statement& row, int column, MatrixShape matr
 
 namespace {
 
-// Columns 0 to 8 are the sample's, 9 to 12 its picture's.
+// Columns 0 to 8 belong to the sample, 9 to 12 to its picture.
 constexpr const char* kSelectSamples =
     "SELECT s.rank, s.tensor, s.min, s.max, s.mean, s.rms, s.not_finite, s.hash, s.picture,"
     " p.rows, p.cols, p.exact, p.data FROM samples s LEFT JOIN pictures p ON p.picture = s.picture"
@@ -234,7 +234,7 @@ std::shared_ptr<const TensorSample> Recording::read_sample(const Statement& rows
     const std::string_view data = rows.blob(12);
     const int64_t bytes = sample.stats.count * element_bytes(sample.dtype);
     if (sample.stats.count > kRecordedExactElements || static_cast<int64_t>(data.size()) != bytes)
-      damaged(fmt::format("tensor {} has {} bytes on rank {}, and its values take {}", tensor.name,
+      damaged(fmt::format("tensor {} has {} bytes on rank {}, but its values take {}", tensor.name,
                           data.size(), rank, bytes));
     sample.exact.resize(data.size());
     std::memcpy(sample.exact.data(), data.data(), data.size());
@@ -264,7 +264,7 @@ SampleTable Recording::read_samples(Database& database, int64_t index) const {
   return table;
 }
 
-// Which pass each is in, without touching a picture: the newest of the passes `from` to `to`.
+// Finds the pass of each sample without reading a picture: the newest of the passes `from` to `to`.
 void Recording::find_samples(Database& database, int64_t from, int64_t to, const std::vector<bool>& wanted,
                              std::vector<std::vector<int64_t>>& passes) const {
   Statement rows = database.prepare(
@@ -301,7 +301,7 @@ LatestSamples Recording::latest_samples(int64_t index, const std::vector<bool>& 
 
   int64_t bytes = 0;
   std::map<std::shared_ptr<const TensorSample>, std::shared_ptr<const TensorSample>>
-      held;                                                        // as it was stored
+      held;                                                        // by the stored sample
   using Cells = std::vector<std::shared_ptr<const TensorSample>>;  // [tensor of the group][rank]
   for (size_t group = 0; group < tensors; group += kTensorsAtOnce) {
     const size_t end = std::min(tensors, group + kTensorsAtOnce);
@@ -328,7 +328,7 @@ LatestSamples Recording::latest_samples(int64_t index, const std::vector<bool>& 
       for (size_t rank = 0; rank < ranks; ++rank) {
         const std::shared_ptr<const TensorSample> cell = std::move(*next++);
         if (!cell) continue;
-        // Ranks share what they hold alike, and what stands for it.
+        // Ranks with equal content share one sample, and also its coarse form.
         std::shared_ptr<const TensorSample>& stands = held[cell];
         if (!stands) {
           stands = bytes + held_bytes(*cell) > most_bytes ? coarse(*cell) : cell;
@@ -387,7 +387,7 @@ ParityTable Recording::read_parity(Database& database, int64_t index,
     parity.ranks_identical = rows.integer(4) != 0;
     if (!rows.is_null(5) && static_cast<size_t>(id) < pictured.size() && pictured[static_cast<size_t>(id)]) {
       if (rows.is_null(6) || rows.integer(8) == static_cast<int64_t>(PictureData::Exact))
-        damaged(fmt::format("picture {} of an error is none", rows.integer(5)));
+        damaged(fmt::format("picture {} of an error is not valid", rows.integer(5)));
       parity.difference =
           picture_of(rows, 6, matrix_shape(header_.program.tensor(static_cast<TensorId>(id))));
     }

@@ -1,4 +1,4 @@
-// The writer's thread: takes what waits, a few times a second, in one transaction.
+// The writer's thread: writes the waiting passes a few times a second, in one transaction.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -20,13 +20,13 @@ namespace {
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(250);
 constexpr auto kBeatEvery = std::chrono::milliseconds(500);
-constexpr int64_t kNoSpillPages = 1 << 30;  // more than a batch can have
+constexpr int64_t kNoSpillPages = 1 << 30;  // more pages than a batch can have
 
 int64_t nanoseconds(double seconds) {
   return std::isfinite(seconds) ? std::llround(seconds * 1e9) : 0;
 }
 
-// That this thread has had.
+// The processor time of this thread.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -36,7 +36,7 @@ double processor_seconds() {
 int64_t bytes_of(const RecordedPass& pass) {
   int64_t bytes = 0;
   for (const auto& events : pass.events) bytes += static_cast<int64_t>(events.size() * sizeof(StepEvent));
-  std::set<const void*> counted;  // ranks share what they hold alike
+  std::set<const void*> counted;  // ranks with equal content share one sample
   for (const auto& rank : pass.samples)
     for (const auto& sample : rank)
       if (sample && counted.insert(sample.get()).second)
@@ -56,7 +56,7 @@ void add(RecordingTotals& to, const RecordingTotals& added) {
   to.dropped_pictures += added.dropped_pictures;
 }
 
-// The pictures of a pass that are different objects, so that a drop can be counted.
+// Counts the pictures of a pass that are different objects, to count a drop.
 int64_t pictures_of(const RecordedPass& pass) {
   std::set<const void*> counted;
   for (const auto& rank : pass.samples)
@@ -92,7 +92,7 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
     write_header(header);
     overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
     pictures_ = std::make_unique<Pictures>(*database_, limits_.file_bytes / 2);
-  } catch (...) {  // on a full disk: what holds nothing would only be in the way of the next run
+  } catch (...) {  // for example on a full disk: removes the empty file, which would block the next run
     pictures_.reset();
     overview_.reset();
     database_.reset();
@@ -110,12 +110,12 @@ RecordingWriter::~RecordingWriter() {
 
 void RecordingWriter::write_header(const RecordingHeader& header) {
   Database& db = *database_;
-  // What was handed to the system outlives a kill, so a commit need not wait for the disk, which on a busy
-  // one takes more than the second a kill may cost; finish() waits.
+  // Data that was handed to the operating system outlives a kill, so a commit need not wait for the disk. On
+  // a busy disk that would take more than the second that a kill may cost. finish() waits.
   db.run(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; "
                   "PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE;"
-                  // Pages change only in a commit, so that there is time to read between two.
+                  // Pages change only in a commit, so that readers have time between two commits.
                   "PRAGMA main.cache_spill = {};",
                   kRecordingId, kRecordingVersion, kNoSpillPages));
   db.run("BEGIN");
@@ -132,7 +132,7 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       "CREATE TABLE holds(pass INTEGER, rank INTEGER, step INTEGER, ns INTEGER,"
       " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;"
-      // The numbers of samples have no type, so that SQLite keeps every bit of them.
+      // The columns of samples have no type, so that SQLite keeps every bit.
       "CREATE TABLE samples(pass INTEGER, rank INTEGER, tensor INTEGER, min, max, mean, rms,"
       " not_finite INTEGER, hash INTEGER, picture INTEGER, PRIMARY KEY(pass, rank, tensor)) WITHOUT ROWID;"
       "CREATE TABLE parity(pass INTEGER, tensor INTEGER, relative_error, max_abs_error, bound,"
@@ -180,7 +180,7 @@ void RecordingWriter::offer(RecordedPass pass) {
   {
     const std::lock_guard lock(mutex_);
     if (ending_) return;
-    // Where only the disk is behind, what comes later may find room again; pictures go first.
+    // If only the disk is slow, there can be room again later. Pictures are dropped first.
     if (waiting_bytes_ + bytes > limits_.waiting_bytes) {
       totals_.dropped_pictures += pictures_of(pass);
       pass.samples.clear();
@@ -275,7 +275,7 @@ void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
   ++added.passes;
 }
 
-// In the transaction that writes the pass.
+// Adds the pass to the overview, in the transaction that writes the pass.
 void RecordingWriter::add_to_overview(int64_t number, const RecordedPass& pass) {
   if (!overview_) return;
   if (number == 0) {
@@ -303,7 +303,7 @@ void RecordingWriter::main() {
     while (!changed_.wait_for(lock, kBeatEvery, [this] { return ending_ || !waiting_.empty(); }))
       link_->beat();
     if (waiting_.empty()) return;
-    if (!ending_) changed_.wait_for(lock, kCommitEvery, [this] { return ending_; });  // one batch of many
+    if (!ending_) changed_.wait_for(lock, kCommitEvery, [this] { return ending_; });  // collects a batch
     std::deque<RecordedPass> batch = std::move(waiting_);
     const int64_t batch_bytes = waiting_bytes_;
     waiting_.clear();
@@ -324,8 +324,7 @@ void RecordingWriter::main() {
       commit();
       const int64_t bytes = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
       if (bytes > limits_.file_bytes)
-        problem =
-            fmt::format("{} has reached the {} bytes it may have", database_->path(), limits_.file_bytes);
+        problem = fmt::format("{} has reached its limit of {} bytes", database_->path(), limits_.file_bytes);
       lock.lock();
       add(totals_, added);
       file_bytes_ = bytes;
@@ -333,9 +332,9 @@ void RecordingWriter::main() {
       problem = error.what();
       try {
         database_->run("ROLLBACK");
-      } catch (const std::exception&) {  // there may be nothing to roll back: SQLite did it itself
+      } catch (const std::exception&) {  // SQLite may have rolled it back itself
       }
-      overview_.reset();  // it has what the file has not; whoever opens the file makes another
+      overview_.reset();  // it holds passes that the file lacks; a reader of the file builds a new overview
       next_pass_ = first;
       pictures_->undo();
       lock.lock();
@@ -347,7 +346,7 @@ void RecordingWriter::main() {
   }
 }
 
-// Where it fails, pages that it changed are put back before anybody may read.
+// Commits. If that fails, the changed pages are restored before readers may read.
 void RecordingWriter::commit() {
   const LiveLink::Change change(*link_);
   try {
@@ -383,8 +382,8 @@ RecordingTotals RecordingWriter::finish(const std::string& failure) {
     if (totals_.problem.empty() && totals_.dropped_passes > 0)
       totals_.problem = "the disk was slower than the run";
     try {
-      // Handed to the system at once: mpirun kills the others a second after it has lost one, and the disk
-      // may take longer.
+      // Handed to the operating system at once: mpirun kills the other processes a second after it has lost
+      // one, and the disk can take longer.
       database_->run("BEGIN");
       write_totals(totals_);
       database_->prepare("INSERT INTO meta VALUES('failure', ?)").bind(1, std::string_view(failure)).run();
@@ -393,7 +392,7 @@ RecordingTotals RecordingWriter::finish(const std::string& failure) {
       commit();
       const LiveLink::Change change(*link_);
       database_->run("PRAGMA synchronous = FULL");
-      overview_ ? overview_->keep(next_pass_) : database_->run(kFinish);  // and all before it is on the disk
+      overview_ ? overview_->keep(next_pass_) : database_->run(kFinish);  // now all of it is on the disk
       file_bytes_ = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
     } catch (const std::exception& error) {
       if (totals_.problem.empty()) totals_.problem = error.what();

@@ -1,4 +1,4 @@
-// What one pass over a piece says of it, and how a Program's tensors share the room there is.
+// Samples a piece in one pass over it, and plans how a Program's tensors share the budgets.
 #include "engine/record/sample.h"
 
 #include <fmt/format.h>
@@ -73,7 +73,8 @@ Picture make_picture(const Tensor& tensor, int ranks, int rank, const void* data
   return picture;
 }
 
-// In lanes that are summed alike for every picture, so that it can be done several values at a time.
+// The cells are summed in fixed lanes, in the same order for every picture, so that the compiler can use
+// vector instructions.
 void measure_extent(Picture& picture) {
   constexpr size_t kLanes = 16;
   std::array<double, kLanes> squares{}, count{};
@@ -101,7 +102,7 @@ void measure_extent(Picture& picture) {
 
 namespace {
 
-// What all ranks' exact values of a tensor take: a Replicated one is kept once.
+// The bytes of a tensor's exact values on all ranks. A Replicated tensor is kept once.
 int64_t exact_bytes(const Tensor& tensor, int ranks) {
   return tensor.bytes() * (tensor.layout.kind == LayoutKind::Partial ? ranks : 1);
 }
@@ -150,13 +151,14 @@ SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes) {
 std::string why_not_exact(const SamplePlan& plan) {
   if (plan.exact == plan.sampled) return {};
   return fmt::format(
-      "Exact values are kept of {} of {} tensors, the smallest first; of the others their pictures and "
+      "Exact values are kept of {} of {} tensors, the smallest first. The others keep only their pictures "
+      "and "
       "statistics.",
       plan.exact, plan.sampled);
 }
 
 uint64_t hash_bytes(const void* data, size_t bytes) {
-  // Four independent multiply-and-rotate streams over 8-byte words keep up with memory; the tail is one
+  // Four independent multiply-and-rotate streams over 8-byte words are as fast as memory. The tail is one
   // padded word.
   constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;  // 2^64 / golden ratio
   uint64_t lanes[4] = {1, 2, 3, 4};

@@ -1,5 +1,5 @@
-// What is remembered of one rank's piece of a tensor: statistics, a hash, a picture of at most 256 x 256, and
-// the exact values where the piece is small enough to keep.
+// A sample of one rank's piece of a tensor: statistics, a hash, a picture of at most 256 x 256, and the exact
+// values if the piece is small enough to keep them.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ inline constexpr int64_t kPictureExtent = 256;  ///< at most this many rows and 
 inline constexpr int64_t kExactElements = int64_t{1}
                                           << 20;  ///< pieces up to this size keep their exact values
 
-/// Of a picture's finite cells, what its colours are scaled by.
+/// Properties of a picture's finite cells, by which its colours are scaled.
 struct PictureExtent {
-  double largest = 0;  ///< magnitude
-  double squares = 0;  ///< their sum
-  int64_t finite = 0;  ///< how many there are
+  double largest = 0;  ///< largest magnitude
+  double squares = 0;  ///< sum of their squares
+  int64_t finite = 0;  ///< number of finite cells
 };
 
 /// A matrix of floats, row-major: block means of the tensor it shows.
@@ -28,14 +28,14 @@ struct Picture {
   int rows = 0;
   int cols = 0;
   std::vector<float> values;
-  PictureExtent extent;  ///< once measure_extent() was called
+  PictureExtent extent;  ///< set by measure_extent()
 
-  /// Whether no cell is NaN or infinite, by its extent.
+  /// True if no cell is NaN or infinite, according to `extent`.
   bool all_finite() const { return extent.finite == static_cast<int64_t>(values.size()); }
 };
 
-/// Fills in `extent`. Whoever makes a picture calls it, while the cells are in a cache: who draws a whole
-/// run's pictures anew would read them all from memory for it.
+/// Fills in `extent`. Call it when the picture is made, while the cells are in a cache. Otherwise, drawing
+/// all pictures of a run would read every cell from memory again for it.
 void measure_extent(Picture& picture);
 
 struct TensorStats {
@@ -44,54 +44,54 @@ struct TensorStats {
   int64_t nan_count = 0;  ///< elements that are NaN or infinite; they are left out of the four above
 };
 
-inline constexpr int64_t kExactBudgetBytes = int64_t{512} << 20;  ///< of all exact values of a run together
+inline constexpr int64_t kExactBudgetBytes = int64_t{512} << 20;  ///< for all exact values of a run
 
 struct TensorSample {
-  Shape shape;         ///< this rank's own
-  MatrixShape matrix;  ///< the same, seen as a matrix
+  Shape shape;         ///< of this rank's piece
+  MatrixShape matrix;  ///< the piece as a matrix
   DType dtype = DType::Fp32;
   TensorStats stats;
   uint64_t hash = 0;  ///< of the bytes; equal on all ranks for a Replicated tensor
   Picture picture;
-  std::vector<std::byte> exact;  ///< empty when the piece has more than kExactElements
+  std::vector<std::byte> exact;  ///< empty if the piece has more than kExactElements
 
   bool has_exact() const { return !exact.empty(); }
-  /// Element (row, col) of the matrix; only when has_exact().
+  /// Element (row, col) of the matrix. Call only if has_exact().
   double value(int64_t row, int64_t col) const;
 };
 
 using SampleTable = std::vector<std::vector<std::shared_ptr<const TensorSample>>>;  ///< [rank][tensor]
 
-/// What a sample keeps beside statistics and hash.
+/// What a sample keeps in addition to statistics and hash.
 struct SampleDetail {
   int64_t picture_extent = kPictureExtent;  ///< at most this many rows and columns in its picture
-  int64_t exact_elements = kExactElements;  ///< exact values are kept of pieces up to this size
+  int64_t exact_elements = kExactElements;  ///< pieces up to this size keep their exact values
 };
 
 /// Samples `data` (host memory), one rank's piece of `tensor`.
 TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data,
                          const SampleDetail& detail = {});
 
-/// The picture alone, of `rows` x `cols` cells, neither more than the piece has: what make_sample() makes at
-/// an extent that gives as many. Empty for a piece without elements.
+/// Only the picture, of `rows` x `cols` cells, which must not be more than the piece has. It equals the
+/// picture of make_sample() at an extent that gives as many cells. Empty for a piece without elements.
 Picture make_picture(const Tensor& tensor, int ranks, int rank, const void* data, int rows, int cols);
 
 inline constexpr int64_t kPictureBudgetBytes = int64_t{256} << 20;
-/// The largest picture extent, `most` at most and no less than 32 for its bytes' sake, at which a picture of
-/// `pictures_per_tensor` times every tensor of the Program fits into `budget_bytes`.
+/// The largest picture extent at which `pictures_per_tensor` pictures of every tensor of the Program fit into
+/// `budget_bytes`. It is at most `most`, and the budget never makes it less than 32.
 int64_t picture_extent(const Program& program, int pictures_per_tensor, int64_t most = kPictureExtent,
                        int64_t budget_bytes = kPictureBudgetBytes);
 
-/// How every tensor of a Program is sampled so that all samples together stay within the budgets: pictures
-/// always, exact values of the smallest tensors first. Per TensorId.
+/// How every tensor of a Program is sampled, so that all samples together stay within the budgets. Every
+/// tensor gets a picture. Exact values are kept for the smallest tensors first. Per TensorId.
 struct SamplePlan {
   std::vector<SampleDetail> details;
-  int64_t sampled = 0;  ///< tensors that are sampled: all but workspace
-  int64_t exact = 0;    ///< of them, those that keep exact values
+  int64_t sampled = 0;  ///< tensors that are sampled: all except workspace
+  int64_t exact = 0;    ///< sampled tensors that keep exact values
 };
 SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes = kExactBudgetBytes);
 
-/// Of how many tensors exact values are kept, in a sentence; empty: of all.
+/// Says in a sentence how many tensors keep exact values; empty: all do.
 std::string why_not_exact(const SamplePlan& plan);
 
 /// A 64-bit hash of `bytes` bytes; equal bytes give equal hashes.

@@ -1,4 +1,4 @@
-// One tensor of a sharded run against the serial run (T = 1) of the same settings.
+// Compares one tensor of a sharded run with the serial run (T = 1) of the same settings.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ struct TensorParity {
   bool compared = false;
   double relative_error = 0;  ///< |sharded - serial| / |serial|, Euclidean norms, over the gathered tensor
   double max_abs_error = 0;
-  double bound = 0;  ///< what relative_error may be: 5e-15 fp64, 3e-6 fp32, 0 with integer operands
+  double bound = 0;  ///< the largest allowed relative_error: 5e-15 fp64, 3e-6 fp32, 0 with integer operands
   bool ranks_identical = true;  ///< Replicated tensors: the same bits on every rank
-  Picture difference;  ///< sharded - serial in the full tensor's place, block means of absolute values
+  Picture difference;           ///< sharded - serial over the full tensor, block means of absolute values
   bool within_bound() const { return relative_error <= bound && ranks_identical; }
 };
 

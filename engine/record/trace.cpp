@@ -1,4 +1,4 @@
-// The writing side of a rank's track, and what of it was waiting for the lane.
+// Writes a rank's track, and computes how long its thread waited for the lane.
 #include "engine/record/trace.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<double> seconds_waited_beside(const Program& program, const std::vec
     if (behind[id]) empty_lane(events[id].begin_seconds);
     thread_free = events[id].end_seconds;
   }
-  empty_lane(std::numeric_limits<double>::infinity());  // a pass is over when the lane is empty too
+  empty_lane(std::numeric_limits<double>::infinity());  // a pass ends when the lane is empty too
   return waited;
 }
 

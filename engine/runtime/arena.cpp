@@ -1,4 +1,4 @@
-// Arenas: planned offsets turned into addresses.
+// Turns planned offsets into addresses.
 #include "engine/runtime/arena.h"
 
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 namespace shardlens {
 namespace {
 
-// True of a weight that is B of products with X, token after token, and nothing else: no step writes it or
-// reads it otherwise, and no tensor is a part of it.
+// True for a weight that is only B of products with X: no step writes it or reads it in another way, and no
+// tensor is a part of it.
 bool is_multiplied_alone(const Program& program, TensorId tensor) {
   const Tensor& weight = program.tensor(tensor);
   if (weight.kind != MemoryKind::Weight || weight.storage != kNoTensor) return false;
@@ -19,11 +19,11 @@ bool is_multiplied_alone(const Program& program, TensorId tensor) {
   bool multiplied = false;
   for (const Step& step : program.steps) {
     if (std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end()) return false;
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.inputs[i] != tensor) continue;
-      if (step.op != Op::Linear || i != 1 || step.attributes.transposed) return false;
-      multiplied = true;
-    }
+    const auto reads = std::count(step.inputs.begin(), step.inputs.end(), tensor);
+    if (reads == 0) continue;
+    const bool multiplies = step.op == Op::Linear && input_of(program, step, Operand::Weight) == tensor;
+    if (!multiplies || reads > 1 || step.attributes.transposed) return false;
+    multiplied = true;
   }
   return multiplied;
 }
@@ -68,7 +68,7 @@ void* Arenas::at(TensorId tensor) {
   const auto kind = static_cast<size_t>(plan_.arena[i]);
   const int64_t end = plan_.offset[i] + plan_.bytes[i];
   if (end > plan_.arena_bytes[kind]) {
-    throw std::logic_error(fmt::format("tensor {} lies outside its arena of {} bytes",
+    throw std::logic_error(fmt::format("tensor {} is outside its arena of {} bytes",
                                        program_.tensor(tensor).name, plan_.arena_bytes[kind]));
   }
   int64_t highest = high_water_bytes_[kind].load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Marks before and behind every step, or behind one in many.
+// Sets marks before and after every step, or after one step in many.
 #include "engine/runtime/asked_steps.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace shardlens {
 namespace {
 
-// Of calls that are not traced every so many is marked, so that one of them is among those waited for.
+// How many untraced calls there are for one mark, so that one of the calls that are waited for has a mark.
 constexpr size_t kUntracedPerMark = AskedSteps::kMost - AskedSteps::kStill;
 
 size_t begin_slot(StepId id) {
@@ -49,7 +49,7 @@ void AskedSteps::ask(std::span<const Step> steps, bool traced, const std::functi
   asked_.push_back({step.id, last, event, marked});
 }
 
-// A device that has failed says so of every mark, also of those it came to before.
+// A device that has failed reports the failure for every mark, also for marks that it reached before.
 template <class Wait>
 auto AskedSteps::wait_for(const Wait& wait) const {
   try {
@@ -76,7 +76,7 @@ void AskedSteps::look_up(size_t left, StepId& at, const std::function<void(StepI
   }
 }
 
-// All are waited for by a mark behind them, some by one among them.
+// With left == 0, waits for all by a new mark after them, else by a mark among them.
 void AskedSteps::look_up_untraced(size_t left, StepId& at) {
   if (left == 0 && !asked_.empty()) {
     at = asked_.back().last;

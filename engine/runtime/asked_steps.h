@@ -1,6 +1,6 @@
 // The steps that one rank has asked of a device that works behind its calls (engine/device/work_behind.h) and
-// that are not known to be done: marked where they begin and end, and looked up later, the oldest first. So a
-// rank runs ahead of its device, and the device always has something to do.
+// that are not yet known to be done. Marks show where they begin and end; the rank looks them up later, the
+// oldest first. So a rank runs ahead of its device, and the device always has work.
 #pragma once
 
 #include <deque>
@@ -16,29 +16,30 @@ namespace shardlens {
 
 class AskedSteps {
  public:
-  /// How far a rank may ask ahead, in calls of ask(), and how many of them stay asked for where it waits
-  /// then: enough to keep the device busy, and few enough for CUDA's queue of a thousand launches, of which a
-  /// step makes one to three and few make a dozen. A thread that finds that queue full holds up whoever else
-  /// asks CUDA, such as who looks after the ranks.
+  /// kMost: how far a rank may ask ahead, in calls of ask(). kStill: how many calls stay asked for when it
+  /// then waits. That is enough to keep the device busy, and few enough for CUDA's queue of a thousand
+  /// launches: a step makes one to three launches, and few steps make a dozen. A thread that finds that queue
+  /// full blocks every other thread that calls CUDA, for example the one that watches the ranks.
   static constexpr size_t kMost = 64, kStill = 32;
 
   AskedSteps(const Program& program, WorkBehind& behind);
 
-  /// Before step `at` of a pass: a traced pass sets the marks' clock once, before its first marks.
+  /// Call it before step `at` of a pass: a traced pass sets the clock of the marks once, before its first
+  /// marks.
   void keep_time(StepId at, bool traced);
-  /// Asks the device for a step, or, not traced, for steps that run together: `run` does, and returns what is
-  /// known of the first. Not traced, one call in many is marked alone.
+  /// Asks the device for a step, or, if not traced, for steps that run together: `run` does it and returns
+  /// what is known of the first step. If not traced, only one call in many is marked.
   void ask(std::span<const Step> steps, bool traced, const std::function<StepEvent()>& run);
   bool empty() const { return asked_.empty(); }
   size_t size() const { return asked_.size(); }
 
-  /// Waits until no more than `left` steps are still asked for, and tells each that it saw done, with its
-  /// begin and end on this process's clock. `at` is the step it waits for. Throws a run Error where what was
-  /// asked for failed.
+  /// Waits until at most `left` steps are still asked for. Calls `done` for each step that it saw done, with
+  /// its begin and end on this process's clock. `at` becomes the step that it waits for. Throws a run Error
+  /// if what was asked for failed.
   void look_up(size_t left, StepId& at, const std::function<void(StepId, StepEvent)>& done);
-  /// The same of steps that were not traced, of which nothing more is known.
+  /// The same for steps that were not traced; nothing more is known of them.
   void look_up_untraced(size_t left, StepId& at);
-  /// When the device began a step, on this process's clock; waits for it. Any thread.
+  /// Returns when the device began a step, on this process's clock; waits for it. Any thread.
   double began_seconds(StepId step) const;
 
  private:
@@ -54,7 +55,7 @@ class AskedSteps {
   WorkBehind& behind_;
   std::deque<Asked> asked_;
   size_t since_mark_ = 0;   ///< calls
-  bool has_clock_ = false;  ///< of the present pass
+  bool has_clock_ = false;  ///< for this pass
 };
 
 }  // namespace shardlens

@@ -1,4 +1,5 @@
-// The CPU: a share of the cores a rank, and groups of threads. GPUs: devices and groups of their module.
+// CPU: a share of the cores for each rank, and groups of threads. GPUs: devices and groups from the GPU
+// plug-in.
 #include "engine/runtime/backend.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ class GpuBackend final : public Backend {
 
   std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int threads) override {
     const bool core_per_thread = std::max(ranks, threads) <= available_cores();
-    // A rank alone exchanges nothing: its group need not begin by a meeting of NCCL's.
+    // A single rank exchanges nothing: its group need not start NCCL.
     if (choice_.communicator == CommunicatorChoice::Nccl && ranks > 1)
       return gpu_module().make_nccl_group(ranks, choice_.ranks_per_gpu, choice_.reason, patience_seconds_,
                                           core_per_thread);
@@ -62,7 +63,7 @@ std::unique_ptr<Device> make_chosen_device(const Choice& choice, const Settings&
 }
 
 std::shared_ptr<Backend> make_backend(const Settings& settings) {
-  // Nobody opens a module who did not ask for GPUs.
+  // The plug-in is opened only if GPUs were asked for.
   const GpuFacts facts = settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts();
   const Choice choice = choose(settings, facts);
   if (!choice.on_gpus) return std::make_shared<CpuBackend>(timeout_seconds(settings), choice.reason);

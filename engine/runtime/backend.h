@@ -1,5 +1,5 @@
-// What the ranks of one run compute on and meet through, where they are threads of this process: a device a
-// rank and communicators a group, and nothing above it knows more.
+// The devices and communicators of one run whose ranks are threads of this process: a device for each rank
+// and communicators for each group. The code above it knows nothing more about them.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,24 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// For rank `rank` of all T x D, in its own thread; `threads` is how many a CPU's may have.
+  /// Makes the device of world rank `rank`, in that rank's own thread; `threads`: how many threads a CPU
+  /// device may use.
   virtual std::unique_ptr<Device> make_device(int rank, int threads) = 0;
-  /// A group of `ranks`, one communicator each; `threads` is how many compute in all (make_local_group()).
+  /// Makes a group of `ranks`, one communicator for each; `threads`: how many threads compute in all
+  /// (make_local_group()).
   virtual std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int threads) = 0;
 
-  /// Whether the devices are GPUs.
+  /// True if the devices are GPUs.
   virtual bool on_gpus() const { return false; }
-  /// Why the ranks compute here, where that is not what was asked for first; empty otherwise.
+  /// Why the ranks compute here, if this is not what was asked for first; empty otherwise.
   virtual std::string why() const { return {}; }
 };
 
-/// Of rank `rank` as it was chosen for it; `threads` is how many a CPU's may have.
+/// Makes the device that was chosen for world rank `rank`; `threads`: how many threads a CPU device may use.
 std::unique_ptr<Device> make_chosen_device(const Choice& choice, const Settings& settings, int rank,
                                            int threads);
 
-/// What the settings choose. Throws a request Error with the remedy where that is not there.
+/// Makes what the settings choose. Throws a request Error with the remedy if that is not available.
 std::shared_ptr<Backend> make_backend(const Settings& settings);
 
 }  // namespace shardlens

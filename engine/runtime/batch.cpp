@@ -1,4 +1,4 @@
-// Batches from the seed, and their check.
+// Makes batches from the seed, and checks batches.
 #include "engine/runtime/batch.h"
 
 #include <fmt/format.h>
@@ -17,24 +17,24 @@ void check(const std::vector<int32_t>& ids, const std::string& what, int64_t row
            int64_t lowest, int64_t highest, bool may_be_ignored) {
   if (static_cast<int64_t>(ids.size()) != rows * cols) {
     throw request_error(
-        fmt::format("{}: {} values, and batch {} × {} needs {}", what, ids.size(), rows, cols, rows * cols));
+        fmt::format("{}: {} values, but batch {} × {} needs {}", what, ids.size(), rows, cols, rows * cols));
   }
   for (size_t i = 0; i < ids.size(); ++i) {
     const int32_t id = ids[i];
     if ((id >= lowest && id <= highest) || (may_be_ignored && id == kIgnoredLabel)) continue;
-    throw request_error(fmt::format("{}: {} in row {}, column {} lies outside {} to {}{}", what, id,
+    throw request_error(fmt::format("{}: {} in row {}, column {} is outside {} to {}{}", what, id,
                                     static_cast<int64_t>(i) / cols, static_cast<int64_t>(i) % cols, lowest,
                                     highest, may_be_ignored ? " and is not -100 (ignored)" : ""));
   }
 }
 
-// The softmax over no key at all is no number.
+// Softmax over no key at all is not defined.
 void check_that_all_attend(const std::vector<int32_t>& attention_mask, int64_t cols) {
   for (auto row = attention_mask.begin(); row != attention_mask.end(); row += cols) {
     if (std::any_of(row, row + cols, [](int32_t there) { return there != 0; })) continue;
     throw request_error(
-        fmt::format("attention mask: row {} is 0 everywhere, so it has nothing to attend to; give 1 at its "
-                    "tokens, 0 at padding alone",
+        fmt::format("attention mask: row {} is 0 everywhere, so it has nothing to attend to; give 1 for "
+                    "tokens and 0 only for padding",
                     (row - attention_mask.begin()) / cols));
   }
 }
@@ -59,7 +59,7 @@ Batch seeded_batch(const Settings& settings) {
       const bool predicted = !bert || i % kPredictedEvery == 0;
       batch.labels.push_back(predicted ? id(i + 1) : kIgnoredLabel);
     }
-    // Not half of each: their gradients would all but cancel.
+    // Not half of each label: their gradients would almost cancel.
     if (bert) batch.sentence_labels.push_back(row % 3 == 2 ? 1 : 0);
   }
   return batch;

@@ -1,4 +1,4 @@
-// The name of a build.
+// Returns the name of a build.
 #include "engine/runtime/build.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The rule, and its refusals.
+// The rule and its refusals.
 #include "engine/runtime/choose.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::string numbers_of(const std::vector<Gpu>& gpus) {
   return fmt::format("{}", fmt::join(numbers, ", "));
 }
 
-// Of those that `who` ("this machine") has, the GPUs to use, as numbers: those asked for, or all.
+// Returns the numbers of the GPUs to use, of those that `who` ("this machine") has: those asked for, or all.
 std::vector<int> gpus_asked_for(const Settings& settings, const GpuFacts& facts,
                                 const std::string& who = "this machine") {
   std::vector<int> numbers;
@@ -43,7 +43,7 @@ std::vector<int> gpus_asked_for(const Settings& settings, const GpuFacts& facts,
   return numbers;
 }
 
-// What is about GPUs alone, where the CPU was asked for.
+// Refuses options that are only about GPUs if the CPU was asked for.
 void refuse_gpu_options(const Settings& settings) {
   if (!settings.gpus.empty())
     throw request_error("--gpu chooses among GPUs, and these ranks compute on the CPU; add --backend cuda");
@@ -53,7 +53,7 @@ void refuse_gpu_options(const Settings& settings) {
         "--backend cuda");
 }
 
-// Whether the CPU will do where GPUs cannot be used.
+// True if the run may use the CPU when GPUs cannot be used.
 bool may_fall_back(const Settings& settings) {
   return settings.backend == BackendChoice::Auto && settings.gpus.empty() && !settings.tf32;
 }
@@ -68,11 +68,11 @@ Choice on_cpu(const Settings& settings, const std::string& why) {
                       to_string(settings.communicator), why.empty() ? "" : " (" + why + ")",
                       why.empty() ? "add --backend cuda" : "give the ranks a GPU"));
     case CommunicatorChoice::Mpi:
-      // A rank alone of such a run is its own process's.
+      // In such a run, a Program for a single rank runs in its own process.
       return {false,
               CommunicatorChoice::Mpi,
               {},
-              settings.tp * settings.dp == 1 ? "one rank meets nobody, so not by mpi either" : ""};
+              settings.tp * settings.dp == 1 ? "a single rank exchanges nothing, so mpi is not used" : ""};
     case CommunicatorChoice::Auto:
     case CommunicatorChoice::Local:
       break;
@@ -80,17 +80,17 @@ Choice on_cpu(const Settings& settings, const std::string& why) {
   return {false, CommunicatorChoice::Local, {}, why};
 }
 
-// All ranks on the first of the GPUs, which their own kernel serves.
+// All ranks on the first of the GPUs; their own kernel joins them.
 Choice shared_by_kernel(size_t ranks, int gpu, const std::string& why) {
   std::string reason = fmt::format("{} on GPU {}", counted(ranks, "rank"), gpu);
   if (!why.empty()) reason += ": " + why;
   return {true, CommunicatorChoice::LocalCuda, std::vector<int>(ranks, gpu), reason, static_cast<int>(ranks)};
 }
 
-// Why NCCL cannot serve so many ranks on each of these GPUs at once; empty: it can.
+// Returns why NCCL cannot serve so many ranks on each of these GPUs at once; empty: it can.
 std::string no_room_for_nccl(const GpuFacts& facts, const std::vector<int>& gpus, int ranks_per_gpu) {
   if (ranks_per_gpu > kMostRanksOfAGpuByNccl)
-    return fmt::format("by NCCL at most {} ranks share a GPU", kMostRanksOfAGpuByNccl);
+    return fmt::format("NCCL lets at most {} ranks share a GPU", kMostRanksOfAGpuByNccl);
   for (const Gpu& gpu : facts.gpus) {
     const bool used = std::find(gpus.begin(), gpus.end(), gpu.number) != gpus.end();
     if (used && ranks_per_gpu > 1 && nccl_blocks_of_a_rank(gpu.multiprocessors, ranks_per_gpu) == 0)
@@ -119,12 +119,11 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
       throw request_error(
           "--comm local joins threads that compute on the CPU; on GPUs use --comm auto, nccl or local_cuda");
     case CommunicatorChoice::Mpi:
-      // A rank alone of such a run, to compare with.
+      // A Program for a single rank in such a run, to compare with.
       if (ranks == 1) return shared_by_kernel(1, gpus.front(), "");
       throw request_error(
-          "--comm mpi joins processes that mpirun started, and this is one alone: start it by mpirun -n, or "
-          "use "
-          "--comm auto");
+          "--comm mpi joins processes that mpirun started, and this process is alone: start it with mpirun "
+          "-n, or use --comm auto");
     case CommunicatorChoice::LocalCuda:
       return shared_by_kernel(ranks, gpus.front(), "");
     case CommunicatorChoice::Nccl:
@@ -140,8 +139,8 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
     case CommunicatorChoice::Auto:
       if (ranks == 1) return shared_by_kernel(1, gpus.front(), "");
       if (!nccl_can) return shared_by_kernel(ranks, gpus.front(), why_not);
-      // What one group's collective waits for, a rank may ask of CUDA behind another group's, which waits for
-      // the first: NcclGroup keeps apart only the ranks of one.
+      // CUDA may order a rank's launch behind a collective of another group which itself waits for that
+      // launch: NcclGroup keeps apart only the ranks of one group.
       if (shared && groups_of_a_rank(settings) > 1)
         return shared_by_kernel(ranks, gpus.front(),
                                 fmt::format("NCCL lets ranks of one group share a GPU, and each is in {}",
@@ -190,7 +189,7 @@ std::optional<Obstacle> nccl_is_not_one(const std::vector<ProcessFacts>& ranks) 
   return std::nullopt;
 }
 
-// A GPU as all processes know it.
+// Names a GPU in the same way for all processes.
 std::pair<std::string, std::string> device_of(const ProcessFacts& rank, int number) {
   return {rank.host, gpu_identity(rank.facts, number)};
 }
@@ -217,7 +216,7 @@ std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& r
                                               const RanksOnGpu& ranks_on) {
   const int version = ranks.front().facts.nccl_version;
   const bool can_share = version >= kNcclSharesGpus;
-  // Of the first that holds too many: of two where NCCL lets none share.
+  // The first GPU that holds too many ranks: two are too many if NCCL lets none share.
   std::string no_room;
   const auto shared = std::find_if(ranks_on.begin(), ranks_on.end(), [&](const auto& one) {
     if (one.second.size() < 2 || !can_share) return one.second.size() > 1;
@@ -301,7 +300,7 @@ Choice choose_over_processes(const Settings& settings, const std::vector<Process
     throw request_error(fmt::format("--backend cuda --comm mpi: {}; {}", obstacle->why, obstacle->remedy));
   const auto gpus = static_cast<size_t>(
       std::count_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return !one.second.empty(); }));
-  // Two processes' kernels are on a GPU at the same time only where NVIDIA's MPS brings them together.
+  // The kernels of two processes run on a GPU at the same time only if NVIDIA's MPS joins them.
   const std::string where = gpus < ranks.size()
                                 ? "sharing " + counted(gpus, "GPU") + " (in turns, unless MPS runs there)"
                                 : "a GPU each";

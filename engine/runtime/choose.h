@@ -1,4 +1,5 @@
-// Where the ranks of a run compute and what they meet through: a rule over facts, the same on every machine.
+// Chooses where the ranks of a run compute and what carries their collectives: a rule over facts, the same on
+// every machine.
 //
 //   one rank a GPU                 nccl
 //   several ranks on a GPU         nccl where it can (2.30.3 and newer, each rank in one group, and room for
@@ -23,42 +24,42 @@ inline constexpr int kNcclSharesGpus = 23003;
 struct Choice {
   bool on_gpus = false;
   CommunicatorChoice communicator =
-      CommunicatorChoice::Local;  ///< never Auto; of the data, not of who starts
-  std::vector<int> gpu_of_rank;   ///< by rank of all T x D; empty on the CPU
-  /// Why these, for CommunicatorInfo: "2 ranks, a GPU each, NCCL 2.28.9". A fall-back says what it falls back
-  /// from.
+      CommunicatorChoice::Local;  ///< never Auto; it carries the data; another one may start the group
+  std::vector<int> gpu_of_rank;   ///< by world rank, T x D entries; empty on the CPU
+  /// The reason for this choice, for CommunicatorInfo: "2 ranks, a GPU each, NCCL 2.28.9". A fall-back names
+  /// what it replaces.
   std::string reason;
-  int ranks_per_gpu = 1;  ///< the most that are on one GPU
+  int ranks_per_gpu = 1;  ///< the largest number of ranks on one GPU
 };
 
-/// Groups of several ranks that each rank of a run is in: its neighbours, its copies, and those who hold what
-/// it holds where key heads are fewer than ranks.
+/// The number of groups of several ranks that each rank of a run is in: its neighbours, its copies, and, if
+/// there are fewer key heads than ranks, the ranks that hold the same key heads.
 int groups_of_a_rank(const Settings& settings);
 
-/// For ranks that are threads of this process. Throws a request Error that names what is missing and what
-/// would work.
+/// The choice for ranks that are threads of this process. Throws a request Error that names what is missing
+/// and what would work.
 Choice choose(const Settings& settings, const GpuFacts& facts);
 
-/// `settings` with what BackendChoice::Auto is already known to come to, so that the Program is planned for
-/// it: for ranks that are threads of this process it is GPUs wherever there is one. Else it stays, to be said
-/// with its reason.
+/// Returns `settings` with BackendChoice::Auto replaced if its result is already known, so that the Program
+/// is planned for it. For ranks that are threads of this process: GPUs if there is one. In all other cases
+/// Auto stays, and choose() reports the result with its reason.
 Settings settled(Settings settings, const GpuFacts& facts);
 
-/// A rank that is a process of its own: where it is, and what it found there.
+/// A rank that is a process of its own: its host and its GPUs.
 struct ProcessFacts {
   int process = 0;
   std::string host;
   GpuFacts facts;
 };
 
-/// For ranks that are processes, all of T x D in their order; the same on each of them. A rank takes, of the
-/// GPUs that its process sees, the one that the fewest have taken: so processes of a machine share out its
-/// GPUs in turn, and each keeps its own where whoever started them gave it one. Throws as choose() does, with
-/// both sides' values where processes differ.
+/// The choice for ranks that are processes, for all T x D in their order; every process computes the same
+/// one. A rank takes the GPU that the fewest ranks have taken, of those that its process sees. So the
+/// processes of a machine share its GPUs in turn, and a process that was given one GPU keeps it. Throws what
+/// choose() throws; if processes differ, the message has both sides' values.
 Choice choose_over_processes(const Settings& settings, const std::vector<ProcessFacts>& ranks);
 
-/// GPU number `number` of a process as all of its machine know it: processes may count the same one
-/// otherwise.
+/// Names GPU number `number` of a process in the same way for all processes of its machine: processes may
+/// number the same GPU differently.
 std::string gpu_identity(const GpuFacts& facts, int number);
 
 /// "2.28.9" for 22809.

@@ -1,4 +1,4 @@
-// The Executor passes its calls on to its ranks.
+// The Executor passes its calls on to its RankTeam.
 #include "engine/runtime/executor.h"
 
 #include "engine/runtime/rank_team.h"

@@ -1,4 +1,4 @@
-// Seeded values, files and text as the tensors a run begins with.
+// Fills tensors before the first step from the seed, from files and from text.
 #include "engine/runtime/feed.h"
 
 #include <fmt/format.h>
@@ -26,13 +26,13 @@ const std::string kMasterPrefix = "master.";  // of a 16-bit weight's fp32 copy
 constexpr int kOperandLimit = 3;              // integer operands: X and dY
 constexpr int kWeightLimit = 2;               // integer operands: W and b
 
-// γ starts around 1. Biases, γ and β are drawn like the weights, not set to 0 and 1: a bias added in the
-// wrong place would hide behind zeros.
+// γ starts around 1. Biases, γ and β are drawn like the weights, not set to 0 and 1: zeros would hide a bias
+// that is added in the wrong place.
 double mean_of(const Tensor& tensor) {
   return tensor.symbol == "γ" ? 1.0 : 0.0;
 }
 
-// A whole model starts as it is trained: biases and β at 0, γ at 1.
+// A whole model starts like in training: biases and β at 0, γ at 1.
 bool starts_constant(const Tensor& tensor, const Settings& settings) {
   return settings.block == Block::Model && tensor.row_dims == 0;
 }
@@ -66,7 +66,7 @@ void copy_as(DType dtype, const double* from, int64_t count, void* to) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[i]);
 }
 
-// Elements that one thread fills at a time.
+// How many elements one thread fills at a time.
 constexpr int64_t kPieceElements = 1 << 16;
 
 // Rounds fp32 numbers to a 16-bit format, on up to `threads` threads.
@@ -77,13 +77,13 @@ void narrow_on(int threads, DType dtype, const float* values, int64_t count, voi
   });
 }
 
-// A run of the full tensor's flat index, and where it begins in a rank's slice.
+// A range of the full tensor's flat index, and where it begins in a rank's slice.
 struct FlatRun {
   Range full;
   int64_t local = 0;
 };
 
-// What a rank's slice is made of, in its own order; padding lies between the runs.
+// The ranges that make up a rank's slice, in the slice's order; padding is between them.
 std::vector<FlatRun> flat_runs(const Tensor& tensor, int ranks, int rank) {
   if (tensor.layout.kind != LayoutKind::Sharded) return {{{0, element_count(tensor.shape)}, 0}};
   const Slicing axis = slicing(tensor.shape, tensor.layout.dim);
@@ -98,7 +98,7 @@ std::vector<FlatRun> flat_runs(const Tensor& tensor, int ranks, int rank) {
   return runs;
 }
 
-// The same, in runs of at most kPieceElements.
+// The same, cut into ranges of at most kPieceElements.
 std::vector<FlatRun> pieces_of(const std::vector<FlatRun>& runs) {
   std::vector<FlatRun> pieces;
   for (const auto& [full, local] : runs) {
@@ -129,12 +129,12 @@ std::vector<double> read_npy_input(const std::string& path, const Settings& sett
   return x;
 }
 
-// Bytes of the text look rows up in a seeded table [256, hidden].
+// Looks every byte of the text up as a row of a seeded table [256, hidden].
 std::vector<double> read_text_input(const std::string& path, const Settings& settings) {
   const InputFile file(path);
   if (file.size() < settings.tokens()) {
     throw request_error(
-        fmt::format("{}: the text has {} bytes and batch {} × sequence {} needs {}; give a longer text "
+        fmt::format("{}: the text has {} bytes, but batch {} × sequence {} needs {}; give a longer text "
                     "or a smaller batch or sequence",
                     path, file.size(), settings.batch, settings.seq, settings.tokens()));
   }
@@ -219,7 +219,7 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) 
                   out);
     }
   });
-  // Rows that only pad the vocabulary hold zeros, as they do when a checkpoint was read.
+  // Rows that only pad the vocabulary hold zeros, like when a checkpoint is read.
   if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab)
     return;
   const StoredPart part = stored_parts(settings, tensor).front();
@@ -232,7 +232,7 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) 
   }
 }
 
-// Of each stored part, what the rank's slice holds is read and put in its place.
+// Reads, of each stored part, what the rank's slice holds, and puts it in its place.
 void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
   const int64_t element = element_bytes(tensor.dtype);
   const int64_t own_cols = local_matrix_shape(tensor, program_.ranks(), rank).cols;
@@ -285,7 +285,7 @@ const Tensor* Feed::weight_of(const Tensor& tensor) const {
 void Feed::fill(const Tensor& tensor, int rank, int threads, void* data) const {
   const int64_t count = element_count(local_shape(tensor, program_.ranks(), rank));
   if (count == 0) return;
-  if (is_half(tensor.dtype)) {  // the same draw or file as in fp32, rounded
+  if (is_half(tensor.dtype)) {  // the same values as in fp32, rounded
     Tensor wide = tensor;
     wide.dtype = DType::Fp32;
     const auto values = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count));
@@ -317,7 +317,7 @@ void Feed::round_master(const Tensor& weight, int rank, int threads, const void*
 
 namespace {
 
-// Rows [first, first + rows) of ids [batch, cols]; `usual` where the batch leaves them out.
+// Copies rows [first, first + rows) of ids [batch, cols]; fills with `usual` if the batch leaves them out.
 void fill_ids(const std::vector<int32_t>& ids, int32_t usual, int64_t first, int64_t rows, int64_t cols,
               void* data) {
   auto* out = static_cast<int32_t*>(data);
@@ -328,8 +328,8 @@ void fill_ids(const std::vector<int32_t>& ids, int32_t usual, int64_t first, int
   }
 }
 
-// Every label that counts has the same weight, and over the whole batch the weights sum to 1: so the parts of
-// a batch and its replicas simply add up.
+// Every label that counts has the same weight, and over the whole batch the weights sum to 1. So the losses
+// of the parts of a batch and of its replicas simply add up.
 void fill_weights(const std::vector<int32_t>& labels, int64_t first, int64_t count, DType dtype, void* data) {
   const auto counted = static_cast<double>(
       std::count_if(labels.begin(), labels.end(), [](int32_t label) { return label != kIgnoredLabel; }));
@@ -371,7 +371,7 @@ void Feed::fill_input(const Tensor& tensor, const PassInputs& inputs, int replic
     for (int64_t i = 0; i < rows * settings.seq; ++i) out[i] = static_cast<int32_t>(i % settings.seq);
     return;
   }
-  throw std::logic_error("no input is called " + tensor.name);
+  throw std::logic_error("no input has the name " + tensor.name);
 }
 
 }  // namespace shardlens

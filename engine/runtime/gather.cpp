@@ -1,4 +1,4 @@
-// Gathering pieces into full tensors.
+// Puts slices together into full tensors.
 #include "engine/runtime/gather.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace shardlens {
 namespace {
 
-// Sums in rank order, as the communicator does, so that the bits do not depend on who came first.
+// Sums in rank order, like the communicator, so the bits do not depend on which rank came first.
 template <typename T>
 void sum_terms(const std::vector<std::vector<std::byte>>& terms, std::vector<std::byte>& total) {
   const size_t count = total.size() / sizeof(T);
@@ -47,7 +47,7 @@ void Gather::on_tensor(int rank, StepId step, const Tensor& tensor, const void* 
 void Gather::on_replica_tensor(int replica, int rank, StepId, const Tensor& tensor, const void* data) {
   if (!wanted_(tensor)) return;
   const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
-  // Terms of slices are another's business: what they sum to is a tensor of its own.
+  // Partial terms of slices are left out: their sum is a tensor of its own.
   if (tensor.layout.kind == LayoutKind::Partial && tensor.layout.dim >= 0) return;
   if (tensor.layout.kind == LayoutKind::Replicated && rank != 0) return;
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// The observer that puts full tensors together from the ranks' pieces: shards in their places, one copy of a
-// Replicated tensor, the sum of a Partial one. For dumps and tests.
+// The observer that puts full tensors together from the ranks' slices: it puts shards in their places, takes
+// one copy of a Replicated tensor, and sums a Partial one. For dumps and tests.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class Gather : public StepObserver {
 
   bool wants(const Tensor& tensor) const override { return wanted_(tensor); }
 
-  /// What replica `replica` held, by Tensor::name, once the run is over.
+  /// What replica `replica` held, by Tensor::name, after the run.
   const std::map<std::string, GatheredTensor>& tensors(int replica = 0) const {
     return replicas_.at(replica).whole;
   }
@@ -36,7 +36,7 @@ class Gather : public StepObserver {
  private:
   struct Replica {
     std::map<std::string, GatheredTensor> whole;
-    /// Of Partial tensors, by rank, until all are in.
+    /// The terms of Partial tensors, by rank, until all have come.
     std::map<std::string, std::vector<std::vector<std::byte>>> terms;
   };
 

@@ -46,19 +46,22 @@ MemoryPlace memory_place_of(const GpuRoom& room, const std::vector<int64_t>& nee
 
 // Of a step that takes slices from one layout to another: what its ranks ask their communicator for.
 std::optional<Request> sliced_request_of(const Program& program, const Step& step) {
-  if (collective_of(step.op) == Collective::None) return std::nullopt;
+  if (!is_collective(step.op)) return std::nullopt;
   const Tensor& from = program.tensor(step.inputs[0]);
   const Tensor& to = program.tensor(step.outputs[0]);
-  switch (step.op) {
-    case Op::ReduceScatter:
+  switch (collective_of(step.op)) {
+    case Collective::ReduceScatter:
       return sliced_request(Call::ReduceScatter, to.dtype, slicing(to.shape, to.layout.dim));
-    case Op::AllGather:
+    case Collective::AllGather:
       return sliced_request(Call::AllGather, from.dtype, slicing(from.shape, from.layout.dim));
-    case Op::AllToAll:
+    case Collective::AllToAll:
       return exchange_request(from.dtype, from.shape, from.layout.dim, to.layout.dim);
-    default:
+    case Collective::AllReduce:  // takes no slices
+    case Collective::Slice:
+    case Collective::None:
       return std::nullopt;
   }
+  return std::nullopt;
 }
 
 }  // namespace

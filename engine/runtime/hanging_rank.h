@@ -1,5 +1,5 @@
-// A rank that stops coming, on purpose: what a crashed or hung process looks like to the others, for who
-// shows or tests it.
+// An observer that makes a rank hang on purpose. To the other ranks it looks like a crashed or hung process;
+// for demonstrations and tests.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace shardlens {
 
-/// Holds one rank of all, replica by replica of `ranks`, after a step, until it is let go. The others miss
-/// it where they next meet it, and give it up after Settings::timeout_seconds.
+/// Holds one world rank (numbered replica by replica of `ranks`) after a step, until let_go(). The others
+/// miss it in their next collective with it, and give it up after Settings::timeout_seconds.
 class HangingRank : public StepObserver {
  public:
   HangingRank(int rank, int ranks, StepId step) : rank_(rank), ranks_(ranks), step_(step) {}
@@ -22,9 +22,9 @@ class HangingRank : public StepObserver {
     look(replica * ranks_ + rank, step);
   }
 
-  /// It has come to its step.
+  /// True if it has reached its step.
   bool has_hung() const { return hung_; }
-  /// From any thread; it hangs no more.
+  /// Ends the hang; any thread.
   void let_go() {
     {
       const std::lock_guard lock(mutex_);

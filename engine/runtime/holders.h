@@ -1,5 +1,5 @@
-// Which of the ranks that share a layer hold the same slices: where tensors are held more than once, ranks
-// that follow each other.
+// Which of the ranks that share a layer hold the same slices: if tensors are held more than once, consecutive
+// ranks hold the same slice.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace shardlens {
 
-/// In how many copies the slices that are held more than once are held: the size of a group of holders.
+/// The number of copies of the slices that are held more than once: the size of a group of holders.
 inline int most_copies(const Program& program) {
   int copies = 1;
   for (const Tensor& tensor : program.tensors) copies = std::max(copies, tensor.layout.copies);

@@ -1,4 +1,4 @@
-// A pass run through again on paper, with one standing still left out.
+// Computes a pass again from its measured times, with one delay left out.
 #include "engine/runtime/lateness.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace shardlens {
 namespace {
 
-constexpr double kCounts = 0.01;  // of the time held: who waited less did not wait for it
+constexpr double kCounts = 0.01;  // of the time held: a rank that waited less did not wait for it
 
 struct Held {
   int rank = -1;
@@ -31,7 +31,7 @@ class Pass {
     for (const auto& track : events) steps_ = std::min(steps_, track.size());
   }
 
-  // When everything ended and who waited how long, had `left_out` not been.
+  // Computes when everything ended and how long each rank waited, without the delay `left_out`.
   Outcome without(const Held& left_out) const {
     Outcome outcome;
     outcome.waited_seconds.assign(events_.size(), 0);
@@ -60,7 +60,7 @@ class Pass {
   }
 
  private:
-  // Where a rank stands: as measured, and on paper.
+  // A rank's time: as measured, and as computed again.
   struct Moment {
     double measured = 0, reckoned = 0;
   };
@@ -68,7 +68,7 @@ class Pass {
     Moment thread, lane;
   };
 
-  // A step begins so long after what it waits for as it did.
+  // A step begins as long after what it waits for as it did in the measured pass.
   double begin_of(const Step& step, const StepEvent& event, Clock& clock, bool is_out) const {
     const double held = is_out ? 0 : event.held_seconds;
     Moment after = clock.thread;
@@ -136,7 +136,7 @@ std::vector<Lateness> lateness_of(const Program& program, const std::vector<std:
 
 std::string to_sentence(const Program& program, const Lateness& lateness) {
   const auto ms = [](double seconds) { return fmt::format("{:.1f} ms", seconds * 1e3); };
-  const std::string others = lateness.waiting_ranks == 0 ? "nobody waited for it"
+  const std::string others = lateness.waiting_ranks == 0 ? "no rank waited for it"
                              : lateness.waiting_ranks == 1
                                  ? fmt::format("1 rank waited {} longer", ms(lateness.waited_seconds))
                                  : fmt::format("{} ranks together waited {} longer", lateness.waiting_ranks,
@@ -144,7 +144,7 @@ std::string to_sentence(const Program& program, const Lateness& lateness) {
   const std::string pass = lateness.longer_seconds < 5e-5 ? "the pass would have ended no sooner"
                                                           : fmt::format("the pass would have ended {} sooner",
                                                                         ms(lateness.longer_seconds));
-  return fmt::format("rank {} was late by {} before {}: {}; on time, {}", lateness.rank,
+  return fmt::format("rank {} was late by {} before {}: {}; without the delay, {}", lateness.rank,
                      ms(lateness.held_seconds), program.step(lateness.step).name, others, pass);
 }
 

@@ -1,5 +1,5 @@
-// What a straggler costs, read from what was measured: a rank stood still before a step, the others waited
-// for it where they met, and the pass ended later.
+// What a straggler costs, computed from measured times: a rank stood still before a step, the others waited
+// for it in a collective, and the pass ended later.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace shardlens {
 
-/// One rank that stood still before one step, and what came of it. What would have been without it is
-/// reckoned from the pass itself: every step takes the time it took, ranks meet when the last of them is
-/// there, and only the standing still is left out.
+/// One rank that stood still before one step, and what this caused. The times without it are computed from
+/// the pass itself: every step takes the time that it took, a collective begins when its last rank arrives,
+/// and only the standing still is left out.
 struct Lateness {
-  int rank = 0;  ///< of all T x D, replica by replica
+  int rank = 0;  ///< world rank: numbered replica by replica
   StepId step = 0;
-  double held_seconds = 0;    ///< it stood still for so long
-  int waiting_ranks = 0;      ///< others that waited longer for it
-  double waited_seconds = 0;  ///< by so much, all of them together; what they waited anyway is not in it
-  double longer_seconds = 0;  ///< the pass took, than it would have by these times
+  double held_seconds = 0;    ///< how long it stood still
+  int waiting_ranks = 0;      ///< other ranks that waited longer because of it
+  double waited_seconds = 0;  ///< how much longer, summed over them; what they waited anyway is not included
+  double longer_seconds = 0;  ///< how much longer the pass took than without it, by these times
   bool operator==(const Lateness&) const = default;
 };
 
-/// Of every event of a pass whose rank was held, in step order. `events` [rank, replica by replica][step]; of
-/// replicas that are left out, what they did is taken to stay the same.
+/// Returns one entry for every event of a pass whose rank was held, in step order. `events`: [world rank,
+/// replica by replica][step]. If replicas are left out, their times are taken as unchanged.
 std::vector<Lateness> lateness_of(const Program& program, const std::vector<std::vector<StepEvent>>& events);
 
-/// "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 59.8 ms longer; on time, the pass
-/// would have ended 20.1 ms sooner". Not what two runs differ by: where cores are shared, the others have
-/// more of them while it stands still.
+/// "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 59.8 ms longer; without the delay,
+/// the pass would have ended 20.1 ms sooner". This is not the difference between two runs: if cores are
+/// shared, the other ranks have more of them while it stands still.
 std::string to_sentence(const Program& program, const Lateness& lateness);
 
 }  // namespace shardlens

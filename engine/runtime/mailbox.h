@@ -1,6 +1,6 @@
-// Where a worker thread and the world meet: Commands go in by one queue, Snapshots come out as immutable
-// data. Nobody who sends or reads ever waits for the worker, and the worker waits for nobody. Every engine
-// room of the studio (Session, TrainingSession, ScalingSession and so on) has one.
+// Connects a worker thread with its callers: Commands go in through one queue, Snapshots come out as
+// immutable data. A caller that sends or reads never waits for the worker, and the worker never waits for a
+// caller. Every worker of the studio (Session, TrainingSession, ScalingSession and so on) has one.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@ class Mailbox {
  public:
   using Queue = std::deque<Command>;
 
-  // the world's side; any thread
+  // the callers' side; any thread
 
-  /// Appends `command` and returns at once. `on_arrival(queue)` is called first, under the lock: it may take
-  /// out what the command makes needless and stop what runs, and must not wait.
+  /// Appends `command` and returns at once. It first calls `on_arrival(queue)` under the lock. That function
+  /// may remove commands that the new one makes needless, and may stop what runs; it must not wait.
   template <typename OnArrival>
   void send(Command command, OnArrival on_arrival) {
     put(command, on_arrival);
@@ -30,14 +30,14 @@ class Mailbox {
     put(command, [](Queue&) {});
   }
 
-  /// The newest.
+  /// The newest Snapshot.
   std::shared_ptr<const Snapshot> snapshot() const {
     const std::lock_guard lock(mutex_);
     return published_;
   }
 
-  /// Blocks until nothing is queued and nothing is worked on. Returns the newest snapshot also when
-  /// `timeout_seconds` have passed.
+  /// Blocks until the queue is empty and the worker works on nothing, or until `timeout_seconds` have passed.
+  /// Returns the newest snapshot in both cases.
   std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const {
     std::unique_lock lock(mutex_);
     idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds),
@@ -45,7 +45,8 @@ class Mailbox {
     return published_;
   }
 
-  /// No command is taken any more: wait() says so. `stop()` is called under the lock: it stops what runs.
+  /// Closes the mailbox: from now on the worker's wait() returns false. `stop()` is called under the lock: it
+  /// stops what runs.
   template <typename Stop>
   void close(Stop stop) {
     {
@@ -66,7 +67,7 @@ class Mailbox {
     published_ = std::move(snapshot);
   }
 
-  /// Blocks until a command is there, and not at all while `work_left`. False when the mailbox is closed.
+  /// Blocks until there is a command; does not block if `work_left`. Returns false if the mailbox is closed.
   bool wait(bool work_left) {
     std::unique_lock lock(mutex_);
     if (queue_.empty() && !work_left) {
@@ -77,7 +78,7 @@ class Mailbox {
     resting_ = false;
     return !closed_;
   }
-  /// The same for `seconds` at most. Whether a command is there or the mailbox is closed.
+  /// The same for at most `seconds`. Returns true if there is a command or the mailbox is closed.
   bool rest_for(double seconds) {
     std::unique_lock lock(mutex_);
     resting_ = true;
@@ -86,7 +87,7 @@ class Mailbox {
                              [this] { return closed_ || !queue_.empty(); });
   }
 
-  /// The oldest command, if there is one and it is `wanted(command)`.
+  /// Takes the oldest command, if there is one and `wanted(command)` is true.
   template <typename Wanted>
   std::optional<Command> take_if(Wanted wanted) {
     const std::lock_guard lock(mutex_);
@@ -99,8 +100,8 @@ class Mailbox {
     return take_if([](const Command&) { return true; });
   }
 
-  /// Calls `begin()` under the lock, unless a command has arrived or the mailbox is closed: what on_arrival
-  /// and close() stop is set here, so that nothing slips in between. Whether it was called.
+  /// Calls `begin()` under the lock, unless a command has arrived or the mailbox is closed. `begin` sets up
+  /// what on_arrival and close() stop, so no command can arrive in between. Returns true if it was called.
   template <typename Begin>
   bool begin_unless_called(Begin begin) {
     const std::lock_guard lock(mutex_);
@@ -116,7 +117,7 @@ class Mailbox {
     return change();
   }
 
-  /// Work that goes on beside the worker's thread: nothing is idle until it is released.
+  /// Marks work that goes on outside the worker's thread: the mailbox is not idle until release().
   void hold() {
     const std::lock_guard lock(mutex_);
     ++held_;
@@ -130,7 +131,7 @@ class Mailbox {
   }
 
  private:
-  // By reference: of a variant that is moved once more GCC 12 warns without reason.
+  // By reference: GCC 12 warns without reason if a variant is moved once more.
   template <typename OnArrival>
   void put(Command& command, OnArrival on_arrival) {
     {

@@ -1,5 +1,5 @@
-// Whoever wants to see tensors while a Program runs: the sampler that makes pictures, the parity check, the
-// file dump. A run nobody observes costs nothing extra.
+// The interface for code that sees tensors while a Program runs: the sampler that makes pictures, the parity
+// check, the file dump. A run without observers has no extra cost.
 #pragma once
 
 #include "engine/program/program.h"
@@ -11,24 +11,24 @@ class StepObserver {
   virtual ~StepObserver() = default;
 
   /// Rank `rank` of the first replica begins the executor's pass number `pass`. `weights_kept`: until a step
-  /// changes them its weights are, to the bit, what the pass before left. Called before that pass's first
-  /// on_tensor().
+  /// changes them, its weights are bit for bit what the pass before left. Called before the first on_tensor()
+  /// of that pass.
   virtual void on_pass(int rank, uint64_t pass, bool weights_kept) {
     (void)rank, (void)pass, (void)weights_kept;
   }
 
-  /// Rank `rank` holds `data` (host memory, its local piece) as `tensor` after `step`; step -1: fed before
+  /// Rank `rank` holds `data` (host memory, its local slice) as `tensor` after `step`; step -1: fed before
   /// the run. Called from the rank's own thread, outside the step's measured time, while other ranks go on.
-  /// What it throws fails the run as if the step had thrown.
+  /// If it throws, the run fails like when the step throws.
   virtual void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) = 0;
 
-  /// The same on rank `rank` of replica `replica`, from 1: the first replica is seen by on_tensor().
+  /// The same for rank `rank` of replica `replica`, from 1: the first replica calls on_tensor().
   virtual void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) {
     (void)replica, (void)rank, (void)step, (void)tensor, (void)data;
   }
 
-  /// False where it would only look away in the pass that begins: then the data need not be fetched for it,
-  /// from a device or another process, and is not shown to it. Any thread.
+  /// False if the observer would ignore the tensor in the pass that begins: then the data need not be fetched
+  /// from a device or another process, and on_tensor() is not called. Any thread.
   virtual bool wants(const Tensor& tensor) const { return (void)tensor, true; }
 };
 

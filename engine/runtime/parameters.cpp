@@ -1,4 +1,4 @@
-// The two families' habits of storing parameters.
+// How the two model families store parameters.
 #include "engine/runtime/parameters.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Parameters with a row or an element per word of the vocabulary.
+// True for parameters with a row or an element for each word of the vocabulary.
 bool is_over_vocabulary(const std::string& name) {
   return ends_with(name, "wte.weight") || ends_with(name, "lm_head.weight") ||
          ends_with(name, "word_embeddings.weight") || ends_with(name, "predictions.decoder.weight") ||
@@ -28,8 +28,8 @@ Shape stored_shape(const Tensor& weight, const StoredPart& part) {
   return {part.rows.size(), part.cols.size()};
 }
 
-// Calls piece(offset in the whole parameter, offset in the stored tensor, bytes) for runs that lie side by
-// side in both.
+// Calls piece(offset in the whole parameter, offset in the stored tensor, bytes) for each range of bytes that
+// is contiguous in both.
 template <typename Visit>
 void for_each_piece(const Tensor& weight, const StoredPart& part, int64_t element_bytes, const Visit& visit) {
   const int64_t full_cols = matrix_shape(weight).cols;
@@ -46,7 +46,7 @@ void for_each_piece(const Tensor& weight, const StoredPart& part, int64_t elemen
   }
 }
 
-// Where the query, key and value columns of grouped queries are stored: BERT has each by its own name, GPT-2
+// Where the query, key and value columns of grouped queries are stored: BERT has a name for each, GPT-2 has
 // one matrix with columns q | k | v.
 std::vector<StoredPart> parts_of_grouped(const Settings& settings, StoredPart part) {
   const Model& model = settings.model;

@@ -208,8 +208,8 @@ std::map<std::string, double> least_squares(const Program& program, const Serial
   std::map<std::string, double> least;
   for (const Step& step : program.steps) {
     if (step.op != Op::TargetLogit) continue;
-    const Tensor& source = program.tensor(step.inputs[0]);
-    const Tensor& picked = program.tensor(step.outputs[0]);
+    const Tensor& source = program.tensor(input_of(program, step, Operand::Logits));
+    const Tensor& picked = program.tensor(output_of(program, step, Operand::Target));
     const std::vector<std::byte>* from = serial.find(source.value);
     const std::vector<std::byte>* to = serial.find(picked.value);
     if (from == nullptr || to == nullptr || from->empty()) continue;

@@ -1,6 +1,7 @@
-// Sharded equals serial: the check the whole house stands on. The serial run leaves every
-// value it computed in a SerialReference; a ParityCheck watches the sharded run and compares each rank's
-// piece, at its place in the full tensor, with what the serial run has under the same name.
+// Checks that the sharded run equals the serial run; every result of the engine depends on this check. The
+// serial run leaves every value that it computed in a SerialReference. A ParityCheck observes the sharded run
+// and compares each rank's slice, at its place in the full tensor, with the serial run's value of the same
+// name.
 #pragma once
 
 #include <map>
@@ -14,33 +15,34 @@
 
 namespace shardlens {
 
-/// All values of a run on one rank, by Tensor::value. Also the observer that collects them.
+/// All values of a run on one rank, by Tensor::value. It is also the observer that collects them.
 class SerialReference : public StepObserver {
  public:
   bool wants(const Tensor& tensor) const override { return tensor.kind != MemoryKind::Workspace; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
-  /// The whole tensor, row-major, or null when the serial run has no such value.
+  /// The whole tensor, row-major; null if the serial run has no such value.
   const std::vector<std::byte>* find(const std::string& value) const;
 
  private:
   std::map<std::string, std::vector<std::byte>> values_;
 };
 
-/// What relative_error may be (relative to the serial tensor, or for labels' logits to as many average ones
-/// if they are larger): 0 with integer operands, else 5e-15 in fp64, 3e-6 in fp32 and eight unit roundings of
-/// a 16-bit format, or of TF32.
+/// The largest allowed relative_error: 0 with integer operands, else 5e-15 in fp64, 3e-6 in fp32 and eight
+/// unit roundings of a 16-bit format or of TF32. The error is relative to the serial tensor, or for labels'
+/// logits to as many average logits if those are larger.
 double parity_bound(const Settings& settings);
 
 class ParityCheck : public StepObserver {
  public:
-  /// `pictures`: also keep a picture of the difference, for the Inspector.
+  /// `pictures`: also keeps a picture of the difference, for the Inspector.
   ParityCheck(const Program& program, std::shared_ptr<const SerialReference> serial, bool pictures);
 
   bool wants(const Tensor& tensor) const override { return comparisons_.count(tensor.id) > 0; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
-  /// Per TensorId, once the run is over; not compared: workspace, and tensors not all ranks have shown.
+  /// The results by TensorId, after the run. Workspace, and tensors that not all ranks have shown, are not
+  /// compared.
   std::vector<std::shared_ptr<const TensorParity>> results() const;
 
  private:
@@ -59,11 +61,12 @@ class ParityCheck : public StepObserver {
   ~ParityCheck() override;
 };
 
-/// The serial run keeps every value it computes, beside its own arenas and the sharded run's. Where that
-/// would crowd the machine a run goes without a comparison: why, or nothing when there is room.
+/// The serial run keeps every value that it computes, beside its own arenas and those of the sharded run. If
+/// that needs too much of the machine's memory, the run is not compared. Returns why, or an empty text if
+/// there is room.
 std::string why_not_comparable(const Plan& plan, const Plan& serial);
 
-/// The worst and the first broken tensor, in step order.
+/// Returns the worst tensor and, in step order, the first broken one.
 ParitySummary summarise(const Program& program,
                         const std::vector<std::shared_ptr<const TensorParity>>& parity);
 

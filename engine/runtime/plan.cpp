@@ -1,4 +1,4 @@
-// Plans, and the gate before a run.
+// Makes plans, and checks them before a run.
 #include "engine/runtime/plan.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 namespace shardlens {
 namespace {
 
-// The value of `key` in a file of "key : value" lines, or nothing.
+// Returns the value of `key` in a file of "key : value" lines, or nothing.
 std::string value_in(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -56,7 +56,7 @@ Share share_of_this_machine(const ProcessWorld* world) {
   return {world->most_ranks_on_a_machine(), world->processes()};
 }
 
-// The GPUs that the plan's ranks compute on; none on the CPU.
+// The GPUs that the plan's ranks compute on; empty on the CPU.
 std::vector<GpuRoom> rooms_of(const Plan& plan, const ProcessWorld* world) {
   const Settings& settings = plan.program.settings;
   if (world != nullptr) return world->gpu_rooms(settings);
@@ -73,7 +73,7 @@ std::shared_ptr<const Plan> make_plan(Program program) {
 std::shared_ptr<const Plan> make_plan(const Settings& settings) {
   std::shared_ptr<Plan> plan = planned(plan_program(settings));
   plan->holds = plan_holds(plan->program);
-  // What the splits differ in repeats from layer to layer: of a whole model, one layer is compared.
+  // The differences between the splits repeat from layer to layer: for a whole model, one layer is compared.
   Settings compared = settings;
   if (compared.block == Block::Model) {
     compared.block = Block::Layer;
@@ -93,11 +93,10 @@ int64_t model_flops(const Plan& plan) {
   int64_t flops = 0;
   for (const std::vector<StepCost>& rank : plan.cost) {
     for (const Step& step : program.steps) {
-      const bool again = step.phase == Phase::Backward && (step.op == Op::Linear || step.op == Op::Attention);
-      if (again) continue;
+      if (is_recomputed(step)) continue;
       const StepCost& cost = rank[static_cast<size_t>(step.id)];
       const int64_t step_flops = program.settings.model.causal ? cost.causal_flops : cost.flops;
-      // Of the five products of attention's gradient one is Q·Kᵀ again, where P was not kept.
+      // If P was not kept, one of the five products of attention's gradient computes Q·Kᵀ again.
       const bool repeats = step.op == Op::AttentionGrad && program.settings.recompute == Recompute::Selective;
       flops += repeats ? step_flops / 5 * 4 : step_flops;
     }

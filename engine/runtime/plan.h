@@ -1,4 +1,4 @@
-// From settings to a Plan (Program, memory, cost), and the last gate before memory is allocated.
+// Makes a Plan (Program, memory, cost) from settings, and makes the last check before memory is allocated.
 #pragma once
 
 #include <memory>
@@ -9,30 +9,32 @@
 
 namespace shardlens {
 
-/// Plans `settings`: nothing is allocated and nothing runs, so any size may be asked about. Throws a request
-/// Error when the settings are not valid, their delays (plan_holds()) included.
+/// Plans `settings`. Nothing is allocated and nothing runs, so any size is possible. Throws a request Error
+/// if the settings are not valid; this includes their delays (plan_holds()).
 std::shared_ptr<const Plan> make_plan(const Settings& settings);
 
-/// A Plan of a Program that was made or changed by other hands (a planted fault, one rank to compare with):
-/// memory and cost follow it. Nobody is late in it, whatever its settings say.
+/// Makes a Plan of a Program that was not planned from settings here, or was changed afterwards (a planted
+/// fault, one rank to compare with). Memory and cost follow the Program. It has no delays, also if its
+/// settings name some.
 std::shared_ptr<const Plan> make_plan(Program program);
 
-/// FLOPs of the model's matrix products in one pass, all ranks and replicas together: the masked half of
-/// attention and what is run a second time (activation checkpointing) left out.
+/// FLOPs of the model's matrix products in one pass, all ranks and replicas together, without the masked half
+/// of attention and without what runs a second time (activation checkpointing).
 int64_t model_flops(const Plan& plan);
 
-/// Bytes all ranks of a run need together in this process: the planned arenas.
+/// Bytes that all ranks of a run need together: the planned arenas.
 int64_t run_bytes(const Plan& plan);
 
-/// [rank of all T x D]: bytes of its arenas.
+/// [world rank, of T x D]: bytes of its arenas.
 std::vector<int64_t> arena_bytes_by_rank(const Plan& plan);
 
-/// What is asked and left of the tightest place (tightest_demand()) where the plan's ranks keep their memory:
-/// each takes `rank_bytes` [of all T x D] more, this process `host_bytes` of this machine's memory.
+/// Bytes needed and free at the tightest place (tightest_demand()) where the plan's ranks keep their memory.
+/// Each rank takes `rank_bytes` [world rank, of T x D] more, and this process `host_bytes` of this machine's
+/// memory.
 MemoryDemand memory_demand(const Plan& plan, const std::vector<int64_t>& rank_bytes, int64_t host_bytes);
 
-/// Throws a request Error unless this machine can run the plan: dtype, degrees, and memory with the largest
-/// size that fits. Called before anything is allocated.
+/// Throws a request Error unless this machine can run the plan: checks dtype, degrees, and memory; the
+/// message names the largest size that fits. Called before anything is allocated.
 void check_runnable(const Plan& plan);
 
 /// "AMD EPYC 9B45, 2 cores"

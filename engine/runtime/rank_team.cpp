@@ -1,5 +1,6 @@
-// What the rest of the engine says to the rank threads: to go on, to stand still, to begin again. What a rank
-// does in its own thread is in rank_thread.cpp, what becomes of one that fails in rank_team_failure.cpp.
+// The calls that the rest of the engine makes to the rank threads: go on, stand still, begin again.
+// rank_thread.cpp holds what a rank does in its own thread, rank_team_failure.cpp what happens when a rank
+// fails.
 #include "engine/runtime/rank_team.h"
 
 #include <fmt/format.h>
@@ -19,10 +20,10 @@
 namespace shardlens {
 namespace {
 
-// Of a run that nobody gave inputs: unscaled, fp16's small gradients would be zero.
+// For a run without given inputs: unscaled, fp16's small gradients would be zero.
 constexpr double kFp16LossScale = 1024;
 
-// Where a plan puts what is lent, by name: offset and bytes on each rank.
+// The places of lent tensors in a plan, by name: offset and bytes on each rank.
 using Places = std::map<std::string, std::vector<std::pair<int64_t, int64_t>>>;
 Places lent_places(const Plan& plan) {
   Places places;
@@ -78,9 +79,10 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> l
       elsewhere_(std::make_unique<Elsewhere>(*this)) {
   const Program& program = plan_->program;
   if (lender_ && lent_places(*lender_->plan_) != lent_places(*plan_))
-    throw std::logic_error("a Program can only run over the memory of one that lays out the same weights");
+    throw std::logic_error(
+        "a Program can run over another Program's memory only if both lay out the same weights");
   feed_ = std::make_unique<Feed>(program);
-  // Weights that are borrowed were held against their checksum by whom they are borrowed from.
+  // Borrowed weights were already checked against their checksum by the team that lends them.
   const std::string& weights = program.settings.weights_path;
   if (!lender_ && !weights.empty()) require_as_saved(weights);
   behind_lane_ = steps_behind_lane(program);
@@ -186,7 +188,7 @@ void RankTeam::next_pass() {
 }
 
 void RankTeam::run_passes(const PassSource& next) {
-  wait();  // whether a rank has a lane, and what its device is, is its thread's to find out
+  wait();  // only the rank's thread decides if it has a lane, and what its device is
   const bool at_once = all_are_here() && std::none_of(here_.begin(), here_.end(), [](const Rank* rank) {
                          return rank->lane || rank->asked;
                        });
@@ -277,7 +279,7 @@ void RankTeam::start_at(size_t target, std::optional<double> begin_seconds) {
           if (observer->wants(tensor)) wanted[static_cast<size_t>(tensor.id)] = true;
     }
   }
-  wake_ranks_.notify_all();  // not before: who wakes up needs the lock
+  wake_ranks_.notify_all();  // not before: a thread that wakes up needs the lock
   if (!all_are_here()) seats_->start(start, target, *begin_seconds, std::move(wanted));
 }
 

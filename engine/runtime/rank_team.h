@@ -1,31 +1,37 @@
 // The rank threads behind an Executor, and what they share. A rank's thread owns its team together with the
-// Executor: one that never comes back keeps its memory, its program and its communicators alive, and nobody
-// else has to wait for it.
+// Executor. So a thread that never returns keeps its memory, its program and its communicators alive, and no
+// other thread has to wait for it.
 //
-// Protocol. All ranks run the same steps in the same order. A shared target says how many steps may run; a
-// rank claims a step under the lock, runs it without, and publishes its event without. Raising the target
-// lets ranks go on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one
-// boundary and no collective is left half met. Going back is going again from the start: the run is
-// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. Where steps run
-// beside the others (input gradients and parts of a product summed over the ranks, gradients over the
-// replicas) a rank has a lane beside its thread for them; a step that touches what such a step sums, or meets
-// the same ranks, waits for the lane, and so does a rank before it stands still. Where a device works behind
-// its calls, a rank asks ahead of it; its steps count as done, and their events are published, once their
-// marks have been looked up; of a pass that is not traced it marks one step in many, and then that it has
-// come to the end, and it claims steps that may run together at once and asks for them by one call. Where
-// passes follow one another (run_passes()), the rank that ends one last begins the next, and the others watch
-// for it before they sleep. A rank that is to be late (Plan::holds) stands still before its step's begin, out
-// of the lock, until its time is over or the run is paused or given up. The first failure is kept with its
-// rank and step, the communicator is aborted so that nobody waits for the rank that failed, and wait() throws
-// it. Ranks that live in other processes (world.h) have no thread here: they are told what the ranks here are
-// told, and report when they stand still.
+// Protocol. All ranks run the same steps in the same order.
+// - Claims. A shared target says how many steps may run. A rank claims a step under the lock, runs it without
+//   the lock, and publishes its event without the lock.
+// - Pause. Raising the target lets ranks go on. Pausing lowers it to the furthest step that any rank has
+//   claimed. So all ranks stop at one boundary, and no collective is left incomplete.
+// - Going back means to run again from the start. The run is deterministic, so the bits are the same; weights
+//   that an optimizer has changed are fed again.
+// - Overlapped steps (the sums over the ranks of input gradients and of parts of a product, and the sums of
+//   gradients over the replicas) run in a lane, a second thread of the rank. A step waits for the lane if it
+//   touches what an overlapped step sums, or if its collective is among the same ranks. A rank also waits for
+//   its lane before it stands still.
+// - A device that works behind its calls: the rank asks for steps ahead of it. Its steps count as done, and
+//   their events are published, after the rank has looked up their marks. In a pass that is not traced, the
+//   rank marks one step in many and the end of the pass; it claims steps that may run together at once and
+//   asks for them with one call.
+// - Pass after pass (run_passes()): the rank that ends a pass last begins the next one. The other ranks spin
+//   for a moment before they sleep.
+// - A rank that is delayed on purpose (Plan::holds) stands still before its step begins, without the lock,
+//   until its time is over or the run is paused or given up.
+// - Failures. The first failure is kept with its rank and step. The communicators are aborted, so no rank
+//   waits for the one that failed, and wait() throws the failure.
+// - Ranks that live in other processes (world.h) have no thread here. They are told what the ranks here are
+//   told, and report when they stand still.
 //
-// A rank that is lost. Whoever waits for it in a collective says so when Settings::timeout_seconds have
-// passed (engine/comm/comm.h), and whoever calls wait() when the others have finished and it has not: that is
-// a failure like any other, of the rank that did not come. A paused run has no rank in a collective, so no
-// clock runs. A thread that hangs cannot be ended from outside; disband() lets it go. Where every process
-// knows its own rank alone, one that waits for another in vain does not know whether that one is lost or
-// waits too; so the first process listens for a moment to what the others say before it believes one.
+// A lost rank. A rank that waits for it in a collective reports it after Settings::timeout_seconds
+// (engine/comm/comm.h). If all other ranks have finished, the caller of wait() reports it. This is a failure
+// of the rank that did not come, like any other failure. While a run is paused no rank is in a collective, so
+// no time counts. A thread that hangs cannot be ended from outside; disband() detaches it. If every process
+// has one rank only, a rank that waits in vain does not know if the other rank is lost or waits too. So the
+// first process collects what all ranks report for a moment before it believes one report.
 #pragma once
 
 #include <array>
@@ -51,16 +57,16 @@ namespace shardlens {
 
 class RankTeam : public std::enable_shared_from_this<RankTeam> {
  public:
-  /// The ranks of `seats`, without threads; `lender` may be null.
+  /// The ranks of `seats`, without threads yet; `lender` may be null.
   RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> lender, std::unique_ptr<Seats> seats);
   ~RankTeam();
-  void begin();  ///< starts the threads; before anything else
-  /// Gives up what runs, and waits until the threads have ended: of a run that lost a rank for a moment, else
-  /// as long as ranks wait for one another. Those that have not are let go, with a share in all they use;
-  /// abandoned_ranks() counts them until they end after all.
+  void begin();  ///< starts the threads; call it before anything else
+  /// Gives up what runs and waits until the threads have ended: a moment if the run lost a rank, else as long
+  /// as ranks wait for one another. Threads that have not ended are detached; they share the ownership of all
+  /// that they use. abandoned_ranks() counts them until they end.
   void disband();
 
-  // As the Executor's, which passes its calls on.
+  // The methods of Executor, which passes its calls on.
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
   void set_traced(bool traced);
   void start(size_t target);
@@ -91,40 +97,40 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     std::optional<RunFailure> what;  ///< null: it is not known
   };
 
-  /// The collective that was begun last, and whether it goes on.
+  /// The collective that the rank began last, and if it is still inside.
   struct Meeting {
     std::atomic<StepId> step = -1;
     std::atomic<bool> inside = false;
   };
 
-  // Memory outlives the threads: a rank that failed may not free what another is still reading in a
+  // Memory outlives the threads: a rank that failed must not free what another rank still reads in a
   // collective.
   struct Rank {
     int index = 0;     ///< among the T of its replica
     int replica = 0;   ///< among the D
-    bool here = true;  ///< else it lives in another process, and what follows is what is known of it
-    int threads = 1;   ///< that it may compute with
-    std::unique_ptr<Device> device;  ///< outlives what follows, which is attached to it or in its memory
+    bool here = true;  ///< false: it lives in another process, and the fields below are what is known of it
+    int threads = 1;   ///< how many it may compute with
+    std::unique_ptr<Device> device;  ///< outlives the fields below: they are attached to it or in its memory
     RankGroups groups;
     std::unique_ptr<Arenas> arenas;
     std::vector<std::byte> staging;  ///< room for any of its tensors that the host cannot use in place
     std::unique_ptr<RankTrace> trace;
-    std::unique_ptr<SideLane> lane;     ///< null where no step runs beside the others on a thread
-    std::unique_ptr<AskedSteps> asked;  ///< null where its device does not work behind its calls
-    std::map<StepId, double> holds;     ///< seconds it stands still before these steps
-    uint64_t weights_of = 0;            ///< which feeding its weights come from
+    std::unique_ptr<SideLane> lane;     ///< null if no step is overlapped on a thread
+    std::unique_ptr<AskedSteps> asked;  ///< null if its device does not work behind its calls
+    std::map<StepId, double> holds;     ///< seconds that it stands still before these steps
+    uint64_t weights_of = 0;            ///< the number of the feeding that its weights come from
     bool written = false;               ///< from outside, since the last pass
     bool ready = false;                 ///< memory fed
     size_t claimed = 0;                 ///< steps begun in this pass
     size_t done = 0;                    ///< steps finished in this pass
-    double claimed_seconds = 0;         ///< when it began the step it is in
-    int core = -1;                      ///< it began this pass on, where that is known
-    std::array<Meeting, 2> meetings;    ///< its thread's, and its lane's
-    uint64_t reported = 0;              ///< elsewhere: the start() it last stood still after
+    double claimed_seconds = 0;         ///< when it began its present step
+    int core = -1;                      ///< the core on which it began this pass; -1: not known
+    std::array<Meeting, 2> meetings;    ///< of its thread, and of its lane
+    uint64_t reported = 0;              ///< in another process: the start() after which it last stood still
     BytesByKind high_water_bytes{};
     bool is_meeting() const { return meetings[0].inside || meetings[1].inside; }
     bool running = false;    ///< its thread has not ended
-    bool abandoned = false;  ///< and nobody waits for its end any more
+    bool abandoned = false;  ///< its thread is detached: no thread waits for its end any more
     std::thread thread;
   };
   struct Elsewhere;  ///< hears of the ranks that live in other processes
@@ -173,7 +179,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   size_t position_locked() const;
 
   std::shared_ptr<const Plan> plan_;
-  std::shared_ptr<RankTeam> lender_;  ///< null: all memory is this one's own
+  std::shared_ptr<RankTeam> lender_;  ///< null: all memory is this team's own
   std::vector<bool> behind_lane_;     ///< [step]: it waits until the rank's lane is empty
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Seats> seats_;
@@ -182,35 +188,36 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_ranks_, wake_waiters_;
-  /// [rank of all]; null: it lives in another process, and is commanded from another one than this.
+  /// [world rank]; null: it lives in another process, and this process does not command it.
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<Rank*> followed_;  ///< those that are not null
   std::vector<Rank*> here_;      ///< those of them that have a thread here
   std::unique_ptr<Elsewhere> elsewhere_;
-  std::atomic<uint64_t> starts_ = 0;  ///< calls of start(); who watches for the next one needs no lock
+  std::atomic<uint64_t> starts_ = 0;  ///< calls of start(); a watching thread needs no lock
   size_t target_ = 0;
   uint64_t pass_ = 0;        ///< raised when ranks must start over
-  uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew
+  uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed again
   PassInputs inputs_;
-  const PassSource* next_ = nullptr;  ///< null: whoever calls start() begins the next pass
-  bool asking_next_ = false;          ///< a rank is in it
-  std::exception_ptr next_failed_;    ///< what it threw
+  const PassSource* next_ = nullptr;  ///< null: the caller of start() begins the next pass
+  bool asking_next_ = false;          ///< a rank is inside `next_`
+  std::exception_ptr next_failed_;    ///< what `next_` threw
   double pass_begin_seconds_ = 0;
-  /// Memory or weights must be made first, which is no part of the pass: it begins when all ranks are fed.
+  /// Memory or weights must be made first. That is no part of the pass: the pass begins when all ranks are
+  /// fed.
   bool begins_when_fed_ = false;
-  size_t fed_ = 0;        ///< ranks that wait for it
-  bool halting_ = false;  ///< pause() was called: nobody is late any longer
+  size_t fed_ = 0;        ///< ranks that wait for that moment
+  bool halting_ = false;  ///< pause() was called: no rank is held any longer
   bool stopping_ = false;
   std::optional<Failure> failure_;
-  /// What ranks say of others that they miss, where some live elsewhere: not yet believed.
+  /// If some ranks live in other processes: reports of ranks about others that they miss, not yet believed.
   std::vector<std::pair<int, Failure>> rumours_;
   double first_rumour_seconds_ = 0;
   size_t seen_progress_ = 0;    ///< steps begun and finished by all ranks, at the last look
-  double stalled_seconds_ = 0;  ///< that wait() has seen no more of them since
+  double stalled_seconds_ = 0;  ///< how long wait() has seen no progress since
 };
 
-/// Threads of ranks that were let go and have not ended. While there is one, a program must end without
-/// tearing down what it may still use (std::_Exit).
+/// The number of detached rank threads that have not ended. While there is one, a program must end without
+/// destroying what the thread may still use (std::_Exit).
 int abandoned_ranks();
 
 }  // namespace shardlens

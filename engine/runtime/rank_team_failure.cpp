@@ -1,4 +1,4 @@
-// How a team's run ends early: a rank that threw, one that did not come, and threads that never end.
+// How a team's run ends early: a rank that threw, a rank that did not come, and threads that never end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,17 +13,18 @@
 namespace shardlens {
 namespace {
 
-// How often who waits for the ranks looks whether they go on. Only looks are counted, not the clock: while
-// the whole process is stopped, nobody is late.
+// How often a thread that waits for the ranks looks for progress. It counts looks, not the clock: while the
+// whole process is stopped, no rank is late.
 constexpr double kLookSeconds = 0.5;
-// The same where some live elsewhere, how long what one says of another is not yet believed, and from when on
-// a process is silent that should be heard all the time.
+// If some ranks live in other processes: how often it looks, how long a report of one rank about another is
+// not yet believed (in general, and after this process was told to end), and after how long a process counts
+// as silent, since it should send all the time.
 constexpr double kLookElsewhereSeconds = 0.1, kRumourSeconds = 0.3, kToldRumourSeconds = 0.15;
 constexpr double kSilentSeconds = 1;
-// A wait without an end, as long as a clock can say.
+// A wait without an end: as long as a clock can hold.
 constexpr double kForeverSeconds = 1e9;
 
-// What is waited for a rank that is known to hang: it may be on its way out.
+// How long to wait for a rank that is known to hang: it may be about to end.
 constexpr double kMomentSeconds = 0.2;
 
 std::atomic<int> abandoned_count{0};
@@ -82,10 +83,10 @@ std::vector<Whereabouts> RankTeam::whereabouts_locked(const std::vector<int>& ra
   return all;
 }
 
-// The end of a run is waited for like a collective, by the ranks that are there: who is still in a step of
-// its own when nothing has gone on for the whole time-out, is lost. While a rank waits in a collective, it is
-// for that rank to say who is missing. Of a rank in another process nothing is known until it stands still:
-// those that wait for it there have twice the time to say so.
+// The ranks that have finished wait for the end of a run like for a collective. A rank is lost if it is still
+// in a step of its own and no rank has made progress for the whole time-out. While a rank waits in a
+// collective, that rank reports which one is missing. The position of a rank in another process is unknown
+// until it stands still: the ranks that wait for it there have twice the time to report it.
 std::optional<RankTeam::Failure> RankTeam::late_at_the_end_locked(double looked_seconds) {
   size_t progress = pass_;
   std::vector<int> late;
@@ -116,12 +117,12 @@ std::optional<RankTeam::Failure> RankTeam::late_at_the_end_locked(double looked_
   return failure;
 }
 
-// Who did not come may itself be waiting, in another group, for the one that is lost: of two clocks that
-// began nearly together the wrong one may end first.
+// A rank that did not come may itself be waiting, in another group, for the lost one: if two waits began
+// nearly together, the wrong time-out may end first.
 void RankTeam::find_lost_locked(RunFailure& failure) const {
   const Program& program = plan_->program;
   const auto rank_of = [this](int number) { return ranks_[static_cast<size_t>(number)].get(); };
-  // Who has not come to what `number` waits for, on its thread or beside it.
+  // The ranks that have not come to the collective that `number` waits in, on its thread or in its lane.
   const auto missed_by = [&](int number, size_t lane, StepId step) {
     std::vector<int> missing;
     for (const int other : meeting_of(program, program.step(step), number)) {
@@ -150,8 +151,8 @@ void RankTeam::find_lost_locked(RunFailure& failure) const {
   }
 }
 
-// The collective that a group's failure is of, which `rank` threw in `step`: where that is none it waited for
-// what it had asked for before. -1: it has been in none.
+// The collective that a group's failure belongs to, if `rank` threw in `step`. If `step` is no collective,
+// the rank waited for an earlier one that it had asked for. -1: it has been in none.
 StepId RankTeam::met_in(int rank, StepId step) const {
   if (step >= 0 && is_collective(plan_->program.step(step).op)) return step;
   StepId last = -1;
@@ -160,8 +161,8 @@ StepId RankTeam::met_in(int rank, StepId step) const {
   return last;
 }
 
-// What `rank` threw in `step`. A rank that waited for another in vain speaks for the other, and so does one
-// that heard of another's failure.
+// Handles what `rank` threw in `step`. A rank that waited for another in vain reports the other rank, and so
+// does a rank that heard of another's failure.
 void RankTeam::fail(int rank, StepId step, const std::exception& error) {
   const Program& program = plan_->program;
   Failure failure;
@@ -177,7 +178,7 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
     failure.message = lost_message(program, what, lost->waited_seconds(), whereabouts_locked(what.ranks));
     if (std::any_of(what.ranks.begin(), what.ranks.end(), [this](int one) { return seats_->has_ended(one); }))
       failure.message +=
-          what.ranks.size() == 1 ? "; its process has ended" : "; a process of theirs has ended";
+          what.ranks.size() == 1 ? "; its process has ended" : "; one of their processes has ended";
     failure.what = std::move(what);
   } else if (failed != nullptr && met >= 0) {
     const std::vector<int> members = meeting_of(program, program.step(met), rank);
@@ -197,7 +198,7 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
   hear(rank, std::move(failure));
 }
 
-// Of what rank `rank` throws.
+// Takes a failure that rank `rank` reports.
 void RankTeam::hear(int rank, Failure failure) {
   if (all_are_here() || !failure.what || !failure.what->lost) return fail(std::move(failure));
   const std::lock_guard lock(mutex_);
@@ -206,7 +207,7 @@ void RankTeam::hear(int rank, Failure failure) {
   wake_waiters_.notify_all();
 }
 
-// Lost is whose process has ended or is silent; of those who speak none is.
+// A rank is lost if its process has ended or is silent; a rank that reports is not lost.
 std::optional<RankTeam::Failure> RankTeam::believed_locked() const {
   if (rumours_.empty()) return std::nullopt;
   for (const auto& [from, failure] : rumours_) {
@@ -229,7 +230,7 @@ std::optional<RankTeam::Failure> RankTeam::believed_locked() const {
     if (!is_silent(rank) || speaks(rank)) continue;
     Failure failure = rumours_.front().second;
     failure.message =
-        fmt::format("{} is lost: its process has said nothing for {:.1f} s, and others wait: {}",
+        fmt::format("{} is lost: its process has sent nothing for {:.1f} s, and others wait: {}",
                     rank_text(plan_->program, rank), seats_->silent_seconds(rank), failure.message);
     failure.what->ranks = {rank};
     return failure;
@@ -254,12 +255,12 @@ void RankTeam::fail(Failure failure) {
   wake_waiters_.notify_all();
 }
 
-// Memory is freed once the threads have ended: by then nothing that was asked for may work on it any more.
+// Memory is freed after the threads have ended: by then no work that was asked for may still use it.
 void RankTeam::come_to_rest(Rank& rank) {
   try {
     if (rank.device && rank.device->behind() != nullptr) rank.device->synchronize();
   } catch (const std::exception&) {
-    // What made the run fail has been said.
+    // The cause of the failure was already reported.
   }
   if (rank.lane) rank.lane->drain();
   const std::lock_guard lock(mutex_);

@@ -23,10 +23,11 @@
 namespace shardlens {
 namespace {
 
-// How long ranks that are fed wait for the others, at most.
+// The longest time that ranks that are fed wait for the others.
 constexpr double kMostFedApartSeconds = 10;
 
-// There before step 0 and from pass to pass; changed by an optimizer or, of a cache, by new tokens.
+// True for tensors that exist before step 0 and last from pass to pass; an optimizer changes them, and new
+// tokens change a cache.
 bool is_lasting(const Tensor& tensor) {
   const bool lasts = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState ||
                      tensor.kind == MemoryKind::KeyValueCache;
@@ -39,7 +40,8 @@ bool is_input(const Tensor& tensor) {
 
 std::atomic<bool> is_beside_a_window = false;
 
-// What the system knows of a thread's turn, as its call takes it; the C library has no name for it yet.
+// The scheduling attributes of a thread, as the system call takes them; the C library has no name for them
+// yet.
 struct Turn {
   uint32_t size = sizeof(Turn), policy = SCHED_OTHER;
   uint64_t flags = 0;
@@ -48,10 +50,11 @@ struct Turn {
   uint64_t slice_ns = 0, deadline_ns = 0, period_ns = 0;
 };
 
-// A rank computes on every core it gets; a window must not wait for it. At the lowest priority the ranks lose
-// only what drawing takes. As a batch, a rank that wakes up puts nobody aside, and where its slice is the
-// longest that the system has, whatever is not a rank has a shorter one and puts it aside at once. (Scheduled
-// as idle, ranks would starve where a compiler runs, and frames were no sooner done: ui/platform/TRIED.md.)
+// A rank computes on every core that it gets, and a window must not wait for it. At the lowest priority the
+// ranks lose only the time that drawing takes. A SCHED_BATCH thread that wakes up preempts no other thread. A
+// rank has the longest slice that the system allows; every other thread has a shorter one and preempts a rank
+// at once. (With SCHED_IDLE, ranks would starve while a compiler runs, and frames were done no sooner:
+// ui/platform/TRIED.md.)
 void give_way_to_the_window() {
   constexpr int kLowestPriority = 19;
   Turn turn;
@@ -62,8 +65,8 @@ void give_way_to_the_window() {
   setpriority(PRIO_PROCESS, 0, kLowestPriority);
 }
 
-// Ranks that end a step together want the lock together, each for a tenth of a microsecond: it is soon free,
-// and to sleep for it takes fifty times as long.
+// Ranks that end a step together want the lock together, each for a tenth of a microsecond. The lock is soon
+// free, and to sleep for it takes fifty times as long.
 void lock_soon(std::unique_lock<std::mutex>& lock) {
   constexpr int kTries = 200;
   for (int tries = 0; tries < kTries && !lock.owns_lock(); ++tries)
@@ -77,14 +80,14 @@ void set_beside_a_window(bool is) {
   is_beside_a_window = is;
 }
 
-// Of a rank here: fetched, where that is needed, if somebody wants it.
+// Shows a tensor of a rank in this process to the observers that want it; fetches it first if needed.
 void RankTeam::show(Rank& rank, StepId step, const Tensor& tensor) const {
   const bool wanted = std::any_of(observers_.begin(), observers_.end(),
                                   [&](const auto& observer) { return observer->wants(tensor); });
   if (wanted) show(rank.replica, rank.index, step, tensor, host_copy(rank, tensor));
 }
 
-// The tensor's bytes where the host can read them: in place, or fetched.
+// Returns the tensor's bytes where the host can read them: in place, or fetched.
 const void* RankTeam::host_copy(Rank& rank, const Tensor& tensor) const {
   const void* data = rank.arenas->at(tensor.id);
   if (data == nullptr || !is_staged(rank, tensor)) return data;
@@ -93,7 +96,8 @@ const void* RankTeam::host_copy(Rank& rank, const Tensor& tensor) const {
   return rank.staging.data();
 }
 
-// Has `fill` write the tensor's bytes, in place or where they are taken to the device from.
+// Lets `fill` write the tensor's bytes, in place or in the staging room from which they are copied to the
+// device.
 template <typename Fill>
 void RankTeam::fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) const {
   void* const data = rank.arenas->at(tensor.id);
@@ -102,7 +106,7 @@ void RankTeam::fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) c
   put(rank, tensor, rank.staging.data());
 }
 
-// True where the host cannot read or write the tensor in place: it is the device's, or lies in panels.
+// True if the host cannot read or write the tensor in place: it is in device memory or stored in panels.
 bool RankTeam::is_staged(const Rank& rank, const Tensor& tensor) const {
   return !rank.device->host_visible() || rank.arenas->panel_cols(tensor.id) > 0;
 }
@@ -130,8 +134,8 @@ size_t RankTeam::slice_bytes(const Rank& rank, const Tensor& tensor) const {
   return static_cast<size_t>(local_bytes(tensor, plan_->program.ranks(), rank.index));
 }
 
-// Ranks that are woken together may find themselves on one core, where the kernel leaves them for as long as
-// a short pass takes: one waits for the other to give way then. Whoever begins the pass later moves.
+// Ranks that are woken together may find themselves on one core. The kernel leaves them there for as long as
+// a short pass takes, so one rank waits for the other. The rank that begins the pass later moves.
 void RankTeam::take_core_locked(Rank& rank) {
   rank.core = cpu::current_core();
   std::vector<int> taken;
@@ -142,7 +146,8 @@ void RankTeam::take_core_locked(Rank& rank) {
   rank.core = cpu::current_core();
 }
 
-// What lasts, as it is before the first step; without `lent` it leaves out what another team's memory holds.
+// Feeds the tensors that last, with their values before the first step; without `lent` it leaves out what
+// another team's memory holds.
 void RankTeam::feed_lasting(Rank& rank, bool lent) const {
   const auto is_fed = [&](const Tensor& tensor) {
     return is_lasting(tensor) && (lent || !Arenas::is_lent(tensor.kind));
@@ -160,7 +165,8 @@ void RankTeam::feed_lasting(Rank& rank, bool lent) const {
   }
 }
 
-// The fp32 copy of a 16-bit weight, and the weight: it is drawn or read once for both. `weight` may be null.
+// Feeds the fp32 copy of a 16-bit weight, and the weight: the values are drawn or read once for both.
+// `weight` may be null.
 void RankTeam::feed_master(Rank& rank, const Tensor& master, const Tensor* weight) const {
   fill_tensor(rank, master, [&](void* wide) {
     feed_->fill(master, rank.index, rank.threads, wide);
@@ -169,14 +175,14 @@ void RankTeam::feed_master(Rank& rank, const Tensor& master, const Tensor* weigh
       feed_->round_master(*weight, rank.index, rank.threads, wide, data);
     };
     if (!is_staged(rank, *weight)) return round(rank.arenas->at(weight->id));
-    // The room where tensors are staged may hold the copy.
+    // The staging room may hold the copy.
     const auto own = std::make_unique_for_overwrite<std::byte[]>(slice_bytes(rank, *weight));
     round(own.get());
     put(rank, *weight, own.get());
   });
 }
 
-// Before the first step of a pass: its inputs, and the weights where a pass before it moved them.
+// Runs before the first step of a pass: feeds its inputs, and the weights if an earlier pass changed them.
 void RankTeam::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
   const Program& program = plan_->program;
   const bool anew = rank.weights_of != weights_of;
@@ -195,8 +201,8 @@ void RankTeam::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
   }
 }
 
-// When the pass began for which a rank was just fed. Where much had to be made it waits for the others, but
-// not for ever: one that hangs is missed by those who meet without it.
+// Returns when the pass began for which a rank was just fed. If memory or weights had to be made, the rank
+// waits for the others, but not for ever: the collectives of the other ranks detect a rank that hangs.
 double RankTeam::begin_fed_pass() {
   std::unique_lock lock(mutex_);
   if (!begins_when_fed_) return pass_begin_seconds_;
@@ -211,8 +217,8 @@ double RankTeam::begin_fed_pass() {
   return pass_begin_seconds_;
 }
 
-// Where the steps end that the rank asks its device for by one call, the next it claims being the first: what
-// nobody looks at in between, and no further than it may go.
+// The end of the steps that the rank asks its device for with one call, starting with the next step that it
+// claims: steps between which no data is looked at, and at most up to the target.
 size_t RankTeam::end_of_call_locked(const Rank& rank) const {
   const std::vector<Step>& steps = plan_->program.steps;
   size_t end = rank.claimed + 1;
@@ -223,7 +229,7 @@ size_t RankTeam::end_of_call_locked(const Rank& rank) const {
   return end;
 }
 
-// What its device does of steps; where the ranks meet in one, with a note of where this one is.
+// Runs steps on the rank's device; for a collective it also notes where this rank is.
 CollectiveTimes RankTeam::run(Rank& rank, std::span<const Step> steps) {
   const Step& step = steps.front();
   RankContext context{plan_->program,          rank.index,          rank.replica,         *rank.device,
@@ -234,7 +240,7 @@ CollectiveTimes RankTeam::run(Rank& rank, std::span<const Step> steps) {
     return {};
   }
   if (!is_collective(step.op)) return execute(step, context);
-  Meeting& meeting = rank.meetings[step.beside && !rank.asked ? 1 : 0];  // it meets the others to ask
+  Meeting& meeting = rank.meetings[step.beside && !rank.asked ? 1 : 0];  // it meets the others while it asks
   meeting.step = step.id;
   meeting.inside = true;
   const CollectiveTimes times = execute(step, context);
@@ -272,7 +278,7 @@ void RankTeam::run_steps(Rank& rank, std::span<const Step> steps, double begin_o
     for (const TensorId out : done.outputs) show(rank, done.id, program.tensor(out));
 }
 
-// Until no more than `left` steps are still asked of a device that works behind its calls.
+// Waits until at most `left` steps are still asked of a device that works behind its calls.
 void RankTeam::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at) {
   if (!traced_) return rank.asked->look_up_untraced(left, at);
   rank.asked->look_up(left, at, [&](StepId id, StepEvent event) {
@@ -287,8 +293,8 @@ void RankTeam::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at
   });
 }
 
-// When the last of the ranks here began a collective that is over: all who met in it had arrived, and their
-// marks can be read.
+// When the last of the ranks here began a collective that is over: all its ranks had arrived, and their marks
+// can be read.
 double RankTeam::last_arrival(const Rank& rank, StepId id) const {
   const Program& program = plan_->program;
   double last = 0;
@@ -298,7 +304,7 @@ double RankTeam::last_arrival(const Rank& rank, StepId id) const {
     try {
       last = std::max(last, met->asked->began_seconds(id));
     } catch (const std::exception&) {
-      // The other's device has failed, which is for that rank to say.
+      // The other rank's device has failed; that rank reports it.
     }
   }
   return last;
@@ -309,11 +315,12 @@ double RankTeam::stand_still(double seconds) {
   std::unique_lock lock(mutex_);
   wake_ranks_.wait_for(lock, std::chrono::duration<double>(seconds),
                        [this] { return stopping_ || halting_; });
-  if (stopping_) throw Error(ErrorKind::Cancelled, "the run was given up while it stood still");
+  if (stopping_)
+    throw Error(ErrorKind::Cancelled, "the run was given up while the rank was held up on purpose");
   return now_seconds() - begin;
 }
 
-// In the rank's own thread, or handed to the lane beside it.
+// Begins steps in the rank's own thread, or hands them to its lane.
 void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass) {
   const StepId id = steps.front().id;
   const bool beside = steps.front().beside;
@@ -336,7 +343,7 @@ void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin
   });
 }
 
-// What depends on the kind of device that the rank has got.
+// Sets up what depends on the kind of the rank's device.
 void RankTeam::prepare(Rank& rank) {
   const Program& program = plan_->program;
   const int own = rank.replica * program.ranks() + rank.index;
@@ -360,13 +367,15 @@ void RankTeam::prepare(Rank& rank) {
     rank.asked = std::make_unique<AskedSteps>(program, *rank.device->behind());
     return;
   }
-  // A lane fetches into the same staging room as its rank, so it has one only where nothing is fetched.
+  // A lane would fetch into the same staging room as its rank, so a rank has a lane only if nothing is
+  // fetched.
   const bool lanes =
       std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
   if (lanes && rank.device->host_visible()) rank.lane = std::make_unique<SideLane>();
 }
 
-// A rank has done what it may. Where passes follow one another the last one to come so far begins the next.
+// A rank has done all the steps that it may. If passes follow one another, the last rank to come begins the
+// next pass.
 void RankTeam::come_to_target(std::unique_lock<std::mutex>& lock) {
   if (next_ != nullptr && !failure_) {
     const bool all = std::all_of(here_.begin(), here_.end(),
@@ -395,7 +404,7 @@ void RankTeam::come_to_target(std::unique_lock<std::mutex>& lock) {
   wake_waiters_.notify_all();
 }
 
-// For as long as it takes to choose what the next pass is about, if that needs no core that a rank here has.
+// Spins for the time that choosing the next pass's inputs takes, if that needs no core that a rank here uses.
 void RankTeam::watch_for_next_pass(std::unique_lock<std::mutex>& lock) const {
   constexpr double kWatchSeconds = 300e-6;
   constexpr int kLooksPerTime = 32;

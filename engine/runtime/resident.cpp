@@ -1,4 +1,4 @@
-// Linux's /proc.
+// Reads Linux's /proc.
 #include "engine/runtime/resident.h"
 
 #include <unistd.h>

@@ -1,18 +1,18 @@
-// What of this process lies in memory, as the operating system counts it: everything, whoever asked for it,
-// beside what arenas and plans say of themselves.
+// This process's resident memory, as the operating system counts it: all of it, not only what arenas and
+// plans count.
 #pragma once
 
 #include <cstdint>
 
 namespace shardlens {
 
-/// Now; 0 where the system does not say.
+/// The resident bytes now; 0 if the system does not report them.
 int64_t resident_bytes();
 
-/// The most since reset_resident_peak(), or else since the process began; 0 where the system does not say.
+/// The most since reset_resident_peak(), or since the process began; 0 if the system does not report it.
 int64_t resident_peak_bytes();
 
-/// False where the system does not let it be reset.
+/// Sets the peak back to the present value. False if the system does not allow it.
 bool reset_resident_peak();
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// A failed run in words.
+// The text of a failed run.
 #include "engine/runtime/run_failure.h"
 
 #include <fmt/format.h>
@@ -23,13 +23,14 @@ std::string lost_text(const Program& program, const std::vector<int>& ranks) {
   return text + " are lost";
 }
 
-// "all-reduce of attn.z [64, 32] fp32", of a bucket "all-reduce of 12 tensors from grad.w [64, 32] fp32 on"
+// "all-reduce of attn.z [64, 32] fp32", or for a bucket "all-reduce of 12 tensors, first grad.w [64, 32]
+// fp32"
 std::string collective_text(const Program& program, const Step& step) {
   const Tensor& first = program.tensor(step.outputs.front());
   const std::string tensor =
       fmt::format("{} {} {}", first.name, to_string(first.shape), to_string(first.dtype));
   if (step.outputs.size() == 1) return fmt::format("{} of {}", to_string(step.op), tensor);
-  return fmt::format("{} of {} tensors from {} on", to_string(step.op), step.outputs.size(), tensor);
+  return fmt::format("{} of {} tensors, first {}", to_string(step.op), step.outputs.size(), tensor);
 }
 
 std::string found_text(const Program& program, const std::vector<Whereabouts>& whereabouts) {
@@ -53,7 +54,7 @@ std::string found_text(const Program& program, const std::vector<Whereabouts>& w
 }
 
 std::string waited_text(const Program& program, double seconds) {
-  return fmt::format("after {} (time-out {} s)", seconds_text(seconds), program.settings.timeout_seconds);
+  return fmt::format("within {} (time-out {} s)", seconds_text(seconds), program.settings.timeout_seconds);
 }
 
 }  // namespace
@@ -79,14 +80,14 @@ std::string failed_message(const Program& program, int rank, StepId step, const 
 std::string lost_message(const Program& program, const RunFailure& failure, double waited_seconds,
                          const std::vector<Whereabouts>& whereabouts) {
   const Step& step = program.step(failure.step);
-  return fmt::format("{}: not come to step {} ({}), the {}, {}{}", lost_text(program, failure.ranks), step.id,
-                     step.name, collective_text(program, step), waited_text(program, waited_seconds),
+  return fmt::format("{}: did not reach step {} ({}), the {}, {}{}", lost_text(program, failure.ranks),
+                     step.id, step.name, collective_text(program, step), waited_text(program, waited_seconds),
                      found_text(program, whereabouts));
 }
 
 std::string lost_at_the_end_message(const Program& program, const RunFailure& failure, double waited_seconds,
                                     const std::vector<Whereabouts>& whereabouts) {
-  return fmt::format("{}: not come to the end of {}, where the other ranks are, {}{}",
+  return fmt::format("{}: did not reach the end of {}, where the other ranks are, {}{}",
                      lost_text(program, failure.ranks), step_text(program, failure.step),
                      waited_text(program, waited_seconds), found_text(program, whereabouts));
 }

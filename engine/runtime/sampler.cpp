@@ -1,4 +1,4 @@
-// Sampling and the guard against values that are not numbers.
+// Takes samples, and checks for NaN and infinity.
 #include "engine/runtime/sampler.h"
 
 #include <fmt/format.h>
@@ -54,8 +54,8 @@ void Sampler::on_tensor(int rank, StepId, const Tensor& tensor, const void* data
   const std::span<const std::byte> bytes(
       static_cast<const std::byte*>(data),
       keeps ? static_cast<size_t>(seen->stats.count * element_bytes(tensor.dtype)) : 0);
-  // Replicated tensors are the same bits on every rank: the first one's are kept, and the others' not even
-  // copied. So they take turns.
+  // A Replicated tensor has the same bits on every rank: the first rank's are kept, and those of the others
+  // are not even copied. So the ranks take turns.
   std::unique_lock<std::mutex> turn;
   if (tensor.layout.kind == LayoutKind::Replicated) turn = std::unique_lock(turns_[id % turns_.size()]);
   std::shared_ptr<const TensorSample> sample = one_like(id, *seen);
@@ -71,7 +71,7 @@ void Sampler::on_tensor(int rank, StepId, const Tensor& tensor, const void* data
     throw_not_finite(tensor, sample->stats.nan_count, sample->stats.count);
 }
 
-/// What another rank holds of the tensor, if it looks the same.
+/// Returns another rank's sample of the tensor, if it is the same.
 std::shared_ptr<const TensorSample> Sampler::one_like(size_t id, const TensorSample& sample) const {
   const std::lock_guard lock(mutex_);
   for (const auto& rank : samples_) {

@@ -1,5 +1,5 @@
-// The observer that makes the studio's pictures: one TensorSample per rank and tensor, and a guard that stops
-// the run at the first value that is not a number.
+// The observer that makes the studio's pictures: one TensorSample for each rank and tensor. It also stops the
+// run at the first value that is NaN or infinite.
 #pragma once
 
 #include <array>
@@ -14,19 +14,19 @@ namespace shardlens {
 
 class Sampler : public StepObserver {
  public:
-  /// What a value that is not a number does: an overflow under a loss scale is no failure.
+  /// What happens at a NaN or an infinity: under a loss scale an overflow is no failure.
   enum class NotFinite { StopsTheRun, IsCounted };
 
   explicit Sampler(const Program& program, NotFinite not_finite = NotFinite::StopsTheRun);
-  /// Samples as `plan` says.
+  /// Takes the samples that `plan` lists.
   Sampler(const Program& program, SamplePlan plan, NotFinite not_finite);
 
   bool wants(const Tensor& tensor) const override { return tensor.kind != MemoryKind::Workspace; }
-  /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity and that stops the run:
-  /// the executor adds rank and step.
+  /// Samples the tensor. If it holds NaN or infinity and that stops the run, throws a run Error that names
+  /// the tensor; the executor adds rank and step.
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
-  /// What has been sampled so far; null where not yet. Any thread.
+  /// The samples so far; null where there is none yet. Any thread.
   SampleTable samples() const;
 
   /// What is kept of each tensor.
@@ -38,12 +38,12 @@ class Sampler : public StepObserver {
   int ranks_;
   NotFinite not_finite_;
   SamplePlan plan_;
-  std::array<std::mutex, 16> turns_;  ///< of ranks that hold the same; by tensor, several share one
+  std::array<std::mutex, 16> turns_;  ///< for ranks that hold the same bits; several tensors share one
   mutable std::mutex mutex_;
   SampleTable samples_;
 };
 
-/// The guard alone, of all replicas, for runs that need no pictures.
+/// Only the check for NaN and infinity, on all replicas, for runs that need no pictures.
 class FiniteCheck : public StepObserver {
  public:
   explicit FiniteCheck(int ranks) : ranks_(ranks) {}

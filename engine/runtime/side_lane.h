@@ -1,6 +1,7 @@
-// A second thread beside a rank's own, for what may go on while the rank computes: an input gradient's
-// all-reduce while the weight's gradient is computed, those of a row-parallel product's first rows while the
-// next are, and the gradients' over the replicas while the backward pass goes on.
+// A second thread of a rank, for collectives that overlap with its computation: an input gradient's
+// all-reduce while the weight's gradient is computed, the all-reduces of a row-parallel product's first rows
+// while the next rows are computed, and the gradients' all-reduces over the replicas while the backward pass
+// goes on.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +19,7 @@ class SideLane {
   SideLane(const SideLane&) = delete;
   SideLane& operator=(const SideLane&) = delete;
 
-  /// Runs `job` after those submitted before it; returns at once. A job must not throw.
+  /// Appends `job`; it runs after those submitted before it. Returns at once. A job must not throw.
   void submit(std::function<void()> job);
   /// Blocks until all jobs are done; what they wrote may then be read.
   void drain();

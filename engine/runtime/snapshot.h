@@ -1,5 +1,5 @@
-// What the studio may know, as immutable data. The Session makes a new Snapshot whenever something changed;
-// panels read the newest one and never call the engine. What a person wants goes back as a Command.
+// What the studio may show, as immutable data. The Session makes a new Snapshot whenever something has
+// changed; panels read the newest one and never call the engine. What the user wants goes back as a Command.
 #pragma once
 
 #include <array>
@@ -24,17 +24,17 @@
 
 namespace shardlens {
 
-/// A Program and everything that can be said of it without running it.
+/// A Program and everything that can be computed of it without running it.
 struct Plan {
   Program program;
   std::vector<MemoryPlan> memory;           ///< per rank
   std::vector<std::vector<StepCost>> cost;  ///< [rank][step], estimated on settings.hardware
-  std::vector<Hold> holds;                  ///< ranks made late on purpose
+  std::vector<Hold> holds;                  ///< delays on purpose
   std::vector<SplitCost> splits;  ///< the same settings cut in every named way; empty for a serial plan
   double plan_seconds = 0;        ///< how long planning took, measured
 };
 
-/// Worst tensor of a run, for the chip in the Bar.
+/// The worst tensor of a run, for the chip in the Bar.
 struct ParitySummary {
   bool known = false;
   bool agrees = false;
@@ -45,16 +45,16 @@ struct ParitySummary {
 
 /// One form of the loss of a whole model.
 struct LossFigures {
-  int64_t sent_bytes = 0;  ///< planned: each rank sends for the loss itself, forward
-  int64_t peak_bytes = 0;  ///< planned: of the fullest rank, the whole step
-  bool measured = false;   ///< what follows was
+  int64_t sent_bytes = 0;  ///< planned: each rank sends these for the loss itself, forward
+  int64_t peak_bytes = 0;  ///< planned: of the rank with the most bytes, over the whole step
+  bool measured = false;   ///< the fields below were measured
   double loss = 0;
   double loss_seconds = 0;  ///< logits, loss and their gradients, slowest rank
   double step_seconds = 0;  ///< the whole pass
   int64_t high_water_bytes = 0;
 };
 
-/// The loss fused and gathered, at the settings of a plan and at the paper's vocabulary.
+/// The loss fused and gathered, with the settings of a plan and with the paper's vocabulary.
 struct LossLens {
   Settings settings;
   LossFigures fused, gathered;
@@ -71,26 +71,27 @@ struct Result {
   CommunicatorInfo communicator;
   std::string machine;  ///< "AMD EPYC, 2 cores"
   std::string provenance = "measured";
-  bool replayed = false;  ///< read from a recording: no figure of it was measured here and now
-  bool live = false;      ///< replayed, of a run that goes on there and is followed here
+  bool replayed = false;  ///< read from a recording: none of its figures was measured in this process
+  bool live = false;      ///< replayed, of a run that still goes on and is followed here
   bool timed = false;     ///< events are those of a whole, unsampled run
-  std::shared_ptr<const TimeComparison> times;  ///< they beside the plan's prices; null until timed
+  std::shared_ptr<const TimeComparison> times;  ///< the events beside the plan's prices; null until timed
   std::vector<std::vector<StepEvent>> events;   ///< [rank][step], measured; may be short
   SampleTable samples;                          ///< [rank][tensor]; null: not yet
-  /// [tensor], of a recording: the pass its samples were taken in; -1: there are none. Of a run empty.
+  /// [tensor], for a recording: the pass in which its samples were taken; -1: there are none. Empty for a
+  /// run.
   std::vector<int64_t> sampled_in;
   ParityTable parity;  ///< [tensor]; null: not compared
   ParitySummary parity_summary;
   std::string not_compared;  ///< why there is no comparison with T = 1; empty when there is or will be one
-  std::string not_exact;     ///< of how many tensors exact values are kept, and why not of all; empty: of all
+  std::string not_exact;     ///< how many tensors have exact values, and why not all; empty: all
   std::vector<BytesByKind> high_water_bytes;  ///< [rank], measured
-  std::vector<Lateness> late;                 ///< of every rank that was made late, what it cost; measured
+  std::vector<Lateness> late;                 ///< what each rank's delay cost, measured
   double forward_seconds = 0;                 ///< slowest rank, measured; 0 until timed
   double backward_seconds = 0;
   double flops_per_second = 0;    ///< of the ranks in `events` together; 0 until timed
   double gemm_ceiling_flops = 0;  ///< FLOP/s of all cores together, measured in this process; 0: not yet
 
-  /// What stands beside every figure of the run.
+  /// The word that stands beside every figure of the run.
   const char* how() const { return live ? "live" : replayed ? "replayed" : "measured"; }
 };
 
@@ -103,18 +104,18 @@ struct Snapshot {
   std::shared_ptr<const Plan> plan;      ///< of `settings`; null when they cannot be planned
   std::shared_ptr<const Result> result;  ///< newest run; may belong to an older plan, see stale()
   RunState state = RunState::Planning;
-  size_t position = 0;                ///< steps executed: the engine stands before step `position`
-  std::string message;                ///< why Refused, Failed or Cancelled; names the remedy
-  std::optional<RunFailure> failure;  ///< Failed: which ranks and which step of `plan`, where it was theirs
-  std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless a whole model's vocabulary is cut
-  /// What each way of recomputing keeps, of `settings`; null until asked for.
+  size_t position = 0;                   ///< steps executed: the engine waits before step `position`
+  std::string message;                   ///< why Refused, Failed or Cancelled; names the remedy
+  std::optional<RunFailure> failure;     ///< Failed: which ranks and which step of `plan`, if known
+  std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless the vocabulary of a whole model is cut
+  /// What each way of recomputing keeps, for `settings`; null until asked for.
   std::shared_ptr<const std::array<RecomputeCost, 3>> recompute;
   std::string activity;      ///< "timing the run", "comparing with T = 1"; empty when idle
   RecordingState recording;  ///< of this Session's runs
 
-  /// The plan is right, but this machine cannot run it: `message` says why.
+  /// The plan is valid, but this machine cannot run it: `message` gives the reason.
   bool only_planned() const { return plan && state == RunState::Refused; }
-  /// The result shown does not belong to the settings wanted.
+  /// The result shown does not belong to the wanted settings.
   bool stale() const { return result && result->plan != plan; }
 };
 
@@ -127,11 +128,11 @@ struct StepOnce {};        ///< execute one more step
 struct NextCollective {};  ///< execute up to and including the next collective
 struct Seek {
   size_t position = 0;
-};                        ///< stand after the first `position` steps, also backwards
+};                        ///< go to the position after the first `position` steps, also backwards
 struct CompareLosses {};  ///< run the loss fused and gathered, and measure both
 struct PlanRecompute {};  ///< plan what each way of recomputing keeps
-/// Records every whole run from now on into files of its own making in `folder`; an empty one ends that, once
-/// a run that is whole has been compared, or at once where it comes a second time.
+/// Records every whole run from now on into files in `folder`, with names of its own. An empty folder ends
+/// the recording after a whole run has been compared, or at once if it comes a second time.
 struct Record {
   std::string folder;
 };

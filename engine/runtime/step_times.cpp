@@ -1,4 +1,4 @@
-// Predicted and measured, brought together.
+// Compares predicted and measured times.
 #include "engine/runtime/step_times.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace shardlens {
 namespace {
 
-// One of so many ranks' figures, taken into the most of them and into their mean.
+// Adds the figure of one of `ranks` ranks to the largest value and to the mean.
 void take(double seconds, size_t ranks, double& most, double& mean) {
   most = std::max(most, seconds);
   mean += seconds / static_cast<double>(ranks);

@@ -1,4 +1,4 @@
-// Names and their variants.
+// The names of stored weights and their variants.
 #include "engine/runtime/stored_weights.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace shardlens {
 namespace {
 
-// BERT's heads: the prefix of their parameters, and what a person calls them.
+// BERT's heads: the prefix of their parameters' names, and the words for them in messages.
 const std::vector<std::pair<std::string, std::string>> kHeads = {{"bert.pooler.", "pooler"},
                                                                  {"cls.predictions.", "masked-word head"},
                                                                  {"cls.seq_relationship.", "sentence head"}};

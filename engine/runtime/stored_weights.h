@@ -1,6 +1,6 @@
-// A checkpoint's weights under the names of stored_parts(), also where the file keeps the masked-word bias
-// beside its decoder, or was saved without the encoder's heads. (Prefixes and older names are
-// SafetensorsFile's.)
+// A checkpoint's weights under the names of stored_parts(). It also reads files that store the masked-word
+// bias beside its decoder, and files that were saved without the encoder's heads. (SafetensorsFile handles
+// prefixes and older names.)
 #pragma once
 
 #include <string>
@@ -16,13 +16,14 @@ class StoredWeights {
   /// Opens the file; throws what SafetensorsFile throws.
   StoredWeights(const std::string& path, const Settings& settings);
 
-  /// False for a parameter of a head the file has nothing of; such a head starts seeded.
+  /// False for a parameter of a head of which the file has nothing; such a head starts seeded.
   bool has(const Tensor& weight) const;
-  /// The tensor that holds `part`. Throws a request Error for a missing tensor or another shape or type.
+  /// Returns the tensor that holds `part`. Throws a request Error if the tensor is missing or has another
+  /// shape or type.
   const StoredTensor& require(const StoredPart& part) const;
   const SafetensorsFile& file() const { return file_; }
 
-  /// The heads the file has nothing of, in words: "pooler", "masked-word head", "sentence head".
+  /// The heads of which the file has nothing, as words: "pooler", "masked-word head", "sentence head".
   std::vector<std::string> missing_heads() const;
 
  private:
@@ -30,8 +31,8 @@ class StoredWeights {
   std::vector<std::string> missing_;  ///< prefixes of their parameters' names
 };
 
-/// The heads of settings' model that start seeded because its weights file has nothing of them; opens the
-/// file. Empty without a file.
+/// The heads of the settings' model that start seeded because the weights file has nothing of them; opens the
+/// file. Empty if there is no file.
 std::vector<std::string> seeded_heads(const Settings& settings);
 
 }  // namespace shardlens

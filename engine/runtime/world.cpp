@@ -66,7 +66,7 @@ class LocalSeats final : public Seats {
 class LocalWorld final : public World {
  public:
   std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override {
-    // Whoever runs over another's memory computes where that is.
+    // A run over another executor's memory uses the devices where that memory is.
     const auto* const local = dynamic_cast<const LocalSeats*>(lender);
     return take_local_seats(plan, local != nullptr ? local->backend() : make_backend(plan->program.settings));
   }

@@ -1,4 +1,4 @@
-// Saving a run whole and reading it back.
+// Saves a whole run and reads it back.
 #include "engine/train/checkpoint.h"
 
 #include <fcntl.h>
@@ -42,39 +42,39 @@ fs::path previous_of(const fs::path& folder) {
   return folder.string() + ".previous";
 }
 
-// Without a trailing slash, so that names can be put beside it.
+// The path without a trailing slash, so that names next to it can be made.
 fs::path canonical_name(const fs::path& folder) {
   const fs::path path = fs::weakly_canonical(folder);
   return path.has_filename() ? path : path.parent_path();
 }
 
-// Of a link the folder that it leads to, there or not: the link stays, and one folder has one lock.
+// Follows a symbolic link to its folder, which may not exist: the link stays, and one folder has one lock.
 fs::path place(const std::string& folder) {
   fs::path path = canonical_name(fs::absolute(folder));
   while (fs::is_symlink(path)) path = canonical_name(path.parent_path() / fs::read_symlink(path));
   return path;
 }
 
-// Where the newest whole checkpoint lies: where two folders cannot change places in one move, a kill between
-// two moves leaves the old one beside.
+// The folder of the newest whole checkpoint. If two folders cannot be exchanged in one move, a kill between
+// two moves can leave the old checkpoint under the name .previous.
 fs::path standing(const std::string& folder) {
   const fs::path path = place(folder);
   const bool moved = !fs::exists(path / kState) && fs::exists(previous_of(path) / kState);
   return moved ? previous_of(path) : path;
 }
 
-// One tensor of a file, and the parts of parameters it is made of.
+// One tensor of a file is made of these parts of parameters.
 struct Source {
   TensorId tensor = kNoTensor;
   StoredPart part;
 };
 using Sources = std::vector<Source>;
 
-// The file's tensors: every stored part of every tensor of `kind`, made when it is its turn.
+// The file's tensors: every stored part of every tensor of `kind`. Each is made when it is written.
 std::vector<TensorToStore> tensors_to_store(const Executor& executor, const Program& program,
                                             MemoryKind kind) {
   std::vector<Sources> tensors;
-  std::map<std::string, size_t> place_of;  // of a name among them
+  std::map<std::string, size_t> place_of;  // by name: its index in `tensors`
   for (const TensorId id : lasting_tensors(program)) {
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != kind) continue;
@@ -134,7 +134,7 @@ ordered_json to_json(const TrainingState& state, const TrainText& text, const Ch
 void write_files(const fs::path& part, const TrainingState& state, const TrainText& text,
                  const Executor& executor, const Program& program) {
   const auto in = [&](const std::string& name) { return (part / name).string(); };
-  // "format" is what Hugging Face's loaders look for; the step tells files of different checkpoints apart.
+  // Hugging Face's loaders require "format". The step tells files of different checkpoints apart.
   const std::map<std::string, std::string> metadata{{"format", "pt"}, {"step", std::to_string(state.step)}};
   const auto end = text.tokenizer ? text.tokenizer->end_of_text() : std::nullopt;
   write_file_atomically(in("config.json"),
@@ -161,8 +161,8 @@ void rename_or_fail(const fs::path& from, const fs::path& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail("move", from);
 }
 
-// Puts `part` where `path` is and removes the old one, but for files in it that no checkpoint has: they are a
-// person's, and stay.
+// Puts `part` in the place of `path` and removes the old folder. Files in it that no checkpoint has belong to
+// the user and are kept.
 void change_places(const fs::path& part, const fs::path& path) {
   if (!fs::exists(path)) return rename_or_fail(part, path);
   fs::path old = part;
@@ -190,8 +190,8 @@ void bring_to_disk(const fs::path& folder) {
 std::unique_ptr<SafetensorsFile> open_of_step(const fs::path& path, const TrainingState& state) {
   if (!fs::exists(path)) {
     throw request_error(
-        fmt::format("{} is missing, and a run cannot go on without it; with --model {} its "
-                    "weights, if they are there, begin a new run",
+        fmt::format("{} is missing, so the run cannot be resumed. To begin a new run from the weights in the "
+                    "folder, if they are there, use --model {}",
                     path.string(), path.parent_path().string()));
   }
   auto file = std::make_unique<SafetensorsFile>(path.string());
@@ -213,17 +213,17 @@ std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
   const bool others = fs::exists(path) && !fs::is_empty(path) && !fs::exists(path / kState);
   if (others) {
     throw request_error(fmt::format(
-        "{} holds something that is no checkpoint of a training run (no {}); give a new or an empty folder",
+        "{} is not empty and holds no checkpoint of a training run (no {}). Give a new or an empty folder",
         folder, kState));
   }
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   auto taken = std::make_unique<SoleWriter>(path.string());
-  fs::remove_all(part_of(path), error);  // what a kill in the middle of saving left
+  fs::remove_all(part_of(path), error);  // left over from a kill in the middle of saving
   const Fleeting trial(part_of(path).string());
   fs::create_directories(part_of(path), error);
   if (error)
-    throw request_error(fmt::format("checkpoints cannot be written beside {}: {}", folder, error.message()));
+    throw request_error(fmt::format("checkpoints cannot be written next to {}: {}", folder, error.message()));
   fs::remove(part_of(path), error);
   return taken;
 }
@@ -233,9 +233,9 @@ void require_no_other_run(const std::string& folder, const std::string& resume) 
   const bool goes_on = !resume.empty() && fs::equivalent(standing(folder), standing(resume), unknown);
   if (!is_checkpoint(folder) || goes_on) return;
   throw request_error(
-      fmt::format("{0} holds the checkpoint of another run, which this one would replace: go on with it by "
-                  "--restart and the command it was begun with, or by --resume {0}; to begin anew, give "
-                  "another folder or remove this one",
+      fmt::format("{0} holds the checkpoint of another run, which this run would replace. To continue that "
+                  "run, use --resume {0}, or --restart with the command that began it. To begin a new run, "
+                  "give another folder or remove this one",
                   folder));
 }
 
@@ -254,7 +254,7 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
     const bool before = fs::exists(path / kState);
     throw run_error(
         fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, error.what(),
-                    before ? fmt::format(". The one before in {} stands as it was", folder) : ""));
+                    before ? fmt::format(". The previous checkpoint in {} is unchanged", folder) : ""));
   }
 }
 
@@ -267,7 +267,7 @@ TrainingState read_training_state(const std::string& folder) {
   if (!fs::exists(path)) {
     throw request_error(
         fmt::format("{} is no checkpoint of a training run: it has no {}. Give the folder that "
-                    "--checkpoint named; --model takes a folder with weights alone",
+                    "--checkpoint named. For a folder with only weights use --model",
                     folder, kState));
   }
   const std::string where = path.string();
@@ -280,7 +280,7 @@ TrainingState read_training_state(const std::string& folder) {
   state.step = reader.integer("step");
   state.steps = reader.integer("steps");
   state.iteration = reader.integer("iteration");
-  reader.integer("rows_read");  // for people and scripts; it follows from the step
+  reader.integer("rows_read");  // for people and scripts; it can be computed from the step
   state.loss_scale = reader.number("loss_scale");
   state.scale_good_steps = reader.integer("scale_good_steps");
   ObjectReader schedule(reader.child("schedule"), where + ", schedule");
@@ -301,15 +301,15 @@ TrainingState read_training_state(const std::string& folder) {
     state.tokenizer_fingerprint = tokenizer.unsigned_integer("fingerprint");
     tokenizer.finish();
   }
-  reader.has("checksums");  // held against the files where they are read
+  reader.has("checksums");  // compared with the files when they are read
   reader.finish();
   if (state.step < 0 || state.iteration < 0 || state.iteration > state.step)
     throw request_error(
         fmt::format("{}: {} updates in {} steps is not possible", where, state.iteration, state.step));
   const int64_t good = state.scale_good_steps;
   if (!LossScaler::is_possible(state.loss_scale) || good < 0 || good >= LossScaler::kPatience)
-    throw request_error(fmt::format("{}: a loss scale of {} that was right for {} steps is not possible",
-                                    where, state.loss_scale, good));
+    throw request_error(fmt::format("{}: a loss scale of {} after {} good steps is not possible", where,
+                                    state.loss_scale, good));
   return state;
 }
 
@@ -342,8 +342,8 @@ void require_same_text(const TrainingState& state, const TrainText& text) {
   if (!text.tokenizer) return;
   if (text.tokenizer->fingerprint() != state.tokenizer_fingerprint) {
     throw request_error(fmt::format(
-        "the checkpoint was trained with the tokenizer {} (fingerprint {:016x}) and {} is tokenised with {} "
-        "({:016x}); give the text and --tokenizer of the first run",
+        "the checkpoint was trained with the tokenizer {} (fingerprint {:016x}), but {} is tokenised with {} "
+        "({:016x}). Give the text and --tokenizer of the first run",
         state.tokenizer, state.tokenizer_fingerprint, text.path, text.tokenizer->name(),
         text.tokenizer->fingerprint()));
   }
@@ -351,10 +351,10 @@ void require_same_text(const TrainingState& state, const TrainText& text) {
   const bool hashes_known = text.hash != 0 && state.text_hash != 0;
   if (!as_many || (hashes_known && text.hash != state.text_hash)) {
     throw request_error(fmt::format(
-        "the checkpoint was trained on {} ({} tokens) and {} has {}; a run goes on with the text it began "
-        "with, or --model begins a new one from its weights",
+        "the checkpoint was trained on {} ({} tokens), but {} has {}. Resume with the text of the first run, "
+        "or begin a new run from its weights with --model",
         state.text_path, grouped_text(state.text_tokens), text.path,
-        as_many ? "as many, but not the same" : grouped_text(text.tokens)));
+        as_many ? "as many, but other ones" : grouped_text(text.tokens)));
   }
 }
 

@@ -1,4 +1,4 @@
-// Perplexity and cloze accuracy by forward passes.
+// Computes perplexity, cloze accuracy and masked words with forward passes.
 #include "engine/train/evaluation.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace shardlens {
 namespace {
 
-// One row of a pass: settings.seq tokens and which of the next ones are asked about.
+// One row of a pass: settings.seq tokens, and the labels of those that are scored.
 struct Row {
   std::vector<int32_t> tokens, labels;
 };
@@ -30,7 +30,7 @@ void check_tokenizer(const Settings& settings, const Tokenizer& tokenizer) {
   }
   if (tokenizer.vocab_size() <= settings.model.vocab) return;
   throw request_error(
-      fmt::format("the tokenizer {} has {} ids and the model {} only {}; give the tokenizer the "
+      fmt::format("the tokenizer {} has {} ids, but the model {} has only {}; give the tokenizer that the "
                   "model was trained with",
                   tokenizer.name(), tokenizer.vocab_size(), settings.model.title, settings.model.vocab));
 }
@@ -48,7 +48,7 @@ double run_batch(ForwardPass& pass, std::span<const Row> rows) {
   return pass.loss() * counted;
 }
 
-// Runs all rows, a batch at a time; `after` sees each batch's first row and its cross-entropies' sum.
+// Runs all rows, one batch at a time. `after` gets each batch's first row and the sum of its cross-entropies.
 void run_rows(ForwardPass& pass, const std::vector<Row>& rows, const EvaluationProgress& on_progress,
               const std::function<void(size_t, double)>& after) {
   const auto batch = static_cast<size_t>(pass.settings().batch);
@@ -60,7 +60,7 @@ void run_rows(ForwardPass& pass, const std::vector<Row>& rows, const EvaluationP
   }
 }
 
-// A window of the text from `start` on; labels from `scored` on count.
+// The window of the text that begins at `start`. Only labels from `scored` on count.
 Row window(const std::vector<int32_t>& ids, int64_t start, int64_t seq, int64_t scored) {
   Row row{std::vector<int32_t>(static_cast<size_t>(seq), 0),
           std::vector<int32_t>(static_cast<size_t>(seq), kIgnoredLabel)};
@@ -72,7 +72,7 @@ Row window(const std::vector<int32_t>& ids, int64_t start, int64_t seq, int64_t 
   return row;
 }
 
-// Context and last word of one text, as tokens.
+// The context and the last word of one text, as tokens.
 struct Question {
   std::vector<int32_t> ids;
   size_t answer = 0;  ///< where the last word begins
@@ -93,7 +93,7 @@ Question split_last_word(const Tokenizer& tokenizer, const std::string& text, si
   const bool apart = beginning.size() < question.ids.size() &&
                      std::equal(beginning.begin(), beginning.end(), question.ids.begin());
   if (apart) return question;
-  // Where a token reaches across the space, the word is cut on its own.
+  // If a token spans the space, the word is tokenised on its own.
   const std::vector<int32_t> word = tokenizer.encode(text.substr(space, end + 1 - space));
   question.ids = beginning;
   question.ids.insert(question.ids.end(), word.begin(), word.end());
@@ -128,7 +128,7 @@ Perplexity evaluate_perplexity(const Settings& settings, const Tokenizer& tokeni
   }
   Perplexity result;
   result.words = words > 0 ? words : original_tokens(text);
-  if (result.words == 0) throw request_error("the text is empty; give one with words");
+  if (result.words == 0) throw request_error("the text is empty; give a text with words");
   std::vector<int32_t> ids = tokenizer.encode(text);
   if (const auto end = tokenizer.end_of_text()) ids.insert(ids.begin(), *end);
   if (ids.size() < 2) throw request_error("the text has a single token; give a longer one");
@@ -150,7 +150,7 @@ MaskedWords evaluate_masked_words(const Settings& settings, const Tokenizer& tok
                                   const EvaluationProgress& on_progress) {
   if (settings.model.architecture != Architecture::Bert) {
     throw request_error(
-        fmt::format("{} predicts the next token; masked words are a BERT's task", settings.model.title));
+        fmt::format("{} predicts the next token; masked words need a BERT model", settings.model.title));
   }
   text->require_vocabulary(settings.model.vocab);
   const BertSamples samples(text, tokenizer, settings.seq, settings.seed);
@@ -182,7 +182,7 @@ MaskedWords evaluate_masked_words(const Settings& settings, const Tokenizer& tok
 Cloze evaluate_cloze(const Settings& settings, const Tokenizer& tokenizer,
                      const std::vector<std::string>& texts, const EvaluationProgress& on_progress) {
   check_tokenizer(settings, tokenizer);
-  if (texts.empty()) throw request_error("there is no text to complete; give at least one");
+  if (texts.empty()) throw request_error("there is no text to complete; give at least one text");
   std::vector<Row> rows;
   for (size_t i = 0; i < texts.size(); ++i) {
     const Question question = split_last_word(tokenizer, texts[i], i);

@@ -1,4 +1,4 @@
-// A forward pass, and what is read from it.
+// Runs a forward pass and reads its results.
 #include "engine/train/forward_pass.h"
 
 #include <cstring>
@@ -17,8 +17,8 @@ Settings in_one_part(Settings settings) {
 
 }  // namespace
 
-// The two numbers a token that the fused loss reduces anyway are gathered: the label is the likeliest token
-// where they are equal.
+// Gathers two numbers per token that the fused loss reduces anyway, the maximum and the label's logit. If
+// they are equal, the label is the likeliest token.
 ForwardPass::ForwardPass(const Settings& settings)
     : plan_(make_plan(plan_evaluation(in_one_part(settings)))),
       largest_and_target_(std::make_shared<Gather>(plan_->program.ranks(), [](const Tensor& tensor) {

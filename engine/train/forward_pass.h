@@ -1,4 +1,4 @@
-// A forward pass over any number of rows: what evaluation asks of a model. Sharded like everything else.
+// A sharded forward pass over rows, which evaluation uses.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,18 @@ namespace shardlens {
 
 class ForwardPass {
  public:
-  /// Plans, checks and loads. Parts of the batch are left aside: without a backward pass nothing adds up.
+  /// Plans, checks and loads the model. The batch is run as one part, because without a backward pass no
+  /// gradients add up.
   explicit ForwardPass(const Settings& settings);
 
   const Settings& settings() const { return plan_->program.settings; }
 
-  /// Runs at most settings().batch rows; the rest of the batch counts in no loss.
+  /// Runs at most settings().batch rows. Missing rows are filled up and count in no loss.
   void run(Batch rows);
 
   double loss() const;
   std::optional<LossParts> parts() const { return read_loss_parts(*executor_, plan_->program); }
-  /// Whether label `place` of the batch, counted row by row, is the likeliest one. `module` names the loss:
+  /// True if label `place` of the batch, counted row by row, is the likeliest one. `module` names the loss:
   /// "loss", "loss.words" or "loss.sentences".
   bool likeliest(const std::string& module, int64_t place) const;
 

@@ -1,4 +1,4 @@
-// Square sums of the gradients' slices.
+// Computes the square sums of the gradients' slices.
 #include "engine/train/gradient_norms.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 template <typename T>
 double square_sum(const void* data, int64_t count) {
   const T* values = static_cast<const T*>(data);
-  constexpr int64_t kSums = 8;  // side by side, so that none waits for the one before
+  constexpr int64_t kSums = 8;  // independent sums, so that none waits for the one before
   double sums[kSums] = {};
   const auto add = [&](int64_t i, int64_t to) {
     const double value = static_cast<double>(values[i]);
@@ -25,7 +25,7 @@ double square_sum(const void* data, int64_t count) {
   return std::accumulate(sums, sums + kSums, 0.0);
 }
 
-/// The group of a parameter: 0 before the layers, 1 + k in layer k, 1 + layers behind them.
+/// The group of a parameter: 0 before the layers, 1 + k in layer k, 1 + layers after them.
 int group_of(const Program& program, TensorId weight, int layers) {
   bool behind = false;
   for (const Step& step : program.steps) {
@@ -55,7 +55,8 @@ GradientNorms::GradientNorms(const Program& program)
   const auto layers = static_cast<int>(program.settings.model.layers);
   for (const Step& step : program.steps) {
     if (step.op != Op::AdamW) continue;
-    group_of_[static_cast<size_t>(step.inputs[1])] = group_of(program, step.inputs[0], layers);
+    group_of_[static_cast<size_t>(input_of(program, step, Operand::Gradient))] =
+        group_of(program, input_of(program, step, Operand::Parameter), layers);
   }
 }
 
@@ -63,7 +64,7 @@ void GradientNorms::on_tensor(int rank, StepId, const Tensor& tensor, const void
   const auto id = static_cast<size_t>(tensor.id);
   if (group_of_[id] < 0) return;
   const int holders = tensor.layout.kind == LayoutKind::Sharded ? tensor.layout.copies : ranks_;
-  if (rank % holders != 0) return;  // what several ranks hold alike counts once
+  if (rank % holders != 0) return;  // what several ranks hold counts once
   const int64_t count = element_count(local_shape(tensor, ranks_, rank));
   square_sums_[static_cast<size_t>(rank)][id] =
       tensor.dtype == DType::Fp64 ? square_sum<double>(data, count) : square_sum<float>(data, count);

@@ -1,4 +1,4 @@
-// The terms of BERT's loss, read from the ranks.
+// Reads the terms of BERT's loss from the ranks.
 #include "engine/train/loss_parts.h"
 
 #include "engine/train/model_state.h"
@@ -8,7 +8,8 @@ namespace shardlens {
 std::optional<LossParts> read_loss_parts(const Executor& executor, const Program& program) {
   if (program.settings.model.architecture != Architecture::Bert) return std::nullopt;
   LossParts parts;
-  // A step for each part of the batch; what it gives a replica is that replica's share of the mean.
+  // There is one step for each part of the batch. Its result on a replica is that replica's share of the
+  // mean.
   for (const Step& step : program.steps) {
     if (step.op != Op::CrossEntropy) continue;
     const bool words = step.name.ends_with("loss.words");

@@ -1,5 +1,5 @@
-// BERT's loss is a sum of two: of the masked words and of the sentences' order. Each is learned at its own
-// pace, so each is shown.
+// The two terms of BERT's loss: one for the masked words and one for the order of the sentences. The model
+// learns them at different speeds, so both are shown.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 namespace shardlens {
 
 struct LossParts {
-  double words = 0;      ///< nats a masked token
-  double sentences = 0;  ///< nats a pair of sentences
+  double words = 0;      ///< nats per masked token
+  double sentences = 0;  ///< nats per pair of sentences
 };
 
-/// The two terms of the pass that `executor` has finished, over all replicas and all parts of the batch; none
-/// for a model that has one loss. Call while it is idle.
+/// The two terms of the pass that `executor` has finished, over all replicas and all parts of the batch. None
+/// for a model with only one loss. Call while the executor is idle.
 std::optional<LossParts> read_loss_parts(const Executor& executor, const Program& program);
 
 }  // namespace shardlens

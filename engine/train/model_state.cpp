@@ -1,4 +1,4 @@
-// Parameters between the ranks' memory and whole tensors.
+// Copies tensors between the ranks' memory and whole tensors.
 #include "engine/train/model_state.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// What a model consists of while it stands in the ranks' memory: its parameters, and what the optimizer keeps
-// beside each. Read and written whole, whatever T; all replicas hold the same.
+// Reads and writes the tensors of a model in the ranks' memory: its parameters, and the optimizer's state of
+// each. They are read and written as whole tensors, for any T. All replicas hold the same values.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace shardlens {
 
-/// The tensors a pass finds as the last one left them: weights and the optimizer's state.
+/// The tensors that keep their values between passes: weights and the optimizer's state.
 std::vector<TensorId> lasting_tensors(const Program& program);
 
-/// A tensor put together from the ranks of the first replica, row-major. Call while the executor is idle.
+/// Reads a whole tensor from the ranks of the first replica, row-major. Call while the executor is idle.
 std::vector<std::byte> read_whole(const Executor& executor, const Program& program, TensorId tensor);
 
-/// Gives every rank its slice of a whole tensor.
+/// Writes a whole tensor: gives every rank its slice.
 void write_whole(Executor& executor, const Program& program, TensorId tensor,
                  const std::vector<std::byte>& whole);
 
@@ -23,16 +23,17 @@ void write_whole(Executor& executor, const Program& program, TensorId tensor,
 /// same T, and `to` on no more replicas than `from`.
 void copy_weights(const Executor& from, const Program& from_program, Executor& to, const Program& to_program);
 
-/// Throws a run Error that names tensor and element unless all of `bytes` are finite numbers of `dtype`.
+/// Throws a run Error that names the tensor and the element unless all of `bytes` are finite numbers of
+/// `dtype`.
 void require_finite(const std::string& name, DType dtype, const std::vector<std::byte>& bytes);
 
-/// The first `count` elements of `bytes`, whatever their dtype.
+/// Converts the first `count` elements of `bytes` from `dtype` to double.
 void elements_of(DType dtype, const std::byte* bytes, size_t count, double* to);
-/// Element `index` of `bytes`, likewise.
+/// Converts element `index` of `bytes` in the same way.
 double element_of(DType dtype, const std::byte* bytes, size_t index);
 
-/// Element `index` of a small tensor that every rank holds, as rank `rank` has it (numbered as
-/// Executor::read_tensor() does).
+/// Reads element `index` of a small tensor that every rank holds, from rank `rank` (numbered as in
+/// Executor::read_tensor()).
 double read_scalar(const Executor& executor, const Program& program, TensorId tensor, size_t index = 0,
                    int rank = 0);
 

@@ -1,4 +1,4 @@
-// One executor, as many passes as there are updates, and the gathering of what is dumped.
+// Runs one executor for all passes, and gathers the tensors of the dump.
 #include "engine/train/model_step.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ bool starts_with(const std::string& text, const std::string& start) {
   return text.rfind(start, 0) == 0;
 }
 
-// The last component of a value's name: "logits" of "mb1.logits".
+// A value's name without the prefix of its part of the batch: "logits" for "mb1.logits".
 std::string bare(const std::string& name) {
   const size_t dot = name.rfind('.');
   return starts_with(name, "mb") && dot != std::string::npos ? name.substr(name.find('.') + 1) : name;
@@ -60,7 +60,7 @@ DumpTensor scalar_list(const std::vector<double>& values, DType dtype) {
   return list;
 }
 
-// Rows of all replicas and parts of the batch one after the other, as many as `shape` holds, the first `cols`
+// Joins the rows of all replicas and parts of the batch, as many rows as `shape` holds, with the first `cols`
 // columns of each.
 DumpTensor join_rows(const Program& program, const Gather& gather, const std::string& name, Shape shape,
                      int64_t cols) {
@@ -85,7 +85,7 @@ DumpTensor join_rows(const Program& program, const Gather& gather, const std::st
   return joined;
 }
 
-// A parameter-shaped tensor under the names and in the shapes of a checkpoint.
+// Dumps a tensor with the shape of a parameter under the names and in the shapes of a checkpoint.
 void dump_parameter(const Program& program, const Tensor& weight, const std::string& prefix,
                     const GatheredTensor& whole, std::map<std::string, DumpTensor>& dump) {
   for (const StoredPart& part : stored_parts(program.settings, weight)) {
@@ -120,7 +120,7 @@ std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather
   return dump;
 }
 
-// Whether a weight's gradient, fp32 here, overflowed on any rank.
+// Detects if a weight's gradient, fp32 here, overflowed on any rank.
 class OverflowWatch : public StepObserver {
  public:
   explicit OverflowWatch(int ranks) : ranks_(ranks) {}
@@ -142,7 +142,7 @@ class OverflowWatch : public StepObserver {
   std::atomic<bool> seen_ = false;
 };
 
-// What a dump shows are the gradients of the loss, not of the scaled one.
+// A dump shows the gradients of the loss, not those of the scaled loss.
 void unscale_gradients(std::map<std::string, DumpTensor>& dump, double scale) {
   for (auto& [name, tensor] : dump) {
     if (!starts_with(name, "grad.")) continue;
@@ -166,8 +166,8 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
 
   Executor executor(plan);
   const std::stop_callback cancel(request.stop,
-                                  [&executor] { executor.cancel("the run was stopped before its end"); });
-  // With a scaled loss an overflow is no failure: it skips the update, or the pass is run again.
+                                  [&executor] { executor.cancel("the run was stopped before it was done"); });
+  // With a scaled loss an overflow is no failure: the update is skipped, or the pass is run again.
   const bool scaled = program.settings.dtype == DType::Fp16;
   LossScaler scaler;
   auto finite = std::make_shared<FiniteCheck>(program.ranks());

@@ -1,5 +1,5 @@
-// The whole model's forward and backward pass, with updates or without, and its results under the names other
-// implementations use: the contract by which they are compared with ours (`step` on the command line).
+// Runs the whole model's forward and backward pass, with or without updates. Its results have the names that
+// other implementations use, so that they can be compared with ours (`step` on the command line).
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace shardlens {
 
-/// A full tensor as a dump holds it.
+/// A full tensor in a dump.
 struct DumpTensor {
   DType dtype = DType::Fp32;
   Shape shape;
@@ -23,31 +23,31 @@ struct DumpTensor {
 };
 
 struct ModelStepRequest {
-  std::shared_ptr<const Batch> batch;  ///< null: seeded_batch(). Fewer rows than the plan's are filled up
-  int updates = 0;                     ///< optimizer steps on the same batch; 0: one pass without one
+  std::shared_ptr<const Batch> batch;  ///< null: seeded_batch(). Missing rows are filled up
+  int updates = 0;  ///< optimizer steps on the same batch; 0: one pass without the optimizer
   double learning_rate = 0;
   bool dump = false;
-  /// Called before the first pass: who else sees its tensors and the later ones'; null: nobody.
+  /// Called before the first pass. Returns another observer of the tensors of all passes; null: none.
   std::function<std::shared_ptr<StepObserver>(const Executor&)> observer;
-  /// Called after each pass, while the ranks stand still, with what is known of it.
+  /// Called after each pass while the ranks are idle, with the pass's loss.
   std::function<void(const Executor&, double loss)> after_pass;
-  std::stop_token stop;  ///< asked: the run is given up and a Cancelled Error thrown
+  std::stop_token stop;  ///< if requested: the run is stopped and a Cancelled Error is thrown
 };
 
 struct ModelStepResult {
-  std::vector<double> losses;             ///< of each pass
-  std::vector<double> gradient_norms;     ///< of each pass with an update, before clipping
+  std::vector<double> losses;             ///< for each pass
+  std::vector<double> gradient_norms;     ///< for each pass with an update, before clipping
   double pass_seconds = 0;                ///< of the last pass, slowest rank
   std::vector<double> attention_seconds;  ///< per rank, of the last pass
   std::vector<int64_t> high_water_bytes;  ///< per rank
   CommunicatorInfo communicator;
-  /// Of the request's own rows: loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C],
+  /// For the request's own rows: loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C],
   /// sop_logits [B, 2] (BERT), grad.<name> of the last backward pass before clipping and, after updates,
-  /// param.<name>, under Hugging Face's names and in its orientation.
+  /// param.<name>. The names and the orientation are Hugging Face's.
   std::map<std::string, DumpTensor> dump;
 };
 
-/// Runs `plan`, which is of a whole model, and has settings.update set when request.updates > 0. Throws what
+/// Runs `plan`, which must be of a whole model, with settings.update set if request.updates > 0. Throws what
 /// the plan or the run throws.
 ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request);
 

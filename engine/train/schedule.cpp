@@ -1,4 +1,4 @@
-// Warm-up and decay.
+// Computes warm-up and decay.
 #include "engine/train/schedule.h"
 
 #include <fmt/format.h>
@@ -46,11 +46,11 @@ void validate(const Schedule& s) {
         fmt::format("a learning rate of {} is not possible; give 0 or more, such as 3e-4", s.peak));
   if (!(s.lowest >= 0 && s.lowest <= s.peak)) {
     throw request_error(
-        fmt::format("the lowest learning rate {} must lie between 0 and the highest, {}", s.lowest, s.peak));
+        fmt::format("the lowest learning rate {} must be between 0 and the highest, {}", s.lowest, s.peak));
   }
   if (s.warmup < 0)
     throw request_error(fmt::format("a warm-up of {} steps is not possible; give 0 or more", s.warmup));
-  if (s.steps < 1) throw request_error(fmt::format("{} steps are no training; give 1 or more", s.steps));
+  if (s.steps < 1) throw request_error(fmt::format("{} steps are not possible; give 1 or more", s.steps));
 }
 
 }  // namespace shardlens

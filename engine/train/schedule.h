@@ -1,5 +1,5 @@
 // The learning rate of each step: a linear warm-up, then a decay (paper, section 4: cosine for GPT-2, linear
-// for BERT). A pure function of the step, so that a resumed run goes on where it was.
+// for BERT). It depends only on the step, so that a resumed run continues with the same rates.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ Decay parse_decay(const std::string& text);  ///< throws a request Error that li
 
 struct Schedule {
   double peak = 3e-4;    ///< the rate at the end of the warm-up
-  double lowest = 0;     ///< what it decays to, and stays at
-  int64_t warmup = 0;    ///< steps that climb from peak / warmup to peak
+  double lowest = 0;     ///< the rate at the end of the decay and after it
+  int64_t warmup = 0;    ///< steps in which the rate rises from peak / warmup to peak
   int64_t steps = 1000;  ///< the step at which the decay has reached `lowest`
   Decay decay = Decay::Cosine;
 
@@ -23,7 +23,7 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-/// Throws a request Error for rates and counts that make no schedule.
+/// Throws a request Error if the rates or counts are not possible.
 void validate(const Schedule& schedule);
 
 }  // namespace shardlens

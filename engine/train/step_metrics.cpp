@@ -1,4 +1,4 @@
-// The names, with their units where there are any.
+// The names of the metrics, with their units if they have any.
 #include "engine/train/step_metrics.h"
 
 namespace shardlens {

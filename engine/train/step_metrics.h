@@ -1,4 +1,4 @@
-// A training step's report as a recording keeps it: numbers by name.
+// Converts a training step's report to a recording's metrics: numbers by name.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 namespace shardlens {
 
 std::vector<Metric> metrics_of(const StepReport& report);
-/// Of a look at the validation text, to be kept with the step it followed.
+/// The metrics of a validation, stored with the step before it.
 std::vector<Metric> metrics_of(const ValidationReport& report);
 
-/// What a model reaches that ignores context, of the text that is learnt: the same with every step.
+/// The unigram entropy of the training text: the loss of a model that ignores context. The same in every
+/// step.
 inline constexpr const char* kUnigramEntropyMetric = "unigram_entropy_nats";
 
-/// The name of the gradients' norm of a group of layers, one of GradientNorms::groups().
+/// The metric's name for the gradients' norm of a group of layers, one of GradientNorms::groups().
 std::string gradient_norm_metric(const std::string& group);
 
 }  // namespace shardlens

@@ -1,5 +1,5 @@
-// What the studio may know of a training run, as immutable data, and what it may ask for: the counterpart of
-// engine/runtime/snapshot.h for many steps instead of one.
+// What the studio shows of a training run, as immutable data, and the commands that it can send. It is the
+// counterpart of engine/runtime/snapshot.h for many steps instead of one.
 #pragma once
 
 #include <memory>
@@ -17,31 +17,31 @@ namespace shardlens {
 /// One training step: the trainer's report, and the gradients' norm of each group of layers.
 struct TrainStep {
   StepReport report;
-  std::vector<double> gradient_norms;  ///< as TrainCurve::groups; before clipping
+  std::vector<double> gradient_norms;  ///< in the order of TrainCurve::groups; before clipping
 };
 
-/// What models are asked to write while they are trained.
+/// The text that models write during training.
 struct WritingWish {
   std::string prompt = "In the beginning";
   int64_t tokens = 160;
-  double temperature = 0.8;  ///< as Sampling's; 0: always the likeliest token
-  int64_t every = 0;         ///< steps, from before the first on; 0: when asked alone
+  double temperature = 0.8;  ///< as in Sampling; 0: always the likeliest token
+  int64_t every = 0;  ///< number of steps between texts, from before the first step on; 0: only on request
 
   bool operator==(const WritingWish&) const = default;
 };
 
-/// What a model wrote with the weights it had after a step. A text longer than the rows it learns from goes
-/// on from its own second half: positions behind theirs were never learnt.
+/// A text that a model wrote with the weights after a step. If the text becomes longer than the training
+/// rows, the model continues from the second half of the text, because it has not learned later positions.
 struct WrittenText {
   int64_t step = 0;  ///< 0: before the first
   std::string prompt, text;
-  int64_t tokens = 0;  ///< written
+  int64_t tokens = 0;  ///< tokens written
   double seconds = 0;
   bool going_on = false;  ///< more will follow
   WritingEnd end = WritingEnd::Tokens;
 };
 
-/// One model being trained. Two of them, trained in turn on the same batches, make a comparison.
+/// One model in training. Two models that take their steps in turn on the same batches make a comparison.
 struct TrainCurve {
   std::string name;
   TrainOptions options;
@@ -50,17 +50,17 @@ struct TrainCurve {
   double ceiling_flops = 0;         ///< GEMM ceiling of these products, measured; 0: not yet
   std::vector<std::string> groups;  ///< "embedding", "layer 0", …, "head"
   std::vector<std::shared_ptr<const TrainStep>> steps;
-  int64_t stride = 1;  ///< of a long recording `steps` holds every so many-th step alone
+  int64_t stride = 1;  ///< in a long recording, `steps` holds only every stride-th step
   std::vector<ValidationReport> validations;
   std::vector<std::shared_ptr<const WrittenText>> texts;
   std::string writing_problem;  ///< why the last text was not written
-  std::string ended;            ///< why it stopped before its last step; empty while it goes on or is done
-  std::optional<RunFailure> failure;  ///< of `ended`: the ranks and the step of `plan`, where it was theirs
-  std::string checkpoint;             ///< the folder it is saved to; empty: it is not
-  int64_t saved_step = 0;             ///< after which it was saved last; 0: not yet
-  std::string save_problem;           ///< why the last save did not succeed
+  std::string ended;  ///< why it stopped before its last step; empty while it runs and when it is done
+  std::optional<RunFailure> failure;  ///< for `ended`: the failed ranks and step of `plan`, if any
+  std::string checkpoint;             ///< the folder it is saved to; empty: not saved
+  int64_t saved_step = 0;             ///< the step of the last save; 0: not yet
+  std::string save_problem;           ///< why the last save failed
 
-  /// An encoder fills words in and has none to add.
+  /// False for an encoder, which fills in words but cannot add any.
   bool can_write() const { return options.settings.model.architecture == Architecture::Gpt; }
   bool done() const { return static_cast<int64_t>(steps.size()) >= options.steps; }
 };
@@ -68,15 +68,15 @@ struct TrainCurve {
 enum class TrainState { Idle, Preparing, Running, Paused, Done, Stopped, Refused, Failed };
 std::string to_string(TrainState state);
 
-/// The text that is learnt.
+/// The training text.
 struct LearntText {
   std::string name;  ///< "Genesis (built in)", or the path
   int64_t train_tokens = 0, validation_tokens = 0;
   std::string tokenizer;
-  double unigram_entropy_nats = 0;  ///< per token: what a model that ignores context reaches; 0: not yet
+  double unigram_entropy_nats = 0;  ///< per token: the loss of a model that ignores context; 0: not known yet
 };
 
-/// A training step that stands still: everything a run of the studio shows of a Program, of this very step.
+/// A frozen training step: everything that the studio shows of a Program's run, for this step.
 struct FrozenStep {
   size_t curve = 0;
   int64_t step = 0;
@@ -86,52 +86,53 @@ struct FrozenStep {
 struct TrainSnapshot {
   uint64_t version = 0;
   TrainState state = TrainState::Idle;
-  std::string activity;  ///< "reading the text", "writing a text"; empty while steps are made or nothing is
-  std::string message;   ///< why Refused or Failed; names the remedy
-  std::string machine;   ///< "AMD EPYC, 2 cores": where everything was measured
+  std::string activity;  ///< "reading the text", "writing a text"; empty during steps and when idle
+  std::string message;   ///< why Refused or Failed, and what would help
+  std::string machine;   ///< "AMD EPYC, 2 cores": the machine that everything was measured on
   LearntText text;
   std::vector<std::shared_ptr<const TrainCurve>> curves;
   std::shared_ptr<const FrozenStep> frozen;  ///< null: nothing is frozen
-  RecordingState recording;                  ///< of the steps that are made
+  RecordingState recording;                  ///< recording of the steps
 
   bool is_active() const { return state == TrainState::Preparing || state == TrainState::Running; }
 };
 
 namespace train_command {
-/// One model to train. The session sets what shares the machine with the ranks.
+/// One model to train. The session sets the options for the observers that share the machine with the ranks.
 struct Model {
   std::string name;
   TrainOptions options;
 };
-/// Gives up what is trained and begins anew. All models take their steps in turn, on the same text.
+/// Stops the present training and begins a new one. All models take their steps in turn, on the same text.
 struct Start {
   std::vector<Model> models;
   std::string text;  ///< a file, a folder or a prepared corpus; empty: the built-in text
-  /// Where models with a TrainOptions::checkpoint_every are saved, each in a new folder of its own.
+  /// The folder in which models with a TrainOptions::checkpoint_every are saved, each in a new folder of its
+  /// own.
   std::string checkpoints = {};
-  WritingWish writing = {};  ///< of what can write: GPT models
+  WritingWish writing = {};  ///< for models that can write: GPT models
 };
-/// What is written from now on; `now`: at once as well, by every model that is trained or done.
+/// Sets what is written from now on. `now`: every model that is in training or done also writes at once.
 struct Write {
   WritingWish wish;
   bool now = false;
 };
-/// Begins what was given up or failed once more, each model from its last checkpoint, else from its first
-/// step.
+/// Restarts a training that was stopped or failed, each model from its last checkpoint, or else from its
+/// first step.
 struct Restart {};
-/// In its next step this rank of all hangs, as one that crashed does.
+/// In the next step this world rank hangs, like one that crashed.
 struct LoseRank {
   int rank = 0;
 };
-struct Pause {};   ///< after the present step
-struct Resume {};  ///< goes on; lets a frozen step go
-struct Stop {};    ///< gives the run up at once; its curves stay
-/// Samples the next step of a curve and pauses after it; of a run that is done, shows its last step.
+struct Pause {};   ///< pauses after the present step
+struct Resume {};  ///< continues; releases a frozen step
+struct Stop {};    ///< stops the run at once; its curves stay
+/// Samples the next step of a curve and pauses after it. If the run is done, shows its last step.
 struct Freeze {
   size_t curve = 0;
 };
-/// Records every step from now on into files of its own making in `folder`, one for each curve; an empty one
-/// ends that.
+/// Records every step from now on into new files in `folder`, one for each curve. An empty `folder` ends the
+/// recording.
 struct Record {
   std::string folder;
 };

@@ -1,4 +1,4 @@
-// What of a trained model's steps is kept, saved and shown.
+// Keeps, saves and shows the steps of a trained model.
 #include "engine/train/trained_model.h"
 
 #include <fmt/format.h>
@@ -57,12 +57,12 @@ void TrainedModel::write(const WritingWish& wish, const std::function<bool()>& g
   }
 }
 
-/// Window after window as long as the rows that are learnt, each begun with the end of what is there.
+/// Writes window after window, each as long as a training row. Each begins with the end of the text so far.
 void TrainedModel::write_windows(const WritingWish& wish, const std::function<bool()>& goes_on,
                                  WrittenText& written) {
   const Tokenizer& tokenizer = *curve.options.text.tokenizer;
   Settings settings = curve.plan->program.settings;
-  settings.weights_path.clear();  // they come from the trainer
+  settings.weights_path.clear();  // the weights come from the trainer
   require_room_for_ids(tokenizer, settings.model);
   Sampling sampling;
   sampling.temperature = wish.temperature;
@@ -96,8 +96,8 @@ void TrainedModel::show_step(const Sampler& sampler, const std::string& machine,
   result.samples = sampler.samples();
   result.not_exact = why_not_exact(sampler.plan());
   result.not_compared =
-      "A training step is not run again on one rank. Back at the plan, Run compares the same model with its "
-      "first weights.";
+      "A training step is not compared with one rank. To compare the same model with its first weights, go "
+      "back to the plan and choose Run.";
   result.gemm_ceiling_flops = curve.ceiling_flops;
   result.provenance = fmt::format("measured in training step {}", shown_step);
   for (int rank = 0; rank < program.ranks(); ++rank)
@@ -120,8 +120,8 @@ void TrainedModel::show_failure(const RunFailed& error, const std::string& machi
   Result result = result_on(machine);
   result.samples = Sampler(program).samples();
   result.events = executor.events(program.ranks() * program.replicas());
-  result.not_compared = "A training step is not run again on one rank.";
-  result.provenance = fmt::format("measured in training step {}, until it ended", shown_step);
+  result.not_compared = "A training step is not compared with one rank.";
+  result.provenance = fmt::format("measured in training step {}, until it failed", shown_step);
   Snapshot shown = snapshot_of(std::move(result), version);
   shown.state = RunState::Failed;
   shown.position = executor.position();
@@ -130,7 +130,7 @@ void TrainedModel::show_failure(const RunFailed& error, const std::string& machi
   last_shown = std::make_shared<const Snapshot>(std::move(shown));
 }
 
-/// What every step of a training is shown with.
+/// The fields that every shown training step has.
 Result TrainedModel::result_on(const std::string& machine) const {
   Result result;
   result.plan = curve.plan;

@@ -1,5 +1,5 @@
-// One model while a TrainingSession trains it: its trainer, its curve, and those of its steps that can be
-// looked into, shown as the studio shows any run.
+// One model while a TrainingSession trains it: its trainer, its curve, and the steps that can be shown in the
+// studio like any run.
 #pragma once
 
 #include <functional>
@@ -20,35 +20,38 @@ namespace shardlens {
 struct TrainedModel {
   TrainCurve curve;
   std::shared_ptr<GradientNorms> norms;
-  std::unique_ptr<Trainer> trainer;      ///< null once it has ended with a failure
-  std::unique_ptr<Generator> generator;  ///< null until something is written
-  bool validates = false;                ///< there is a validation text of a row or more
+  std::unique_ptr<Trainer> trainer;      ///< null after it has ended with a failure
+  std::unique_ptr<Generator> generator;  ///< null until a text is written
+  bool validates = false;                ///< true if the validation text has at least one row
   std::vector<std::vector<StepEvent>>
-      last_events;  ///< [rank][step] of the first replica, of the last step that nobody sampled
+      last_events;  ///< [rank][step] of the first replica, of the last step that was not sampled
   int64_t events_step = 0;
-  std::shared_ptr<const Snapshot> last_shown;  ///< the last step of all, sampled, or the one that failed
+  std::shared_ptr<const Snapshot> last_shown;  ///< the last step, sampled, or the one that failed
   int64_t shown_step = 0;
   std::shared_ptr<const TrainCurve> published;
 
-  /// Gives its memory back; what was seen of it stays.
+  /// Frees its memory. Its curve and shown steps stay.
   void let_go() {
     generator.reset();
     trainer.reset();
   }
   bool goes_on() const { return trainer && curve.ended.empty() && !curve.done(); }
-  /// What `before`'s curve says of the steps up to `step`, whose checkpoint this one goes on from.
+  /// Copies from `before` what belongs to the steps up to `step`, whose checkpoint this model continues from.
   void keep_up_to(int64_t step, const TrainCurve& before);
-  /// Saves the checkpoint of the step that was just made, where one is due. A disk that is full ends no
-  /// training: the checkpoint before stands as it was.
+  /// Saves the checkpoint of the step that was just done, if one is due. If saving fails, for example on a
+  /// full disk, training continues and the previous checkpoint is unchanged.
   void save_if_due();
-  /// Whether `wish` asks for a text after the step that was just made.
+  /// True if `wish` requires a text after the step that was just done.
   bool writes_now(const WritingWish& wish) const;
-  /// Writes a text with the present weights, the last of curve.texts; `goes_on` is asked whenever it grew.
-  /// What does not let it be written is curve.writing_problem, and ends no training.
+  /// Writes a text with the present weights, as the last of curve.texts. `goes_on` is called after each token
+  /// and returns false to stop. If it cannot be written, curve.writing_problem says why, and training
+  /// continues.
   void write(const WritingWish& wish, const std::function<bool()>& goes_on);
-  /// The step that was just made, with its values; its times are those of the step that nobody sampled.
+  /// Shows the step that was just done, with its values. Its times are those of the last step that was not
+  /// sampled.
   void show_step(const Sampler& sampler, const std::string& machine, uint64_t version);
-  /// The step that a rank ended: how far each of them came, and no values, for nobody looked at them.
+  /// Shows the step in which a rank failed: how far each rank came, without values, because no observer read
+  /// them.
   void show_failure(const RunFailed& error, const std::string& machine, uint64_t version);
 
  private:

@@ -1,4 +1,4 @@
-// The training loop.
+// Implements the training loop.
 #include "engine/train/trainer.h"
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
   if (!options_.checkpoint.empty()) {
     place_ = take_checkpoint_place(options_.checkpoint);
     require_no_other_run(options_.checkpoint, options_.resume);
-    hugging_face_config(options_.settings.model, options_.settings.dtype);  // that it can be written
+    hugging_face_config(options_.settings.model, options_.settings.dtype);  // throws if it cannot be written
   }
   TrainingState state;
   options_.settings = training_settings(options_.settings);
@@ -123,8 +123,8 @@ PassInputs Trainer::inputs_of(int64_t step) const {
   return inputs;
 }
 
-// The optimizer leaves everything as it was when the gradients' norm is not a number, so the same pass can be
-// run again, this time with a look at every tensor.
+// If the gradients' norm is not a number, the optimizer changes nothing. So the same pass can be run again,
+// with a check of every tensor.
 void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double norm) {
   std::string began = "no tensor of the pass";
   try {
@@ -138,7 +138,7 @@ void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double n
   const auto number = [](double value) { return std::isnan(value) ? "NaN" : fmt::format("{}", value); };
   throw run_error(fmt::format(
       "training stopped at step {}: the loss is {} and the gradients' norm {}{}. It began here: {}. "
-      "{}; a smaller learning rate or a longer warm-up may help",
+      "{}. A smaller learning rate or a longer warm-up may help",
       done_ + 1, number(loss), number(norm),
       scaler_ ? fmt::format(" at loss scale {}", scaler_->scale()) : "", began,
       saved_text(options_.checkpoint, saved_)));

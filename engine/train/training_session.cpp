@@ -1,10 +1,10 @@
 // The worker behind a TrainingSession.
 //
-// Protocol. send() appends to a queue under a lock; the worker takes everything from it between two steps. A
-// step is not interrupted but by Stop and by the end of the session, which cancel the executor that runs. One
-// pass samples every tensor of a step when it is to be frozen, and always the last step of all, so that a
-// run that is done can be looked into as well. The pass is the step itself: what is shown is what was learnt
-// from. Its times are those of the step before it, which nobody sampled.
+// Protocol. send() appends to a queue under a lock. The worker takes all commands from it between two steps.
+// Only Stop, Start, Restart and the end of the session interrupt a step: they cancel the executor that runs.
+// A step that is to be frozen samples every tensor in its pass, and so does the last step of all, so that a
+// run that is done can be shown too. The pass is the training step itself, so the values shown are those that
+// were used for training. Its times are those of the last step before it that was not sampled.
 #include "engine/train/training_session.h"
 
 #include <fmt/format.h>
@@ -34,9 +34,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPublishSeconds = 0.05;  // how often steps are published while they follow fast
+constexpr double kPublishSeconds = 0.05;  // seconds between publications while steps are fast
 
-/// Lets a rank go on when the step is over, however it ended.
+/// Releases the hanging rank when the step ends, for whatever reason.
 struct LetGo {
   HangingRank* hanging = nullptr;
   ~LetGo() {
@@ -44,8 +44,8 @@ struct LetGo {
   }
 };
 
-/// The last step before the middle one of the collectives in which the ranks of a replica meet; where they
-/// never do, the middle of the Program.
+/// The last non-collective step before the middle one of the collectives. If there is no collective, the
+/// middle of the Program.
 StepId middle_of(const Program& program) {
   std::vector<StepId> before;
   StepId last = 0;
@@ -56,7 +56,7 @@ StepId middle_of(const Program& program) {
   return before.empty() ? static_cast<StepId>(program.steps.size() / 2) : before[before.size() / 2];
 }
 
-/// A new folder for the checkpoints of a model: two may begin in one second.
+/// A new folder for the checkpoints of a model, numbered if it exists: two runs can begin in the same second.
 std::string free_checkpoint(const train_command::Start& wish, const Settings& settings,
                             const std::string& name) {
   namespace fs = std::filesystem;
@@ -140,15 +140,15 @@ class TrainingSession::Worker {
 
   // shared with callers
   Mailbox<TrainCommand, TrainSnapshot> mail_;
-  Executor* running_ = nullptr;  ///< while it makes a step; under the mailbox's lock
+  Executor* running_ = nullptr;  ///< set during a step; under the mailbox's lock
 
   // the worker's own
   TrainSnapshot now_;
   std::vector<TrainedModel> runs_;
   size_t turn_ = 0;
   std::optional<size_t> freeze_wanted_;
-  std::optional<int> lose_wanted_;  ///< a rank, in the next step
-  train_command::Start wish_;       ///< what is trained, or was last
+  std::optional<int> lose_wanted_;  ///< the world rank to lose in the next step
+  train_command::Start wish_;       ///< what is trained, or was trained last
   Clock::time_point last_published_;
   RunRecorder recordings_{"studio train"};
   std::thread thread_;
@@ -166,8 +166,8 @@ void TrainingSession::Worker::publish() {
   mail_.publish(std::make_shared<const TrainSnapshot>(now_));
 }
 
-// Blocks until there is something to do; false: the session ends. While no step is made the writer still
-// writes: what it has done is published.
+// Blocks until there is work. Returns false if the session ends. Between steps the recorder's thread can
+// still write, so its progress is published.
 bool TrainingSession::Worker::wait() {
   if (now_.state == TrainState::Running) return mail_.wait(true);
   while (!recordings_.is_settled() && !mail_.rest_for(kPublishSeconds)) {
@@ -220,7 +220,7 @@ void TrainingSession::Worker::handle(TrainCommand command) {
 void TrainingSession::Worker::restart() {
   if (wish_.models.empty() || now_.state == TrainState::Preparing) return;
   std::vector<TrainedModel> before = std::move(runs_);
-  for (TrainedModel& run : before) run.let_go();  // also of the places they save to
+  for (TrainedModel& run : before) run.let_go();  // also frees the reserved checkpoint folders
   start(wish_, before);
 }
 
@@ -240,7 +240,7 @@ void TrainingSession::Worker::write(const train_command::Write& wish) {
   publish();
 }
 
-/// A command that comes meanwhile cuts the text short.
+/// A command that arrives during the writing stops the text early.
 void TrainingSession::Worker::write(TrainedModel& run) {
   const std::string before = std::exchange(now_.activity, "writing a text");
   publish();
@@ -254,7 +254,7 @@ void TrainingSession::Worker::write(TrainedModel& run) {
   touch(run);
 }
 
-/// `before`: what is begun once more; its curves go on behind their checkpoints.
+/// `before`: the models of the run that is restarted. Their curves continue from their checkpoints.
 void TrainingSession::Worker::start(const train_command::Start& wish,
                                     const std::vector<TrainedModel>& before) {
   recordings_.close();
@@ -375,13 +375,13 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   Trainer& trainer = *run.trainer;
   Recorder* const recorder = recordings_.open(run.curve.plan, run.curve.communicator, PictureOptions{});
   if (!mail_.begin_unless_called([&] { running_ = &trainer.executor(); }))
-    throw Error(ErrorKind::Cancelled, "first what was asked for meanwhile");
+    throw Error(ErrorKind::Cancelled, "a new command comes first");
   const Program& program = run.curve.plan->program;
   std::vector<std::shared_ptr<StepObserver>> observers{run.norms};
   if (recorder != nullptr) observers.push_back(recorder->pictures());
   std::shared_ptr<Sampler> sampler;
   if (sampled) {
-    // An overflow that the loss scale answers is a step to look at, not the end of the run.
+    // An overflow that the loss scale can handle is shown like any step and does not end the run.
     const bool scaled = program.settings.dtype == DType::Fp16;
     sampler = std::make_shared<Sampler>(
         program, scaled ? Sampler::NotFinite::IsCounted : Sampler::NotFinite::StopsTheRun);
@@ -445,7 +445,7 @@ void TrainingSession::Worker::finish_if_done() {
     any_done |= run.curve.done();
     ended += (ended.empty() || run.curve.ended.empty() ? "" : "\n") + run.curve.ended;
   }
-  recordings_.close();  // the files are whole
+  recordings_.close();  // the files are complete
   now_.state = any_done ? TrainState::Done : TrainState::Failed;
   now_.message = any_done ? std::string() : ended;
 }

@@ -1,5 +1,5 @@
-// The studio's second engine room: one thread that trains, takes TrainCommands from one queue between two
-// steps, and publishes TrainSnapshots. Nothing here waits for the caller and the caller never waits for it.
+// The studio's training thread. It trains, takes TrainCommands from one queue between two steps, and
+// publishes TrainSnapshots. It never waits for the caller, and the caller never waits for it.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@ namespace shardlens {
 class TrainingSession {
  public:
   TrainingSession();
-  ~TrainingSession();  ///< gives up what is trained and joins
+  ~TrainingSession();  ///< stops the training and joins the thread
   TrainingSession(const TrainingSession&) = delete;
   TrainingSession& operator=(const TrainingSession&) = delete;
 
   void send(TrainCommand command);                        ///< returns at once; any thread
   std::shared_ptr<const TrainSnapshot> snapshot() const;  ///< the newest; never null; any thread
-  /// Blocks until nothing is prepared or trained and nothing queued; for tests and pictures without a window.
-  /// Returns the newest snapshot also when `timeout_seconds` have passed.
+  /// Blocks until nothing is being prepared or trained and no command waits, or until `timeout_seconds` have
+  /// passed. Returns the newest snapshot. For tests and for pictures without a window.
   std::shared_ptr<const TrainSnapshot> wait_until_idle(double timeout_seconds) const;
 
  private:

@@ -215,7 +215,7 @@ TEST_F(GpuParts, TestsRunBesideOneAnother) {
 TEST_F(GpuParts, ALateRankThatIsNotNamedIsAFailure) {
   put("shardlens-cli",
       "case \"$*\" in\n  info*) echo 'cuda  1 GPU, NCCL 2.30.4' ;;\n"
-      "  *nccl*) echo 'rank 1 is lost: not come to step 7 mlp.fc'; exit 3 ;;\n  *) exit 3 ;;\nesac");
+      "  *nccl*) echo 'rank 1 is lost: did not reach step 7 mlp.fc'; exit 3 ;;\n  *) exit 3 ;;\nesac");
   const Ended ended = gpu("faults");
   EXPECT_EQ(ended.code, 1) << ended.err;
   EXPECT_NE(ended.out.find(line("faults-late-nccl", "ok")), std::string::npos) << ended.out;

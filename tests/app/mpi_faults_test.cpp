@@ -161,7 +161,7 @@ TEST_F(MpiFaults, ARankThatIsTooSlowIsNamedAndOneThatIsNotIsWaitedFor) {
   const Ended lost = in_processes(2, step + "60000");
   EXPECT_EQ(lost.code, 3);
   EXPECT_THAT(lost.err,
-              AllOf(HasSubstr("rank 1 is lost"), HasSubstr("not come to step"), HasSubstr("all-reduce")));
+              AllOf(HasSubstr("rank 1 is lost"), HasSubstr("did not reach step"), HasSubstr("all-reduce")));
 }
 
 // All are told to end and one is late, but none is lost.
@@ -244,7 +244,7 @@ TEST_P(MpiFaultsAtRandomMoments, EndAllAndNameTheLostRank) {
     if (ended_.code == 0) {
       ++tally["done all the same"];
     } else if (named) {
-      ++tally[is_said("not come to step") ? "named with step and collective" : "named"];
+      ++tally[is_said("did not reach step") ? "named with step and collective" : "named"];
     } else if (!trains && is_said("process " + number + " of")) {
       ++tally["missed at the start"];
     } else if (signal == SIGKILL && is_said("process rank " + number + " with PID")) {

@@ -137,7 +137,8 @@ TEST_F(Mpi, RefusesAnotherNumberOfProcessesNamingBoth) {
 TEST_F(Mpi, ARankAloneSaysThatItMeetsNobody) {
   const Ended ended = in_processes(1, "step --model gpt2-tiny --tp 1 --seq 8");
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("one rank meets nobody, so not by mpi either"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("a single rank exchanges nothing, so mpi is not used"), std::string::npos)
+      << ended.out;
 }
 
 TEST_F(Mpi, SaysAtTheStartWhoHasNoGpu) {
@@ -296,7 +297,7 @@ TEST_F(MpiMachines, GiveTheBitsOfOneProcessAndStateWhatTheirClocksDifferBy) {
       on_both(2, 2, "--map-by node", step + "--dump " + theirs + " --record " + in_folder("run.shardlens"));
   ASSERT_EQ(mpi.code, 0) << mpi.err;
   EXPECT_TRUE(slurp(ours) == slurp(theirs));
-  EXPECT_EQ(mpi.out.find("ranks of one layer meet across machines"), std::string::npos) << mpi.out;
+  EXPECT_EQ(mpi.out.find("ranks of one layer are on different machines"), std::string::npos) << mpi.out;
   const Ended info = run_program(kProgram, "info " + in_folder("run.shardlens"));
   EXPECT_NE(info.out.find("4 processes on 2 machines"), std::string::npos) << info.out;
   EXPECT_NE(info.out.find("clocks agree within"), std::string::npos) << info.out;
@@ -317,7 +318,7 @@ TEST_F(MpiMachines, GiveTheBitsOfOneProcessAndStateWhatTheirClocksDifferBy) {
 TEST_F(MpiMachines, SayWhereALayersRanksMeetAcrossMachines) {
   const Ended mpi = on_both(3, 1, "", "step --model gpt2-tiny --tp 2 --dp 2 --batch 2 --seq 16");
   ASSERT_EQ(mpi.code, 0) << mpi.err;
-  EXPECT_NE(mpi.out.find("ranks of one layer meet across machines"), std::string::npos) << mpi.out;
+  EXPECT_NE(mpi.out.find("ranks of one layer are on different machines"), std::string::npos) << mpi.out;
 }
 
 // Killed, or stopped, on the other machine, where nobody here sees a process end.

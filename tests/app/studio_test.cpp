@@ -149,7 +149,7 @@ TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
       {picture + model.string(), "open the model by --model " + model.string()},
       {picture + (model / "model.safetensors").string(), "open the model by --model " + model.string()},
       {picture + "--compare ''", "--compare: the value is empty"},
-      {std::string(kTiny) + "--screenshot /proc/nowhere/a.png", "name a folder that is there"},
+      {std::string(kTiny) + "--screenshot /proc/nowhere/a.png", "name a folder that exists"},
       {std::string(kTiny) + "--screenshot picture.bmp", "ends in .png"},
       {kTiny, "--screenshot"}};  // no display: the other way to see something
   for (const auto& [arguments, remedy] : wrong) {

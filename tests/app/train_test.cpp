@@ -229,7 +229,7 @@ TEST_F(CliTrain, AFolderThatAnotherTrainingSavesToIsRefused) {
        {command, "train --resume " + path("run"), tiny() + "--checkpoint " + path("run")}) {
     const Ended ended = run_cli(other);
     EXPECT_EQ(ended.code, 2) << other;
-    EXPECT_TRUE(contains(ended.err, "another run writes to " + path("run"))) << ended.err;
+    EXPECT_TRUE(contains(ended.err, "another run is writing to " + path("run"))) << ended.err;
   }
   ASSERT_TRUE(was_killed(child)) << "it did not go on";
   const Ended ended = run_cli("train --resume " + path("run") + " --steps 1");
@@ -284,7 +284,7 @@ TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
   EXPECT_TRUE(contains(ended.out, "not saved: the checkpoint of step 2"))
       << ended.out;  // and the run went on
   EXPECT_TRUE(contains(ended.err, "step 3 could not be saved")) << ended.err;
-  EXPECT_TRUE(contains(ended.err, "stands as it was")) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "is unchanged")) << ended.err;
   EXPECT_TRUE(contents("run/model.safetensors") == before);
 }
 

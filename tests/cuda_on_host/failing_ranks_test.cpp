@@ -197,7 +197,7 @@ TEST_P(FailingRanks, ALostRankIsNamedWithWhatTheOthersWaitFor) {
   EXPECT_EQ(failure->failure().step, collective);
   EXPECT_TRUE(failure->failure().lost);
   EXPECT_THAT(failure->what(),
-              AllOf(StartsWith("rank 1 is lost: not come to step " + std::to_string(collective)),
+              AllOf(StartsWith("rank 1 is lost: did not reach step " + std::to_string(collective)),
                     HasSubstr("the all-reduce of "),
                     HasSubstr("it has been in step " + std::to_string(step) + " (attn.qkv")));
 }
@@ -218,8 +218,8 @@ TEST_P(FailingNccl, ThatFailsAtItsBeginIsNamed) {
   const auto failure = ended();
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->failure().ranks, std::vector{kFailing});
-  EXPECT_THAT(failure->what(), AllOf(StartsWith("rank 1, before step 0: "), HasSubstr("the first meeting"),
-                                     HasSubstr("unhandled cuda error")));
+  EXPECT_THAT(failure->what(), AllOf(StartsWith("rank 1, before step 0: "),
+                                     HasSubstr("the start of the group"), HasSubstr("unhandled cuda error")));
 }
 
 TEST_P(FailingNccl, ACallThatFailsIsNamed) {

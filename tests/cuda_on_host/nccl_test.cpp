@@ -272,7 +272,7 @@ TEST(NcclOnHost, AProcessThatNeverBeginsIsNamed) {
   for (const auto& failure :
        run_ranks(two, [&](Communicator& comm) { comm.attach(comm.rank() == 0 ? *device : *other); })) {
     ASSERT_TRUE(failure);
-    EXPECT_THAT(failure->what(), HasSubstr("rank 1 of the group did not come to its first meeting in 0.3"));
+    EXPECT_THAT(failure->what(), HasSubstr("rank 1 did not join the group in 0.3"));
   }
   two.clear();
 }

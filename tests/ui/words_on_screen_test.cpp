@@ -79,7 +79,7 @@ TEST(WordsOnScreen, ABrokenRunOfOtherSettingsThanThoseSetNowSaysSo) {
   harness.studio().breaks().send(break_command::Start{settings, Fault::SkipF});
   harness.studio().breaks().wait_until_idle(30);
   harness.draw_frames(4);
-  const auto said = HasSubstr("Set meanwhile: ");
+  const auto said = HasSubstr("The settings are now: ");
   EXPECT_THAT(texts_in(harness, "Break it"), Not(Contains(said)));
   settings.tp = 2;
   harness.studio().session().send(command::SetSettings{settings});

@@ -91,8 +91,8 @@ void draw_curve(const Context& context, const ChartCurve& curve, const Frame& fr
   }
 }
 
-/// The figures: they keep clear of each other, of the marks and of the lines, and lie on the chart's ground
-/// where they cannot.
+/// Draws the figures. They keep clear of each other, of the marks and of the lines. A pale ground behind each
+/// keeps it readable where that is not possible.
 void draw_labels(const Context& context, const Chart& chart, const Frame& frame) {
   const Type type(context);
   LabelRoom room{

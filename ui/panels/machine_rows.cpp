@@ -1,4 +1,4 @@
-// From facts to rows: see machine_rows.h.
+// Turns facts about the machine into rows: see machine_rows.h.
 #include "ui/panels/machine_rows.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr size_t kPairsNamed = 6;  // of more only the kinds are told
+constexpr size_t kPairsNamed = 6;  // if there are more, only their kinds are listed
 
 std::string memory_text(int64_t bytes) {
   return bytes_text(static_cast<double>(bytes));
@@ -44,7 +44,7 @@ void add_plan(MachineRows& rows, const Plan& plan, const GpuFacts& facts) {
   }
 }
 
-/// Pairs by how they are joined, in the order in which a kind appears.
+/// The pairs, grouped by how they are joined, in the order in which each kind first appears.
 std::vector<std::string> link_lines(const std::vector<GpuLink>& links) {
   std::vector<std::string> lines;
   if (links.size() <= kPairsNamed) {

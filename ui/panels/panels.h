@@ -19,7 +19,7 @@ void draw_program(const Context& context);
 void draw_break_it(const Context& context);
 void draw_start(const Context& context);
 
-// Of the recording that is open; each draws a window of its own, or nothing.
+// For the open recording. Each draws a window of its own, or nothing.
 void draw_replay_bar(const Context& context);        ///< into the current window
 void draw_notes(const Context& context, float top);  ///< below `top`, at the right
 void draw_recording_chooser(const Context& context);

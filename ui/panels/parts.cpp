@@ -22,7 +22,7 @@ void page_head(const Context& context, const std::string& title, const std::stri
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  // A title that would be cut beside the choices stands below them.
+  // A title that would be cut beside the choices is drawn below them.
   const bool cut = reserve > 0 && text_width(type.title, title) > width - reserve;
   const ImVec2 at{top.x, cut ? top.y + choice_row_height(context) + context.px(8) : top.y};
   draw_text(list, at, type.title, fitted(type.title, title, cut ? width : width - reserve));

@@ -1,5 +1,5 @@
-// What the Memory, Traffic and Program tabs have in common: their type styles at this frame's scale, the head
-// of a page, a row of choices, a provenance tag and the button that copies a table.
+// Shared by the tabs beside the Stage: their type styles at this frame's scale, the head of a page, a row of
+// choices, the colours of memory kinds, and the button that copies a table.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace shardlens::ui {
 struct Type {
   explicit Type(const Context& context);
   TextStyle title;   ///< bold, 1.4 × body: the one headline of a page
-  TextStyle figure;  ///< bold, 1.2 × body: the numbers a room must read
+  TextStyle figure;  ///< bold, 1.2 × body: the numbers that people read from a distance
   TextStyle strong;  ///< bold body
   TextStyle body;
   TextStyle note;       ///< small and dim
@@ -33,8 +33,8 @@ inline TextStyle in(TextStyle style, ImU32 colour) {
 void page_head(const Context& context, const std::string& title, const std::string& explanation,
                float reserve);
 
-/// A row of choices of which one is taken, drawn at `at`; returns the one clicked, or -1. Ids are
-/// "##<id>/<label>".
+/// Draws a row of choices at `at`, of which `taken` is the current one. Returns the one clicked, or -1. Ids
+/// are "##<id>/<label>".
 int choice_row(const Context& context, const char* id, ImVec2 at, std::span<const std::string> labels,
                int taken);
 float choice_row_width(const Context& context, std::span<const std::string> labels);
@@ -44,11 +44,11 @@ float choice_row_height(const Context& context);
 void copy_button(const Context& context, const char* id, ImVec2 right_top, const MakeTable& make);
 float small_button_height(const Context& context);
 
-/// A token between its two themes: `amount` of the way from the dark theme's to the light one's, the same in
-/// both, for families of related parts.
+/// A colour for families of related parts: `amount` of the way from the dark theme's token to the light
+/// theme's. It is the same in both themes.
 ImU32 deepened(ImU32 Theme::*token, float amount);
 
-/// The colour in which bytes of a kind are drawn, here and wherever memory is shown.
+/// The colour in which bytes of a kind are drawn, everywhere that memory is shown.
 ImU32 kind_colour(const Theme& theme, MemoryKind kind);
 
 /// A thin rule across `width`.

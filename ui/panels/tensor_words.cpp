@@ -8,7 +8,8 @@
 namespace shardlens::ui {
 namespace {
 
-/// "rows" or "columns" where the matrix' side is one dimension; else the cut lies between attention heads.
+/// "rows" or "columns" if this side of the matrix is one dimension; else "heads", because the cut is between
+/// attention heads.
 std::string dimension_word(const Tensor& tensor) {
   const int dims = static_cast<int>(tensor.shape.size());
   const bool in_rows = tensor.layout.dim < tensor.row_dims;
@@ -82,9 +83,9 @@ std::string picture_only_words(const TensorSample& sample, const std::string& no
   if (sample.has_exact() || sample.stats.count == 0) return {};
   const std::string why =
       sample.stats.count > kExactElements
-          ? fmt::format("a rank's piece has {} elements, and they are kept of pieces of up to {}",
+          ? fmt::format("a rank's piece has {} elements, and they are kept only for pieces of up to {}",
                         grouped_text(sample.stats.count), grouped_text(kExactElements))
-          : fmt::format("those of smaller tensors fill the {} set aside for a run",
+          : fmt::format("those of smaller tensors fill the {} reserved for a run",
                         bytes_text(static_cast<double>(kExactBudgetBytes)));
   return fmt::format("Picture only: exact values were not kept because {}.{}{}", why,
                      not_exact.empty() ? "" : " ", not_exact);
@@ -97,14 +98,14 @@ std::string describe(const Program& program, const Tensor& tensor) {
   if (producer >= 0) {
     const Step& step = program.step(producer);
     const std::string phase = to_string(step.phase);
-    // Several of one step go by the same letter.
+    // Several outputs of one step have the same symbol.
     const std::string name = step.outputs.size() > 1 ? tensor.name + ": " : "";
     // A whole model's names say the layer: "h.2.ln1".
     return whole ? fmt::format("{}output of {}, {}", name, step.name, phase)
                  : fmt::format("{}output of {}, {}, {}", name, step.name, phase, layer);
   }
   if (tensor.kind == MemoryKind::OptimizerState) return "state of the optimizer";
-  if (tensor.kind == MemoryKind::KeyValueCache) return "kept from the tokens before";
+  if (tensor.kind == MemoryKind::KeyValueCache) return "keys or values of the tokens before";
   if (tensor.kind == MemoryKind::Weight) return whole ? "parameter" : fmt::format("parameter, {}", layer);
   if (whole) return "input of the model";
   if (tensor.name.starts_with("grad.")) return "the gradient that arrives from the next layer";

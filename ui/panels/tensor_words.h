@@ -1,5 +1,5 @@
-// A tensor and its layout in words and figures, for the Inspector: made from the Program alone, so that what
-// is said is what runs.
+// A tensor and its layout in words and figures, for the Inspector: made from the Program alone, so that the
+// words match what runs.
 #pragma once
 
 #include <string>
@@ -13,10 +13,11 @@ namespace shardlens::ui {
 /// The headline of a layout: "Partial", "Replicated", "Sharded(1): columns"; "Whole" on one rank.
 std::string layout_title(const Tensor& tensor, int ranks);
 
-/// What the layout means here, one sentence: "Full shape, and wrong until summed over 4 ranks."
+/// The meaning of the layout here, in one sentence: "Full shape, and wrong until summed over 4 ranks."
 std::string layout_sentence(const Tensor& tensor, int ranks);
 
-/// What `rank` holds of the cut dimension: "columns 0 … 191"; empty unless Sharded over several ranks.
+/// The part of the cut dimension that `rank` holds: "columns 0 … 191"; empty unless Sharded over several
+/// ranks.
 std::string held_range(const Tensor& tensor, int ranks, int rank);
 
 /// One line of the shape table: neighbouring ranks that hold the same shape.
@@ -27,12 +28,12 @@ struct ShapeLine {
 };
 std::vector<ShapeLine> shape_lines(const Tensor& tensor, int ranks);
 
-/// Why a sample shows no element's own value, in plain words; empty when its exact values were kept.
+/// Why a sample does not show each element's value, in words; empty if its exact values were kept.
 /// `not_exact` is the run's own sentence about it (Result::not_exact).
 std::string picture_only_words(const TensorSample& sample, const std::string& not_exact);
 
-/// What the tensor is: "output of mlp.proj, forward, layer 0", "parameter, layer 0"; by name where its step
-/// has several outputs.
+/// What the tensor is: "output of mlp.proj, forward, layer 0", "parameter, layer 0"; with its name if its
+/// step has several outputs.
 std::string describe(const Program& program, const Tensor& tensor);
 
 }  // namespace shardlens::ui

@@ -6,41 +6,8 @@
 namespace shardlens::ui::stage {
 namespace {
 
-constexpr const char* kSame = "same on every rank";
-
 bool is_kind(const Program& program, TensorId id, MemoryKind kind) {
   return id != kNoTensor && program.tensor(id).kind == kind;
-}
-
-bool is_last_dim(const Tensor& tensor) {
-  return tensor.layout.kind == LayoutKind::Sharded && tensor.layout.dim >= tensor.row_dims;
-}
-
-// The words for where a product's weight is cut.
-std::string product_note(const Tensor& weight) {
-  if (weight.layout.kind != LayoutKind::Sharded) return kSame;
-  return weight.layout.dim < weight.row_dims ? "row-parallel" : "column-parallel";
-}
-
-std::string gradient_note(const Tensor& gradient) {
-  switch (gradient.layout.kind) {
-    case LayoutKind::Partial:
-      return "each rank: its own share";
-    case LayoutKind::Sharded:
-      return "local: its own slice";
-    case LayoutKind::Replicated:
-      return kSame;
-  }
-  return {};
-}
-
-std::string elementwise_note(const Tensor& tensor) {
-  if (tensor.layout.kind != LayoutKind::Sharded) return kSame;
-  return is_last_dim(tensor) ? "local: whole columns" : "local: whole rows";
-}
-
-std::string heads_note(const Tensor& tensor) {
-  return tensor.layout.kind == LayoutKind::Sharded ? "local: whole heads" : "every head";
 }
 
 // Of what the step computes, the tensor that is drawn: of "R = X + O + b; N = LayerNorm(R)" the second
@@ -61,10 +28,10 @@ Row row_of(const Program& program, const Step& step) {
   row.phase = step.phase;
   row.title = drawn_equation(program, step);
   row.note = note_of(program, step);
-  if (program.ranks() == 1 && row.note == kSame) row.note = "one rank does it all";
+  if (program.ranks() == 1 && row.note == kSameNote) row.note = "one rank does it all";
   if (is_collective(step.op)) {
     row.kind = RowKind::Band;
-  } else if (step.op == Op::Identity || step.op == Op::Slice) {
+  } else if (is_conversion(step.op)) {
     row.kind = RowKind::Line;
   } else if (is_kind(program, row.tensor, MemoryKind::WeightGradient)) {
     row.kind = RowKind::Compact;
@@ -89,93 +56,6 @@ Row input_row(const Tensor& tensor, Phase phase) {
   row.note = phase == Phase::Forward ? "input" : "from the next layer";
   return row;
 }
-
-}  // namespace
-
-std::string note_of(const Program& program, const Step& step) {
-  if (step.outputs.empty()) return {};
-  const Tensor& out = program.tensor(step.outputs[0]);
-  switch (step.op) {
-    case Op::Linear:
-      for (const TensorId id : step.inputs) {
-        if (is_kind(program, id, MemoryKind::Weight)) return product_note(program.tensor(id));
-      }
-      return {};
-    case Op::LinearGradInput:
-    case Op::LinearGradWeight:
-      return gradient_note(out);
-    case Op::BiasAdd:
-      if (step.inputs.size() > 2) return "bias and residual sum";
-      return program.ranks() > 1 && out.layout == kReplicated ? "bias, after the sum" : elementwise_note(out);
-    case Op::BiasGrad:
-      return gradient_note(out);
-    case Op::Gelu:
-    case Op::GeluGrad:
-      return elementwise_note(out);
-    case Op::LayerNorm:
-      return step.inputs.size() > 3 ? step.equation.substr(0, step.equation.find("; ")) : "each token whole";
-    case Op::LayerNormGrad:
-      return step.inputs.size() % 2 == 1 ? "each token whole, then sum" : "each token whole";
-    case Op::LayerNormSums:
-    case Op::LayerNormGradSums:
-      return "two numbers a token";
-    case Op::LayerNormApply:
-    case Op::LayerNormGradApply:
-      return "its own slice, by the sums";
-    case Op::Attention:
-    case Op::AttentionGrad:
-    case Op::CachedAttention:
-      return heads_note(out);
-    case Op::CacheAppend:
-      return "rows of the new tokens";
-    case Op::Add:
-      return step.phase == Phase::Forward ? "residual sum" : "both branches summed";
-    case Op::Embedding:
-      return out.layout.kind == LayoutKind::Partial ? "zeros for rows of others" : "rows by token";
-    case Op::EmbeddingGrad:
-      return "rows summed by token";
-    case Op::FirstToken:
-    case Op::FirstTokenGrad:
-      return "first token of each sequence";
-    case Op::Tanh:
-    case Op::TanhGrad:
-      return elementwise_note(out);
-    case Op::Dropout:
-      return "one mask for all T";
-    case Op::VocabMax:
-      return "largest of its own columns";
-    case Op::TargetLogit:
-      return "zero where another rank owns it";
-    case Op::SumExp:
-      return "over its own columns";
-    case Op::CrossEntropy:
-      return "one number a token suffices";
-    case Op::CrossEntropyGrad:
-      return "local: nothing is sent";
-    case Op::SquareSum:
-      return out.layout.kind == LayoutKind::Partial ? "of its own slices" : "counted once";
-    case Op::ClipFactor:
-      return "one number for all ranks";
-    case Op::AdamW:
-      return "its own slice, nothing sent";
-    case Op::Round:
-      return "integers: sums are exact";
-    case Op::Identity:
-      return "identity here";
-    case Op::Slice:
-      return "each rank keeps its own slice";
-    case Op::AllReduce:
-    case Op::ReduceScatter:
-    case Op::AllGather:
-    case Op::AllToAll:
-      return to_string(step.op);
-    case Op::Join:
-      return "all rows are there: nothing moves";
-  }
-  return {};
-}
-
-namespace {
 
 std::string divider_title(Phase phase) {
   // Forward steps after backward ones: the batch is run in parts.

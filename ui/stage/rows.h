@@ -36,10 +36,6 @@ std::vector<Row> rows_of(const Program& program);
 /// The rows of one part of a whole model: its own steps, with what comes from other parts as inputs.
 std::vector<Row> rows_of(const Program& program, const Sections& sections, int section);
 
-/// What a step is, in words that follow from its operation and layouts: "column-parallel", "local: whole
-/// heads".
-std::string note_of(const Program& program, const Step& step);
-
 /// Height at scale 1. `zoom` stretches rows that hold tensors; words and bands keep their size, and shrink
 /// only where everything does.
 float row_height(RowKind kind, float zoom);

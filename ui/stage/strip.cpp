@@ -10,21 +10,6 @@ namespace {
 
 using Kind = StripSegment::Kind;
 
-bool runs_again(const Step& step) {
-  switch (step.op) {
-    case Op::Linear:
-    case Op::BiasAdd:
-    case Op::Gelu:
-    case Op::LayerNorm:
-    case Op::LayerNormSums:
-    case Op::LayerNormApply:
-    case Op::Attention:
-      return step.phase == Phase::Backward;
-    default:
-      return false;
-  }
-}
-
 void append(StripSide& side, Kind kind, double amount) {
   if (amount <= 0) return;
   side.amount += amount;
@@ -65,7 +50,7 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
       ++side.collectives;
       side.sent_bytes += sent_bytes(program, step.id);
     }
-    const Kind compute = runs_again(step) ? Kind::Again : Kind::Compute;
+    const Kind compute = is_recomputed(step) ? Kind::Again : Kind::Compute;
     if (strip.unit == StripUnit::Flops) {
       if (!plan.cost.empty()) append(side, compute, static_cast<double>(plan.cost[0][s].flops));
     } else if (s < events.size()) {

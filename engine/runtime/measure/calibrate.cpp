@@ -1,4 +1,4 @@
-// Reference runs, and the rates they leave.
+// Runs the calibration models, and computes rates from their times.
 #include "engine/runtime/measure/calibrate.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 namespace shardlens {
 namespace {
 
-constexpr double kCounted = 0.25;  // of the repetitions of a step: the lower quartile
+constexpr double kCounted = 0.25;  // of the repetitions of a step, the lower quartile counts
 constexpr int64_t kCeilingSize = 1024;
 
 double quartile(std::vector<double> values) {
@@ -29,7 +29,7 @@ double quartile(std::vector<double> values) {
   return values[static_cast<size_t>(kCounted * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-// Runs a plan and returns, [rank][step], what each step took; of a collective, from when all ranks were
+// Runs a plan and returns the time of each step, [rank][step]; for a collective, from when all ranks were
 // there.
 std::vector<std::vector<double>> step_seconds(const std::shared_ptr<const Plan>& plan, int repetitions,
                                               const std::function<void()>& tell) {
@@ -55,7 +55,7 @@ std::vector<std::vector<double>> step_seconds(const std::shared_ptr<const Plan>&
   return seconds;
 }
 
-// Steps of like amounts of work, within a factor of the square root of two, share a point.
+// Steps whose amounts of work differ by less than a factor of the square root of two share a point.
 struct Bin {
   double work = 0, seconds = 0;
   int steps = 0;
@@ -105,7 +105,7 @@ void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds
   }
 }
 
-// What collectives took inside a model, step by step: of each kind, by the bytes of the tensor.
+// The times of collectives inside a model: for each kind, by the bytes of the tensor.
 using Transfers = std::map<Collective, std::map<int64_t, std::vector<double>>>;
 
 void add_transfers(const Plan& plan, const std::vector<std::vector<double>>& seconds, Transfers& transfers) {
@@ -121,8 +121,8 @@ void add_transfers(const Plan& plan, const std::vector<std::vector<double>>& sec
   }
 }
 
-// Alpha and beta of every collective: of those the models ran as they ran there, of the all-to-all, which
-// they do not need, by itself.
+// Fits alpha and beta of every collective: of those in the models from their runs, of the all-to-all, which
+// no model uses, by itself.
 void fit_links(int ranks, DType dtype, int rounds, const Transfers& transfers, Hardware& hardware) {
   for (const Collective collective :
        {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather, Collective::AllToAll}) {
@@ -166,9 +166,9 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
 }
 
-// "measured by bench calibrate on a processor, 4 cores" of the basis that calibrate() states.
+// Returns "measured by bench calibrate on a processor, 4 cores" of the basis that calibrate() writes.
 std::string measured_where(const std::string& basis) {
-  return basis.substr(0, basis.rfind(", ", basis.rfind(", ") - 1));  // less dtype and day
+  return basis.substr(0, basis.rfind(", ", basis.rfind(", ") - 1));  // without dtype and day
 }
 
 double& flops_of(Hardware& hardware, DType dtype) {
@@ -202,7 +202,7 @@ double operand_rate(const std::vector<ProductTime>& times) {
     b += bytes;
   }
   const double determinant = ff * bb - fb * fb;
-  if (determinant <= 1e-9 * ff * bb) return 0;  // all of one intensity
+  if (determinant <= 1e-9 * ff * bb) return 0;  // all have the same ratio of FLOPs to bytes
   const double seconds_a_byte = (b * ff - f * fb) / determinant;
   return seconds_a_byte > 0 ? 1 / seconds_a_byte : 0;
 }
@@ -254,7 +254,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
   Bins bins;
   Products products;
   const std::vector<int> degrees = degrees_with_cores();
-  // Of every T the models as Megatron cuts them and, for the collectives' sake, with the stream cut too.
+  // For every T, the models as Megatron cuts them, and, to measure more collectives, with the stream cut too.
   size_t runs = 0, done = 0;
   for (const int tp : degrees) runs += models.size() * (tp > 1 ? 2 : 1);
   for (const int tp : degrees) {
@@ -268,7 +268,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
         const std::string doing =
             fmt::format("T = {}, {}{}", tp, settings.model.title, is_first ? "" : ", its stream cut too");
         const double share = static_cast<double>(done++) / static_cast<double>(runs);
-        // What goes on beside another step shares its core, and neither's time is its own.
+        // An overlapped step shares its core with another step, so neither time can be used.
         Program program = plan_program(settings);
         for (Step& step : program.steps) step.beside = false;
         const std::shared_ptr<const Plan> plan = make_plan(std::move(program));

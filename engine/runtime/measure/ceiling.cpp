@@ -1,4 +1,4 @@
-// Reading matrix products off a Program.
+// Collects the matrix products of a Program and measures them.
 #include "engine/runtime/measure/ceiling.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace shardlens {
 std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
   std::vector<GemmShape> shapes;
   for (const Step& step : program.steps) {
-    const bool forward = step.op == Op::Linear;
+    if (operation(step.op).kind != OpKind::Product) continue;
     const bool grad_input = step.op == Op::LinearGradInput;
     const bool grad_weight = step.op == Op::LinearGradWeight;
-    if (!forward && !grad_input && !grad_weight) continue;
-    const Tensor& weight = program.tensor(grad_weight ? step.outputs[0] : step.inputs[1]);
+    const Tensor& weight = program.tensor(grad_weight ? output_of(program, step, Operand::WeightGrad)
+                                                      : input_of(program, step, Operand::Weight));
     MatrixShape w = local_matrix_shape(weight, program.ranks(), rank);
     const bool turned = step.attributes.transposed;  // W is stored [out, in]
     if (turned && !grad_weight) std::swap(w.rows, w.cols);
@@ -33,7 +33,7 @@ std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
 std::vector<int> gpus_of(const Settings& settings, const GpuFacts& facts) {
   if (settings.backend == BackendChoice::Cpu) return {};
   Settings here = settings;
-  if (here.communicator == CommunicatorChoice::Mpi) {  // this process's rank alone
+  if (here.communicator == CommunicatorChoice::Mpi) {  // only this process's rank
     here.communicator = CommunicatorChoice::Auto;
     here.tp = here.dp = 1;
   }
@@ -44,7 +44,7 @@ std::vector<int> gpus_of(const Settings& settings, const GpuFacts& facts) {
 }
 
 std::vector<int> gpus_of(const Settings& settings) {
-  // Nobody opens a module who did not ask for GPUs.
+  // The plug-in is opened only if GPUs were asked for.
   if (settings.backend == BackendChoice::Cpu) return {};
   return gpus_of(settings, gpu_facts());
 }
@@ -60,7 +60,7 @@ GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShap
 
 double measured_ceiling_flops(const Settings& settings, const std::vector<GemmShape>& shapes) {
   constexpr int kRepetitions = 4;
-  // Each shape once, to find the fastest; the largest may take seconds.
+  // Each shape runs once, to find the fastest; the largest may take seconds.
   const GemmRate once = measure_ceiling(settings, shapes, 1).best();
   const GemmRate again = measure_ceiling(settings, {once.shape}, kRepetitions).best();
   return std::max(once.highest_flops, again.highest_flops);

@@ -1,4 +1,4 @@
-// The runs of a study of growth, and its table.
+// The runs of a growth study, and its table.
 #include "engine/runtime/measure/growth_bench.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@
 namespace shardlens {
 namespace {
 
-constexpr double kMemoryShare = 0.85;  // of what is free: the rest is for whoever else runs here
-constexpr double kBeyond = 1.1;        // growth over the model's that is worth a word
+constexpr double kMemoryShare = 0.85;  // of what is free: the rest is for other programs
+constexpr double kBeyond = 1.1;        // growth over the model's that is reported
 constexpr double kGrowthPollSeconds = 0.02;
 
 Settings with_layers(Settings settings, int64_t layers) {
@@ -36,7 +36,8 @@ int64_t bytes_of(const ModelPrice& price) {
   return total_bytes(price.memory_bytes) * price.ranks;
 }
 
-// The most of the layers, halved as often as it takes, that fit twice over: half as many run beside them.
+// Returns the largest number of layers, by repeated halving, that fits together with a model of half as many
+// layers; both are run.
 SampledLayers sampled_layers(const Settings& settings, const Hardware& hardware, const GrowthLimits& limits) {
   for (int64_t more = settings.model.layers / 2; more >= 2; more /= 2) {
     const ModelPrice large = price_model(with_layers(settings, more), hardware);
@@ -48,7 +49,7 @@ SampledLayers sampled_layers(const Settings& settings, const Hardware& hardware,
   return {};
 }
 
-// One model in memory, ready to run a step.
+// A model in memory, ready to run a step.
 class Runner {
  public:
   Runner(const Settings& settings, const Measuring& measuring)
@@ -76,7 +77,7 @@ class Runner {
   std::unique_ptr<Executor> executor_;
 };
 
-// Runs one row; its begin and the budget are those of the study.
+// Runs one row; the beginning and the budget are those of the study.
 void run_row(GrowthRow& row, int repetitions, double deadline, const Measuring& measuring, double share) {
   const Settings& settings = row.point.settings;
   const std::string doing = fmt::format("{} T = {}, batch {} × sequence {}", settings.model.title,
@@ -146,7 +147,7 @@ std::vector<GrowthRow> predicted_growth(const std::vector<GrowthPoint>& points, 
       if (fits && price.step_seconds <= limits.longest_step_seconds) continue;
       row.sampled = sampled_layers(point.settings, hardware, limits);
       if (!row.sampled.is_whole()) continue;
-      row.left_out = fits ? fmt::format("a step would take about {:.0f} s, and at most {:.0f} s are wanted",
+      row.left_out = fits ? fmt::format("a step would take about {:.0f} s; the limit is {:.0f} s",
                                         price.step_seconds, limits.longest_step_seconds)
                           : fmt::format("needs {}, and {} may be used",
                                         bytes_text(static_cast<double>(row.planned_bytes)),
@@ -193,14 +194,15 @@ Growth measure_growth(const std::vector<GrowthPoint>& points, const Hardware& ha
       late.push_back(&row);
       continue;
     }
-    // Compared before it is a whole number: of tiny steps more fit than an int holds.
+    // Compared before the conversion to an integer: tiny steps may be more than an int holds.
     const double most = static_cast<double>(limits.repetitions);
     const auto repetitions = static_cast<int>(std::clamp(room / once - 1, 1.0, most));
     run_row(row, repetitions, begin + limits.budget_seconds, measuring,
             std::min(1.0, elapsed / limits.budget_seconds));
   }
   for (GrowthRow* row : late)
-    row->left_out = fmt::format("the budget was used up; about {:.0f} s more would hold all", missing);
+    row->left_out =
+        fmt::format("the budget was used up; about {:.0f} s more would be enough for all", missing);
   growth.seconds = now_seconds() - begin;
   return growth;
 }

@@ -1,5 +1,5 @@
-// Growth measured: real training steps of every size that this machine can run in the time it was given,
-// beside the cost model's, priced with a calibration of the same minutes.
+// Measures growth: real training steps of every size that this machine can run in the given time, beside the
+// cost model's predictions, priced with a calibration of the same minutes.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace shardlens {
 
-/// Of a size that is too large to be run whole: so many of its layers were, and the step of all of them is
-/// the smaller one's and as many times the difference of a layer as are missing.
+/// For a size that is too large to run whole: two numbers of layers that were run instead. The time of the
+/// whole step is the smaller step's plus the difference for each missing layer.
 struct SampledLayers {
   int64_t fewer = 0, more = 0;  ///< 0: the whole model ran
   bool is_whole() const { return more == 0; }
@@ -19,56 +19,56 @@ struct SampledLayers {
 
 struct GrowthRow {
   GrowthPoint point;
-  double predicted_seconds = 0;  ///< 0 where left_out says why
+  double predicted_seconds = 0;  ///< 0 if left_out gives a reason
   int64_t planned_bytes = 0;     ///< of all ranks together
   SampledLayers sampled;
-  std::vector<double> seconds;  ///< measured, in order; the first step, which warms up, is not among them
-  std::string left_out;         ///< why nothing was measured; empty where something was
+  std::vector<double> seconds;  ///< measured, in order; without the first step, which warms up
+  std::string left_out;         ///< why nothing was measured; empty if something was
 
   double median_seconds() const;
   double lowest_seconds() const;
   double highest_seconds() const;
-  /// Measured over predicted; 0 where nothing was measured.
+  /// Measured over predicted; 0 if nothing was measured.
   double of_prediction() const;
 };
 
-/// How much more `row` grew over `before` than the model says, by their medians: 1 is as predicted. 0 unless
-/// both were measured.
+/// How much more `row` grew over `before` than the model predicts, by their medians: 1 is as predicted. 0
+/// unless both were measured.
 double growth_beyond_model(const GrowthRow& before, const GrowthRow& row);
 
-/// True where that is beyond what the repetitions' spread and a tenth explain.
+/// True if that is more than the spread of the repetitions and a tenth explain.
 bool grows_worse(const GrowthRow& before, const GrowthRow& row);
 
 struct GrowthLimits {
-  double budget_seconds = 300;       ///< of the whole: calibration and steps
-  double longest_step_seconds = 60;  ///< a step that would take longer is run in a few layers
-  int repetitions = 5;               ///< of each size, fewer where the budget asks for it
-  int64_t memory_bytes = 0;          ///< all ranks together may hold; 0: 85 % of what is free
+  double budget_seconds = 300;       ///< for everything: calibration and steps
+  double longest_step_seconds = 60;  ///< a step that would take longer runs with a few layers
+  int repetitions = 5;               ///< of each size; fewer if the budget is short
+  int64_t memory_bytes = 0;          ///< that all ranks together may use; 0: 85 % of what is free
 };
 
 struct Growth {
   std::string machine;
-  Hardware hardware;  ///< as calibrated at its begin
+  Hardware hardware;  ///< as calibrated at the start
   GrowthLimits limits;
-  double seconds = 0;           ///< it took
-  std::vector<GrowthRow> rows;  ///< as growth_points() has them
+  double seconds = 0;           ///< that the study took
+  std::vector<GrowthRow> rows;  ///< in the order of growth_points()
 };
 
-/// Rows without measurements: what the model says of `points` on `hardware`, and which of them are left out
-/// or sampled by limits.memory_bytes (given) and limits.longest_step_seconds.
+/// Rows without measurements: the predictions for `points` on `hardware`, and which points are left out or
+/// sampled because of limits.memory_bytes (must be given) and limits.longest_step_seconds.
 std::vector<GrowthRow> predicted_growth(const std::vector<GrowthPoint>& points, const Hardware& hardware,
                                         const GrowthLimits& limits);
 
-/// Runs `points`, the quickest first, each as often as all that are left can be run in what is left of the
-/// budget, which the last step begun may pass. `hardware` is this machine, calibrated. Throws a request Error
-/// where not one of them can be run, and what a run throws.
+/// Runs `points`, the quickest first. Each runs as often as the rest of the budget allows for all that are
+/// left; the last step that was begun may exceed the budget. `hardware` is this machine, calibrated. Throws a
+/// request Error if none of them can be run, and what a run throws.
 Growth measure_growth(const std::vector<GrowthPoint>& points, const Hardware& hardware,
                       const GrowthLimits& limits, const Measuring& measuring = {});
 
-/// growth_points(base), on a calibration that is made first and counts into the budget.
+/// Measures growth_points(base), with a calibration that is made first and counts into the budget.
 Growth measure_growth(const Settings& base, GrowthLimits limits, const Measuring& measuring = {});
 
-/// One axis' rows as CSV, a header line first; seconds and bytes.
+/// The rows of one axis as CSV, with a header line first; seconds and bytes.
 std::string growth_csv(const Growth& growth, GrowthAxis axis);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Series, ticks and notes.
+// Series, ticks and notes of the growth charts.
 #include "engine/runtime/measure/growth_chart.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ namespace shardlens {
 namespace {
 
 constexpr size_t kMostNotes = 3;
-constexpr double kMargin = 1.35;    // of the axes around their points
-constexpr double kLabelRoom = 1.6;  // and above them, for the words over a point
+constexpr double kMargin = 1.35;    // factor of the axes around their points
+constexpr double kLabelRoom = 1.6;  // factor above them, for the text over a point
 
 std::string seconds_text(double seconds) {
   if (seconds < 1e-3) return fmt::format("{} µs", three_digits(seconds * 1e6));
@@ -24,7 +24,7 @@ std::string seconds_text(double seconds) {
   return fmt::format("{} s", three_digits(seconds));
 }
 
-// 1, 20 or 500 of a unit, as a tick says it.
+// 1, 20 or 500 of a unit, as text for a tick.
 std::string round_seconds_text(double seconds) {
   if (seconds < 0.9999e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
   if (seconds < 0.9999) return fmt::format("{:.3g} ms", seconds * 1e3);
@@ -64,7 +64,7 @@ std::string label_of(GrowthAxis axis) {
   return {};
 }
 
-// What all points of the axis have in common.
+// The settings that all points of the axis have in common.
 std::string subtitle_of(const Growth& growth, GrowthAxis axis, const Settings& s) {
   std::string what;
   if (axis != GrowthAxis::Model) what += s.model.title + " · ";
@@ -83,7 +83,7 @@ std::vector<std::string> notes_of(const std::vector<const GrowthRow*>& rows, Gro
     if (!row->left_out.empty())
       reason = "left out: " + row->left_out;
     else if (!row->sampled.is_whole())
-      reason = fmt::format("(hollow) run as {} and {} of its {} layers, and the others added",
+      reason = fmt::format("(hollow) measured with {} and {} of its {} layers, the others added",
                            row->sampled.fewer, row->sampled.more, row->point.settings.model.layers);
     if (reason.empty()) continue;
     const auto known = std::find_if(sizes_by_reason.begin(), sizes_by_reason.end(),
@@ -99,7 +99,7 @@ std::vector<std::string> notes_of(const std::vector<const GrowthRow*>& rows, Gro
   for (const auto& [sizes, reason] : sizes_by_reason) notes.push_back(sizes + " " + reason);
   if (notes.size() > kMostNotes) {
     notes.resize(kMostNotes - 1);
-    notes.push_back("and more, which the table says");
+    notes.push_back("and more: see the table");
   }
   return notes;
 }
@@ -145,7 +145,7 @@ Chart growth_chart(const Growth& growth, GrowthAxis axis) {
   chart.x.low = rows.front()->point.size / kMargin;
   chart.x.high = rows.back()->point.size * kMargin;
   if (low > 0) {
-    // Room over the highest point for its words, which are a tenth of the page's height or so.
+    // Room over the highest point for its text, which is about a tenth of the page's height.
     const double whole = high / low * kMargin;
     chart.y.low = low / kMargin;
     chart.y.high = high * std::max(kLabelRoom, std::pow(whole, 0.14));

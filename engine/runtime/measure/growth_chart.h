@@ -1,4 +1,4 @@
-// A study of growth as charts, one an axis.
+// Draws a growth study as charts, one for each axis.
 #pragma once
 
 #include "engine/io/chart.h"
@@ -6,9 +6,8 @@
 
 namespace shardlens {
 
-/// The model's line, what was measured with its spread, and under it what was left out and what was run in a
-/// few of its layers. An axis of which not one point has a prediction is a chart without points, which says
-/// why.
+/// The model's line, the measurements with their spread, and below them what was left out and what ran with a
+/// few of its layers. If no point of an axis has a prediction, the chart has no points and gives the reason.
 Chart growth_chart(const Growth& growth, GrowthAxis axis);
 
 }  // namespace shardlens

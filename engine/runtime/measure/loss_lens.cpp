@@ -1,4 +1,4 @@
-// Figures of the two forms of the loss.
+// Computes the figures of the two forms of the loss.
 #include "engine/runtime/measure/loss_lens.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ bool is_loss_step(const Step& step) {
   return step.block == "loss";
 }
 
-// Of the loss's forward pass: its backward pass sends nothing, and the gradient of X that follows is the same
-// in both forms.
+// Counts the loss's forward pass only: its backward pass sends nothing, and the gradient of X that follows is
+// the same in both forms.
 int64_t loss_sent_bytes(const Program& program) {
   int64_t bytes = 0;
   for (const Step& step : program.steps) {
@@ -29,7 +29,7 @@ int64_t loss_sent_bytes(const Program& program) {
   return bytes;
 }
 
-// The paper's largest GPT-2, but for its layers: the loss does not depend on them.
+// The paper's largest GPT-2, but with fewer layers: the loss does not depend on them.
 Settings paper_settings(const Settings& like) {
   Settings paper;
   paper.model = model_preset("megatron-8.3b");

@@ -1,6 +1,5 @@
-// The loss lens (paper, section 3): what a cut vocabulary costs when the logits are gathered for the loss,
-// and what it costs when three numbers a token are reduced instead. Both are the same model; both are really
-// run.
+// The loss lens (paper, section 3) compares two forms of the loss with a cut vocabulary: one gathers the
+// logits, the other reduces three numbers per token. Both are the same model; both are really run.
 #pragma once
 
 #include <memory>
@@ -10,17 +9,17 @@
 
 namespace shardlens {
 
-/// `settings` of a whole model with its loss in `form`.
+/// Returns `settings` of a whole model with the loss in `form`.
 Settings with_loss(Settings settings, LossForm form);
 
-/// What the plan says of its loss: bytes and peak memory. Nothing runs.
+/// The planned bytes and peak memory of the loss. Nothing runs.
 LossFigures planned_loss(const Plan& plan);
 
-/// Both forms of `plan`'s settings planned, and of the largest vocabulary in the paper. Null unless the plan
-/// is a whole model's whose vocabulary is cut over several ranks.
+/// Plans both forms of the loss for `plan`'s settings and for the largest vocabulary in the paper. Null
+/// unless the plan is of a whole model whose vocabulary is cut over several ranks.
 std::shared_ptr<const LossLens> plan_loss_lens(const Plan& plan);
 
-/// Reads the loss out of a pass.
+/// Reads the loss in a pass.
 class LossReader : public StepObserver {
  public:
   bool wants(const Tensor& tensor) const override { return tensor.name == "loss"; }
@@ -28,10 +27,10 @@ class LossReader : public StepObserver {
   double loss() const { return loss_; }
 
  private:
-  double loss_ = 0;  ///< rank 0's
+  double loss_ = 0;  ///< of rank 0
 };
 
-/// Adds what `executor` has just measured in one unobserved pass over `plan`.
+/// Adds what `executor` has just measured in one pass over `plan` without observers.
 void take_measured(LossFigures& figures, const Plan& plan, const Executor& executor);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Passes of one executor, and the fastest of them.
+// Runs passes of one executor and selects the fastest.
 #include "engine/runtime/measure/measured_run.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
   MeasuredRun run;
   run.communicator = executor.communicator();
   for (int pass = 0; pass < wish.passes; ++pass) {
-    executor.next_pass();  // an optimizer's steps go on from where they are
+    executor.next_pass();  // an optimizer continues from its last step
     run_pass(executor, wish.stop);
     std::vector<std::vector<StepEvent>> events = executor.events(plan->program.ranks());
     TimeComparison times = compare_times(*plan, events);

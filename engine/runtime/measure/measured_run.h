@@ -1,5 +1,5 @@
-// A plan run on this machine until its time can be believed: one pass that warms up and may be looked at,
-// then a few that nobody looks at, of which the fastest counts.
+// Runs a plan on this machine until its time is reliable: one pass that warms up and may have observers, then
+// a few without observers, of which the fastest counts.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct MeasuredRun {
 MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
                         std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish);
 
-/// One pass for the sake of its observers.
+/// Runs one pass, only for its observers.
 void observe_run(const std::shared_ptr<const Plan>& plan,
                  std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish);
 

@@ -1,4 +1,4 @@
-// The runs of the study on this machine.
+// Runs the scaling study on this machine.
 #include "engine/runtime/measure/measured_scaling.h"
 
 #include <fmt/format.h>
@@ -16,11 +16,11 @@
 namespace shardlens {
 namespace {
 
-constexpr double kLongEnoughSeconds = 2;  // of repetitions, once there are three
+constexpr double kLongEnoughSeconds = 2;  // the repetitions' total, after three of them
 constexpr int kLeastRepetitions = 3;
-constexpr double kPollSeconds = 0.02;  // how soon a person's Stop is heard
+constexpr double kPollSeconds = 0.02;  // how soon a Stop of the user takes effect
 
-// `layer` in so many heads of the size it has.
+// Returns `layer` with this many heads of the same size.
 Settings with_heads_of_its_size(Settings layer, int64_t heads) {
   const int64_t head = layer.model.hidden / layer.model.heads;
   const double widened = static_cast<double>(layer.model.ffn) / static_cast<double>(layer.model.hidden);
@@ -34,7 +34,7 @@ double distance(double a, double b) {
   return std::abs(std::log(a / b));
 }
 
-// Of the multiples of `tp` the one nearest to `heads`, by ratio.
+// Returns the multiple of `tp` that is nearest to `heads`, by ratio.
 int64_t nearest_multiple(double heads, int tp) {
   const auto below = std::max<int64_t>(tp, static_cast<int64_t>(heads) / tp * tp);
   const int64_t above = below + tp;
@@ -110,7 +110,7 @@ std::vector<ScalingRun> scaling_runs(const Settings& settings) {
     runs.push_back({ScalingSeries::Strong, layer});
     runs.back().settings.tp = tp;
   }
-  if (layer.model.is_grouped()) return runs;  // other heads would share their keys otherwise
+  if (layer.model.is_grouped()) return runs;  // other heads would share keys differently
   for (const int tp : degrees) {
     if (tp == 1) continue;
     const double grown = static_cast<double>(layer.model.heads) * std::sqrt(tp);

@@ -1,5 +1,5 @@
-// The paper's scaling study on this machine, as far as its cores reach: one layer run on T ranks of one core
-// each, beside the same questions the paper asked of 512 GPUs. Everything here was run; nothing is estimated.
+// The paper's scaling study on this machine, as far as its cores reach: one layer runs on T ranks of one core
+// each. It asks what the paper asked of 512 GPUs. Everything here was run; nothing is estimated.
 #pragma once
 
 #include <functional>
@@ -11,42 +11,42 @@
 
 namespace shardlens {
 
-/// One layer of the study: its T, and what of its sizes the series changes.
+/// One layer of the study: its T, and the size that the series changes.
 struct ScalingRun {
   ScalingSeries series = ScalingSeries::Strong;
   Settings settings;
 };
 
-/// What scaling_runs() measures of `settings`: one layer forward and backward as Megatron cuts it, a core a
-/// rank. fp64 stays, every other dtype becomes fp32, which a layer by itself runs in.
+/// The layer that scaling_runs() measures for `settings`: one layer forward and backward as Megatron cuts it,
+/// one core for each rank. fp64 stays; every other dtype becomes fp32, in which a single layer runs.
 Settings scaling_layer(const Settings& settings);
 
-/// Strong: the layer itself on every T that has the cores and that divides its heads. Weak: on T ranks a
-/// layer whose weights are T times as many, by its hidden size at the same size of a head. Heads: on the
-/// largest T the same hidden size in about two thirds, all and four thirds of the heads. The first run is T =
-/// 1, against which all others are held.
+/// Strong: the layer itself, on every T that has enough cores and divides its heads. Weak: on T ranks, a
+/// layer with T times as many weights: a larger hidden size with the same head size. Heads: on the largest T,
+/// the same hidden size in about two thirds, all and four thirds of the heads. The first run is T = 1; all
+/// others are compared with it.
 std::vector<ScalingRun> scaling_runs(const Settings& settings);
 
 struct MeasuredPoint {
   ScalingSeries series = ScalingSeries::Strong;
   int tp = 1;
   int64_t hidden = 0, heads = 0;
-  double seconds = 0;           ///< forward and backward, the slowest rank, the fastest of the repetitions
+  double seconds = 0;           ///< forward and backward, of the slowest rank, the fastest of the repetitions
   double flops_per_second = 0;  ///< all ranks together
-  double value = 0;             ///< strong: speed-up; else FLOP/s a rank against that of the first run
+  double value = 0;             ///< strong: speed-up; else FLOP/s for each rank over that of the first run
 };
 
 struct MeasuredScaling {
   Settings layer;  ///< as scaling_layer() made it
   std::string machine;
-  size_t runs = 0;                    ///< how many there will be
-  std::vector<MeasuredPoint> points;  ///< so far; T = 1 stands in the strong and in the weak series
+  size_t runs = 0;                    ///< how many runs there will be
+  std::vector<MeasuredPoint> points;  ///< so far; T = 1 is in the strong and in the weak series
   bool complete() const { return runs > 0 && done == runs; }
   size_t done = 0;
 };
 
-/// Runs them all, at most `repetitions` times each, and tells after each. Throws what a run throws, and what
-/// `measuring` or `on_point` throw.
+/// Runs all of them, at most `repetitions` times each, and calls `on_point` after each. Throws what a run
+/// throws, and what `measuring` or `on_point` throw.
 MeasuredScaling measure_scaling(const Settings& settings, int repetitions, const Measuring& measuring = {},
                                 const std::function<void(const MeasuredScaling&)>& on_point = {});
 

@@ -1,4 +1,4 @@
-// Rounds of steps, one of each way and a plain one.
+// Runs rounds of steps, for each way one recorded and one plain step.
 #include "engine/runtime/measure/record_bench.h"
 
 #include <algorithm>
@@ -52,13 +52,13 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
                                                    RecordingLimits{}, options));
     bench.ways.emplace_back().pictures = to_string(options);
   }
-  // A step that learns, so that no picture is that of the step before, which would be stored once.
+  // Steps that learn, so no picture equals that of the step before, which would be stored only once.
   const bool learns = plan->program.settings.block == Block::Model;
   PassInputs inputs;
   if (learns) inputs.batch = std::make_shared<const Batch>(seeded_batch(plan->program.settings));
   inputs.numbers.learning_rate = kLearningRate;
   std::vector<double> takes[kWayCount];
-  // One step, recorded unless `recorder` is null.
+  // Runs one step; records it unless `recorder` is null.
   const auto step = [&](size_t way, Recorder* recorder) {
     std::vector<std::shared_ptr<StepObserver>> observers;
     if (recorder != nullptr && recorder->pictures()) observers.push_back(recorder->pictures());
@@ -83,7 +83,7 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
     Recorder* const recorder = recorders[way].get();
     step(way, recorder);
     wait_until_settled(recorders);
-    // Under a budget the first pass is a debt: what counts is what comes after it is paid.
+    // Under a budget the first pass makes a debt: only passes after it is paid count.
     const int64_t first = recorder->totals().samples;
     for (int i = 0; i < kMostWarmUps && kWays[way] == Taken::UnderBudget; ++i) {
       step(way, recorder);
@@ -99,8 +99,8 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
     samples_before[way] = recorders[way]->totals().samples;
     worked_before[way] = recorders[way]->writing_seconds();
   }
-  // The second of two steps counts: what the first recorded is written during it, and neither follows a
-  // pause, after which a machine may be faster for a while.
+  // The second of two steps counts: the first one is written during it, and neither follows a pause, after
+  // which a machine may be faster for a while.
   const auto counted_step = [&](size_t way, Recorder* recorder) {
     wait_until_settled(recorders);
     step(way, recorder);
@@ -109,7 +109,7 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
   for (int round = 0; round < rounds; ++round)
     for (size_t way = 0; way < kWayCount; ++way) {
       Recorder* const recorder = recorders[way].get();
-      double pair[2];  // plain, recorded; beside each other, as the machine's moods last for some steps
+      double pair[2];  // plain, recorded; next to each other, because the machine's speed drifts
       for (int turn = 0; turn < 2; ++turn) {
         const bool recorded = (turn + round) % 2 == 1;
         pair[recorded] = counted_step(way, recorded ? recorder : nullptr);

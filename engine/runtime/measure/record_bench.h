@@ -1,5 +1,5 @@
-// What a run pays for being recorded: the same step without a recorder and with one, in turn, so that a noisy
-// machine disturbs both.
+// Measures what a recording costs a run: runs the same step without a recorder and with one, in turn, so that
+// noise on the machine disturbs both alike.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@
 
 namespace shardlens {
 
-/// One way of recording against none.
+/// One way of recording, compared with no recording.
 struct RecordedWay {
   std::string pictures;  ///< "off", "0.75 % of step time", "all"
-  double seconds = 0;    ///< median step, to the moment the next may begin
+  double seconds = 0;    ///< median step, until the next may begin
   double ratio = 1, lowest_ratio = 1,
          highest_ratio = 1;     ///< to the plain step beside it; median and spread
-  double take_seconds = 0;      ///< median time the run stood still to be copied
-  double sampling_seconds = 0;  ///< median time of the rank that took longest to look at its tensors
-  double writing_seconds = 0;   ///< of a processor that the writer's thread had, a step
-  int64_t events = 0;           ///< of a step, all ranks
-  double samples = 0;           ///< of tensors, a step
-  double file_bytes = 0;        ///< of the recording, a step
+  double take_seconds = 0;      ///< median time that the run stood still to be copied
+  double sampling_seconds = 0;  ///< median time of the rank that took longest to sample its tensors
+  double writing_seconds = 0;   ///< processor time of the writer's thread, for each step
+  int64_t events = 0;           ///< for each step, all ranks
+  double samples = 0;           ///< of tensors, for each step
+  double file_bytes = 0;        ///< of the recording, for each step
 };
 
 struct RecordBench {
@@ -30,14 +30,14 @@ struct RecordBench {
   std::vector<RecordedWay> ways;  ///< without pictures, under the budget, of every tensor
 };
 
-/// `rounds` times each way beside a plain step, which of the two comes first changing from round to round. A
-/// step counts while the one before it, recorded the same way, is being written. The recordings are `path`
-/// with the way's number added; they are made and stay. Throws what check_runnable(), the run and
+/// Runs `rounds` pairs for each way: a recorded step and a plain step, whose order changes from round to
+/// round. A step counts while the step before it, recorded in the same way, is being written. The recordings
+/// are `path` with the way's number added; they are made and stay. Throws what check_runnable(), the run and
 /// RecordingWriter throw.
 RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::string& path, int rounds,
                          const PictureOptions& pictures);
 
-/// The recordings' names.
+/// The paths of the recordings.
 std::vector<std::string> record_bench_paths(const std::string& path);
 
 }  // namespace shardlens

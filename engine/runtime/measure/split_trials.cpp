@@ -1,4 +1,4 @@
-// Trials, planned and run.
+// Plans and runs split trials.
 #include "engine/runtime/measure/split_trials.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ SplitTrials plan_trials(const Settings& settings, const std::vector<Split>& spli
 void run_trial(SplitTrial& trial, const RunWish& wish) {
   if (!trial.plan) return;
   try {
-    // Beside other splits a tensor is a small picture: its exact values are not kept.
+    // Beside other splits a tensor is drawn small: its exact values are not kept.
     auto sampler = std::make_shared<Sampler>(trial.plan->program, plan_samples(trial.plan->program, 0),
                                              Sampler::NotFinite::StopsTheRun);
     MeasuredRun run = measure_run(trial.plan, {sampler}, wish);

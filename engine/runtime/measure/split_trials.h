@@ -1,5 +1,5 @@
-// Splits of one model beside each other: each is planned and priced, and then really run here, so that its
-// stages, its bytes and its time stand next to another's.
+// Compares splits of one model: each is planned and priced, and then really run here. So its stages, its
+// bytes and its time can be shown next to another split's.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace shardlens {
 
 struct SplitTrial {
   Split split;
-  std::string refused;               ///< why it cannot be planned, or not run here; else empty
-  std::shared_ptr<const Plan> plan;  ///< null where it cannot be planned
-  int forward_collectives = 0;       ///< in the whole pass, as all that follows
+  std::string refused;               ///< why it cannot be planned, or cannot run here; else empty
+  std::shared_ptr<const Plan> plan;  ///< null if it cannot be planned
+  int forward_collectives = 0;       ///< in the whole pass, like all fields that follow
   int backward_collectives = 0;      ///< with those of the optimizer
   int64_t sent_bytes = 0;            ///< by each rank
   int64_t flops = 0;                 ///< of rank 0, attention counted whole
-  int64_t planned_bytes = 0;         ///< all memory of the rank that holds most
+  int64_t planned_bytes = 0;         ///< all memory of the rank that has the most
   double predicted_seconds = 0;      ///< estimated; 0: the preset does not state its speed
   std::shared_ptr<const Result>
       result;  ///< null until it ran: samples of the first pass, times of the fastest
@@ -27,17 +27,17 @@ struct SplitTrial {
 };
 
 struct SplitTrials {
-  Settings settings;  ///< their split does not matter
+  Settings settings;  ///< the split in it does not matter
   std::string predicted_on;
   std::string measured_on;
   std::vector<SplitTrial> trials;
 
-  bool measured() const;  ///< all that can be
+  bool measured() const;  ///< true if all that can be run were run
 };
 
 SplitTrials plan_trials(const Settings& settings, const std::vector<Split>& splits);
 
-/// Runs a trial that was planned. Throws a Cancelled Error when the wish is stopped.
+/// Runs a trial that was planned. Throws a Cancelled Error if the wish is stopped.
 void run_trial(SplitTrial& trial, const RunWish& wish);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Timing a layer or a whole model beside its ceiling.
+// Times a layer or a whole model beside its ceiling.
 #include "engine/runtime/measure/step_bench.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct Timing {
 };
 
 Timing time_once(Executor& executor, const Program& program) {
-  executor.next_pass();  // an optimizer's steps go on from where they are
+  executor.next_pass();  // an optimizer continues from its last step
   executor.start(executor.steps());
   executor.wait();
   Timing timing;
@@ -60,8 +60,9 @@ Timing time_once(Executor& executor, const Program& program) {
   return timing;
 }
 
-// The rates of the fastest shape, one a repetition. It is the fastest over all repetitions: the best of each
-// would be the luckiest moment among all shapes, which no step can keep up for seconds.
+// The rates of the fastest shape, one for each repetition. It is the fastest shape over all repetitions: the
+// best of each repetition would be the luckiest moment among all shapes, which no step can sustain for
+// seconds.
 std::vector<double> rates_of_fastest(const std::vector<GemmCeiling>& ceilings) {
   std::vector<double> fastest;
   for (size_t shape = 0; shape < ceilings.front().rates.size(); ++shape) {
@@ -72,19 +73,19 @@ std::vector<double> rates_of_fastest(const std::vector<GemmCeiling>& ceilings) {
   return fastest;
 }
 
-// Parameters and both moments are read and written, gradients read; beside master weights the others are
-// written alone.
+// Parameters and both moments are read and written, gradients are read; if there are master weights, the
+// 16-bit weights are only written.
 int64_t adamw_bytes(const Program& program, int rank) {
   int64_t bytes = 0;
-  const auto held = [&](const Step& step, size_t input) {
-    return local_bytes(program.tensor(step.inputs[input]), program.ranks(), rank);
+  const auto held = [&](const Step& step, Operand operand) {
+    return local_bytes(program.tensor(input_of(program, step, operand)), program.ranks(), rank);
   };
   for (const Step& step : program.steps) {
     if (step.op != Op::AdamW) continue;
-    enum Input : size_t { Parameter, Gradient, First, Second, Factor, Master };
-    const bool has_master = step.inputs.size() > Master;
-    bytes += held(step, Gradient) + 2 * (held(step, First) + held(step, Second));
-    bytes += has_master ? 2 * held(step, Master) + held(step, Parameter) : 2 * held(step, Parameter);
+    using enum Operand;
+    bytes += held(step, Gradient) + 2 * (held(step, FirstMoment) + held(step, SecondMoment));
+    bytes += input_place(program, step, Master) ? 2 * held(step, Master) + held(step, Parameter)
+                                                : 2 * held(step, Parameter);
   }
   return bytes;
 }
@@ -106,7 +107,7 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
   time_once(executor, program);
   executor.observe({});
   if (recording != nullptr) recording->take(executor);
-  // Before the first measurement of the ceiling, whose operands are not the step's.
+  // Before the first measurement of the ceiling, because its operands do not belong to the step.
   bench.start_resident_bytes = resident_peak_bytes() - resident_before;
   reset_resident_peak();
 

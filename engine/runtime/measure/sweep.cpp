@@ -1,4 +1,4 @@
-// Planning and running one degree after the other.
+// Plans and runs one degree after the other.
 #include "engine/runtime/measure/sweep.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ int64_t whole_on_every_rank(const Program& program) {
   return bytes;
 }
 
-// The first layer's stand for every layer's, the first part's for every part's.
+// The first layer represents every layer, and the first part every part.
 int collectives_of_a_layer(const Program& program, Phase phase) {
   const Settings& settings = program.settings;
   const bool whole = settings.block == Block::Model;
@@ -66,7 +66,7 @@ Sweeper::Sweeper(const Settings& settings, const std::vector<int>& degrees, std:
     serial.tp = 1;
     all_weight_bytes = plan_memory(plan_program(serial), 0).arena_bytes[kWeight];
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Request) throw;  // every degree below says what is wrong
+    if (error.kind() != ErrorKind::Request) throw;  // below, every degree reports the error
   }
   for (const int tp : degrees) {
     SweepPoint point;
@@ -104,7 +104,7 @@ std::shared_ptr<const SerialReference> Sweeper::serial_at(const Settings& settin
                                                           const RunWish& wish) {
   const std::shared_ptr<const Plan> plan = make_plan(plan_serial(settings));
   if (serial_ && plan->program.settings == serial_settings_) return serial_;
-  serial_ = nullptr;  // before its successor is made
+  serial_ = nullptr;  // freed before its successor is made
   if (const std::string why = why_not_comparable(sharded, *plan); !why.empty()) throw request_error(why);
   auto reference = std::make_shared<SerialReference>();
   observe_run(plan, {reference}, wish);

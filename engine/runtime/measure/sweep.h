@@ -1,6 +1,6 @@
-// One split at several degrees T: what a rank holds of the weights falls as 1/T, what is whole on every rank
-// does not, the number of collectives stays, and the error against T = 1 stays at the floor. Each degree is
-// planned, and then really run, compared with its serial run and timed.
+// One split at several degrees T. The weights that a rank holds fall as 1/T, what is whole on every rank does
+// not, the number of collectives stays, and the error against T = 1 stays at the level of rounding. Each
+// degree is planned, then really run, compared with its serial run, and timed.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,11 @@ namespace shardlens {
 
 struct SweepPoint {
   int tp = 1;
-  std::string refused;  ///< why this T cannot be planned, run or compared; the figures it keeps us from are 0
+  std::string refused;  ///< why this T cannot be planned, run or compared; figures that are missing for that
+                        ///< reason are 0
   // planned
-  int64_t weight_bytes = 0;             ///< of the rank that holds most
-  int64_t replicated_weight_bytes = 0;  ///< of them, in weights that are whole on every rank
+  int64_t weight_bytes = 0;             ///< of the rank that has the most
+  int64_t replicated_weight_bytes = 0;  ///< the part of them in weights that are whole on every rank
   double ideal_weight_bytes = 0;        ///< all weights at T = 1, divided by T
   int forward_collectives = 0;          ///< of one layer, among its T ranks
   int backward_collectives = 0;
@@ -28,27 +29,27 @@ struct SweepPoint {
   // measured
   bool measured = false;
   int64_t measured_weight_bytes = 0;  ///< of the same rank
-  double measured_seconds = 0;        ///< the fastest pass
+  double measured_seconds = 0;        ///< of the fastest pass
   bool agrees = false;
   double worst_relative_error = 0;
   double bound = 0;
-  std::string worst_tensor;  ///< empty when all are equal to the last bit
-  std::string first_broken;  ///< in step order; empty when all agree
+  std::string worst_tensor;  ///< empty if all are equal to the last bit
+  std::string first_broken;  ///< in step order; empty if all agree
 
   bool planned() const { return weight_bytes > 0; }
 };
 
 struct Sweep {
-  Settings settings;  ///< its T does not matter
+  Settings settings;  ///< the T in it does not matter
   std::string predicted_on;
   std::string measured_on;
   std::vector<SweepPoint> points;
 
-  /// Every degree that ran agrees with T = 1, and one did.
+  /// True if every degree that ran agrees with T = 1, and at least one ran.
   bool agrees() const;
 };
 
-/// The degrees that are swept unless others are asked for.
+/// The degrees that are swept if no others are asked for.
 inline const std::vector<int> kSweptDegrees{1, 2, 4, 8, 16};
 
 class Sweeper {
@@ -59,7 +60,7 @@ class Sweeper {
   const Sweep& sweep() const { return sweep_; }
   bool is_done() const { return next_ == sweep_.points.size(); }
   int next_degree() const { return sweep_.points[next_].tp; }
-  /// Runs the next degree, or says why it cannot. Throws a Cancelled Error when the wish is stopped.
+  /// Runs the next degree, or records why it cannot run. Throws a Cancelled Error if the wish is stopped.
   void run_next(const RunWish& wish);
 
  private:
@@ -73,7 +74,7 @@ class Sweeper {
   std::optional<Fault> fault_;
   size_t next_ = 0;
   std::shared_ptr<const SerialReference> serial_;
-  Settings serial_settings_;  ///< of serial_: degrees that share it are compared with one run
+  Settings serial_settings_;  ///< of serial_: degrees with equal serial settings are compared with one run
 };
 
 }  // namespace shardlens

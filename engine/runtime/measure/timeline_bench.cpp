@@ -1,4 +1,4 @@
-// Draws the recording, and measures.
+// Makes the recording, and measures.
 #include "engine/runtime/measure/timeline_bench.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace shardlens {
 namespace {
 
 constexpr int kColumns = 1848;            // of a timeline at 1920 pixels
-constexpr double kUnknownSeconds = 2e-5;  // of a step that no price is known of
+constexpr double kUnknownSeconds = 2e-5;  // for a step without a known price
 
 template <typename Action>
 double seconds_of(Action action) {
@@ -31,7 +31,7 @@ double seconds_of(Action action) {
   return now_seconds() - begin;
 }
 
-/// Out of the system's memory, so that it is read from the disk again.
+/// Removes the file from the system's page cache, so that it is read from the disk again.
 void forget(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY);
   if (file < 0) return;
@@ -75,7 +75,7 @@ RecordedPass draw_pass(const Plan& plan, double begin_seconds, std::mt19937& dra
   return pass;
 }
 
-/// Of every tensor whose picture is as large as one may be, what a rank remembers of it.
+/// The samples of up to 16 tensors whose pictures have the largest size.
 std::vector<std::pair<TensorId, TensorSample>> largest_samples(const Program& program) {
   std::vector<std::pair<TensorId, TensorSample>> samples;
   std::vector<std::byte> zeros;
@@ -89,7 +89,7 @@ std::vector<std::pair<TensorId, TensorSample>> largest_samples(const Program& pr
   return samples;
 }
 
-/// Pictures of about `bytes` together, no two alike.
+/// Makes pictures of about `bytes` together, no two alike.
 SampleTable draw_samples(const Program& program,
                          const std::vector<std::pair<TensorId, TensorSample>>& templates, int64_t bytes,
                          std::mt19937& draw) {
@@ -140,7 +140,7 @@ void draw_recording(const std::shared_ptr<const Plan>& plan, const std::string& 
         {"loss", 3 + 8 * std::exp(-4 * static_cast<double>(number) / static_cast<double>(passes))}};
     if (!templates.empty()) pass.samples = draw_samples(program, templates, file_bytes / passes, draw);
     writer.offer(std::move(pass));
-    while (number % 16 == 15 && !writer.is_settled())  // pictures would be dropped, were many to wait
+    while (number % 16 == 15 && !writer.is_settled())  // pictures would be dropped if many waited
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   const RecordingTotals totals = writer.finish();

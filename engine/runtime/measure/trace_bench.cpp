@@ -1,4 +1,4 @@
-// Pairs of steps.
+// Runs pairs of steps.
 #include "engine/runtime/measure/trace_bench.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kEventRounds = 200;
 
-// What run_step() does for an event, done to a track of its own.
+// What run_step() does for an event, on a track of its own.
 double seconds_of_event(size_t steps) {
   RankTrace track(steps);
   std::vector<double> seconds;
@@ -38,10 +38,11 @@ double seconds_of_event(size_t steps) {
 }  // namespace
 
 MedianRange median_range(std::vector<double> values) {
-  if (values.empty()) throw std::logic_error("a median of nothing");
+  if (values.empty()) throw std::logic_error("a median needs at least one value");
   std::sort(values.begin(), values.end());
   const auto count = static_cast<double>(values.size());
-  // How many of the values are below the true median is binomial with p = 1/2; 1.96 of its deviations.
+  // The number of values below the true median is binomial with p = 1/2; uses 1.96 of its standard
+  // deviations.
   const auto first = static_cast<size_t>(std::max(0.0, std::floor((count - 1.96 * std::sqrt(count)) / 2)));
   return {median_of(values), values[first], values[values.size() - 1 - first]};
 }
@@ -56,8 +57,8 @@ TraceBench bench_trace(Executor& executor, const Program& program, int rounds) {
   for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
     if (!executor.seats().is_here(world))
       throw request_error(
-          "bench trace compares with steps that are not traced, and ranks in other processes are traced "
-          "always: leave out --comm mpi");
+          "bench trace compares with steps that are not traced, and ranks in other processes are always "
+          "traced: leave out --comm mpi");
   }
   const auto step = [&](bool traced) {
     executor.set_traced(traced);

@@ -1,4 +1,4 @@
-// One executor for each variant, run one after the other in every round.
+// One executor for each variant; they run one after the other in every round.
 #include "engine/runtime/measure/variants_bench.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The first process's seats, whose word goes to the other processes.
+// The first process's seats, which pass commands on to the other processes.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 constexpr bool kAnswered = true, kUnanswered = false;
 }  // namespace
 
-// An executor's ranks, of which one is here and the others are told.
+// An executor's ranks: one is here, the others receive commands.
 class CommandingSeats final : public Seats {
  public:
   CommandingSeats(ProcessWorld& world, int id, std::shared_ptr<const Plan> plan, const Seats* lender)
@@ -99,7 +99,7 @@ class CommandingSeats final : public Seats {
     const std::vector<char> piece = std::move(world_.read_.at(rank));
     world_.read_.erase(rank);
     if (piece.size() != bytes)
-      throw run_error(fmt::format("rank {} has no piece of tensor {}", rank, tensor));
+      throw run_error(fmt::format("rank {} sent no data of tensor {}", rank, tensor));
     if (bytes > 0) std::memcpy(host, piece.data(), bytes);
   }
 
@@ -125,7 +125,8 @@ class CommandingSeats final : public Seats {
   bool is_told_to_end() const override { return world_.patience_.is_told(); }
 
  private:
-  // It may be told right now of a rank that is lost: it lives until it has been.
+  // Another thread may be telling the listener about a lost rank now: the listener must live until that is
+  // done.
   void forget_listener() {
     const std::lock_guard lock(world_.hearing_);
     world_.listeners_.erase(id_);
@@ -145,7 +146,7 @@ class CommandingSeats final : public Seats {
     fill(packet);
     return packet;
   }
-  // `what`: what the ranks are told, in words.
+  // `what`: the command in words, for messages.
   template <typename Fill>
   void tell(ProcessCommand command, const std::string& what, bool answered, const Fill& fill) const {
     tell_each([&](int rank) {

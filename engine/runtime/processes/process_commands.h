@@ -1,5 +1,5 @@
-// The words that the processes of a run exchange; what follows each is written and read in process_world.cpp
-// and process_server.cpp.
+// The commands and reports that the processes of a run exchange. process_world.cpp and process_server.cpp
+// write and read what follows each.
 #pragma once
 
 namespace shardlens {
@@ -16,7 +16,7 @@ enum class ProcessCommand : int {
   Close,
   Align,
   Bench,
-  Alive,  ///< nothing is wanted, but the first process goes on
+  Alive,  ///< no work; it shows that the first process goes on
   Finish
 };
 enum class ProcessReport : int {
@@ -25,11 +25,11 @@ enum class ProcessReport : int {
   Seen,
   Piece,
   Alive,
-  Told,  ///< it was told to end by who started it
+  Told,  ///< its launcher told it to end
   Ends
 };
 
-/// Tags of messages. Groups of ranks have three each from kGroupTag on, by the number of their executor.
+/// The tags of messages. Each executor has three tags from kGroupTag on, by its number, for its groups.
 inline constexpr int kHelloTag = 1, kCommandTag = 2, kReportTag = 3, kPingTag = 4, kGroupTag = 16;
 inline constexpr int kExecutorTags = 4000;
 

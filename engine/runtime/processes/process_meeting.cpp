@@ -1,5 +1,5 @@
-// How the processes of a run meet: they say who they are and what they were asked for, the first one
-// compares, deals out the ranks, and sets the clocks.
+// How the processes of a run meet at the start: each reports its build and its options. The first process
+// compares them, assigns the ranks, and measures the clocks.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kPings = 30;
 constexpr double kAlignEverySeconds = 10;
-using Cores = std::array<uint64_t, 16>;  // bit by bit: which cores a process may use
+using Cores = std::array<uint64_t, 16>;  // bit by bit: the cores that a process may use
 
 Cores own_cores() {
   Cores cores{};
@@ -38,7 +38,7 @@ int count_of(const Cores& cores) {
   return count;
 }
 
-// Processes with the same one are timed by the same clock.
+// An id that is equal for all processes that the same clock times.
 std::string booted_machine() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -54,7 +54,7 @@ struct Introduction {
   ProcessIdentity identity;
 };
 
-// What a choice needs of them, and whether there is room on them.
+// Writes the facts about GPUs that a choice needs, and that show how much room the GPUs have.
 void put_gpus(Packet& packet, const GpuFacts& facts) {
   packet.put(static_cast<uint64_t>(facts.gpus.size()));
   for (const Gpu& gpu : facts.gpus)
@@ -112,7 +112,7 @@ Introduction take_introduction(Packet& packet) {
   return other;
 }
 
-// What two processes must have in common and have not; empty when there is nothing.
+// Returns what differs between two processes but must be equal; empty if nothing does.
 std::string difference(const Introduction& first, int process, const Introduction& other) {
   if (first.version != other.version) {
     return fmt::format("process 0 on {} is {}, process {} on {} is {}: put the same build on all machines",
@@ -129,12 +129,12 @@ std::string difference(const Introduction& first, int process, const Introductio
   return {};
 }
 
-// Ranks on processors that multiply by other instructions may round otherwise, so that what is Replicated is
-// not the same on all of them to the last bit.
+// Processors that multiply with other instructions may round differently. Then a Replicated tensor may differ
+// between ranks in the last bits.
 std::string unlike_processors(const std::vector<Introduction>& all) {
   for (const Introduction& one : all)
     if (one.kernels != all[0].kernels)
-      return fmt::format("; products by {} on {} and by {} on {}, so last bits of ranks may differ",
+      return fmt::format("; matrix products use {} on {} and {} on {}, so ranks may differ in the last bits",
                          all[0].kernels, all[0].host, one.kernels, one.host);
   return {};
 }
@@ -155,7 +155,8 @@ std::vector<int> processes_by_rank(const std::vector<std::string>& hosts, int tp
     whole.insert(whole.end(), here.begin(), fill);
     left.insert(left.end(), fill, here.end());
   }
-  // Process 0 is the first of the first machine: where that is no whole group, the left ones begin with it.
+  // Process 0 is the first of the first machine: if that machine has no whole group, the remaining processes
+  // begin with it.
   const bool begins = !left.empty() && left.front() == 0;
   const auto first = left.begin() + (begins ? std::min<std::ptrdiff_t>(tp, std::ssize(left)) : 0);
   std::vector<int> order(left.begin(), first);
@@ -200,15 +201,14 @@ void ProcessWorld::compare(const JoinRequest& request) {
       problem = difference(all[0], process, all[static_cast<size_t>(process)]);
     } else {
       problem = fmt::format(
-          "process {} of {} did not say in {:.0f} s what it runs, process 0 runs {}: all processes that "
-          "mpirun "
-          "starts must be shardlens-cli with --comm mpi",
+          "process {} of {} did not report within {:.0f} s what it runs; process 0 runs {}: all processes "
+          "that mpirun starts must be shardlens-cli with --comm mpi",
           process, processes(), request.timeout_seconds, all[0].version);
     }
   }
   std::vector<std::string> hosts;
   std::map<std::string, std::pair<Cores, int>>
-      machines;  // what cores its ranks may use, and how many they are
+      machines;  // the cores that its ranks may use, and the number of its ranks
   for (const Introduction& one : all) {
     hosts.push_back(one.host);
     auto& [together, ranks] = machines[one.host];
@@ -246,13 +246,13 @@ void ProcessWorld::compare(const JoinRequest& request) {
 void ProcessWorld::answer(const JoinRequest& request) {
   PacketLine line(processes_, kHelloTag, patience_);
   line.send(0, to_packet(introduction(processes_, request)));
-  // The first process waits as long for all others, and then says what came of it.
+  // The first process waits that long for all others, and then reports the result.
   auto verdict = line.poll_for(request.timeout_seconds + 10);
   if (!verdict) {
-    throw request_error(
-        fmt::format("process 0 of {} did not say in {:.0f} s what it runs, process {} runs {}: all processes "
-                    "that mpirun starts must be shardlens-cli with --comm mpi",
-                    processes(), request.timeout_seconds, processes_.index(), request.version));
+    throw request_error(fmt::format(
+        "process 0 of {} did not report within {:.0f} s what it runs; process {} runs {}: all processes "
+        "that mpirun starts must be shardlens-cli with --comm mpi",
+        processes(), request.timeout_seconds, processes_.index(), request.version));
   }
   const std::string problem = verdict->second.take_text();
   const bool own_clock = verdict->second.take<int>() != 0;
@@ -278,8 +278,9 @@ void ProcessWorld::watch_siblings() {
       departed_.watch(place.process, place.identity);
 }
 
-// Asks for the other's time again and again. The quickest answer was on its way least, so its time lies best
-// known between asking and hearing: in the middle, within half of what it took.
+// Asks for the other process's time many times. The quickest answer was on its way for the shortest time, so
+// it gives the best estimate: the time in the middle between asking and hearing, exact to half of that
+// interval.
 void ProcessWorld::align_clock(int process) {
   double shortest = 1e9, offset = 0;
   for (int ping = 0; ping < kPings; ++ping) {
@@ -308,7 +309,8 @@ void ProcessWorld::answer_pings() {
   clock_offset_seconds_ = next_ping(0).take<double>();
 }
 
-// From that process. Asked for without a pause: how long it takes is what is measured.
+// Returns the next ping from that process. It polls without a pause, because the round trip is what is
+// measured.
 Packet ProcessWorld::next_ping(int process) {
   constexpr double kToldSeconds = 0.5;
   PatientWait wait(patience_.told_to_end, kToldSeconds);
@@ -319,7 +321,7 @@ Packet ProcessWorld::next_ping(int process) {
   }
 }
 
-// Clocks drift, so in a long run they are set again between passes.
+// Clocks drift, so in a long run they are measured again between passes.
 void ProcessWorld::align_clocks_again() {
   if (now_seconds() - aligned_at_seconds_ < kAlignEverySeconds) return;
   for (int process = 1; process < processes(); ++process) {

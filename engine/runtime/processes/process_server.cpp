@@ -1,4 +1,4 @@
-// The other processes' side: executors that run one rank as they are commanded, and what they report.
+// The other processes' side: executors that run one rank on command, and their reports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,20 +18,20 @@
 namespace shardlens {
 namespace {
 
-// The ranks that wait for a lost one in a collective are to say so first, they know the step; and the first
-// process, if it is there.
+// Seconds beyond the time-out, and seconds after all were told to end. The ranks that wait for a lost one in
+// a collective should report it first, because they know the step; then the first process, if it still runs.
 constexpr double kServerSpokenForSeconds = 4, kServerToldSeconds = 0.7;
 constexpr double kSaidEverySeconds = 0.25;
-// A failure is answered at once, if there is anybody to hear of it; by a process that says nothing any more
-// there is not. When all were told to end there is less time.
+// The first process answers a failure at once if it still runs; a silent process does not. After all were
+// told to end there is less time.
 constexpr double kAnswerSeconds = 5, kSilentSeconds = 1.5, kToldAnswerSeconds = 0.45;
-// What the first process, seen to have ended, had said may still be on its way, and so may the step in which
-// it is missed.
+// If the first process is seen to have ended, its last messages may still be on their way, and so may the
+// report of the step in which it is missed.
 constexpr double kServerEndedSeconds = 0.3;
 
 }  // namespace
 
-// The one rank of an executor that is here.
+// The one rank of an executor that lives here.
 class ServingSeats final : public Seats {
  public:
   ServingSeats(ProcessWorld& world, int id, std::shared_ptr<const Plan> plan, int rank)
@@ -105,7 +105,7 @@ class ProcessWorld::Server {
     }
   }
 
-  // Sends on what it is shown, of the tensors that are wanted.
+  // Sends the tensors that are wanted on to the first process.
   class Shower : public StepObserver {
    public:
     Shower(Server& server, int id, const Program& program) : server_(server), id_(id), program_(program) {}
@@ -157,14 +157,14 @@ class ProcessWorld::Server {
     world_.reports_.send(0, std::move(packet));
   }
 
-  // What is known of why this process gives up, behind that it does.
+  // The earlier failure that explains why this process gives up; appended to its message.
   std::string because() const { return failure_.empty() ? "" : "; before that: " + failure_; }
 
   void obey(ProcessCommand command, int id, Packet& packet) {
     if (command == ProcessCommand::Open) return open(id, packet);
     if (command == ProcessCommand::Bench) return bench(id, packet);
     const auto found = serving_.find(id);
-    if (found == serving_.end()) {  // it could not be opened, which was reported
+    if (found == serving_.end()) {  // it could not be opened; that was reported
       if (command == ProcessCommand::Start) report_failure(id, run_error("its Program could not be opened"));
       if (command == ProcessCommand::Read)
         world_.reports_.send(0, report(ProcessReport::Piece, id).put(std::vector<char>()));
@@ -240,7 +240,7 @@ class ProcessWorld::Server {
     }
   }
 
-  // All its rounds: nobody is commanded meanwhile.
+  // Runs all its rounds; no command is taken meanwhile.
   void bench(int number, Packet& packet) {
     AllReduceBench bench;
     bench.dtype = packet.take<DType>();
@@ -289,32 +289,32 @@ class ProcessWorld::Server {
     return false;
   }
 
-  // The first process says that it goes on also when it has no command.
+  // Checks that the first process still runs; it reports this also when it has no command.
   void look_for_the_first() {
     const double passed = looks_.next_seconds();
     silent_seconds_ += passed;
     if (world_.patience_.is_told()) world_.told_seconds_ += passed;
     if (world_.patience_.is_told() && looks_.has_just_gone_on())
       throw run_error(
-          fmt::format("{} was stopped as a whole process, and the others ended meanwhile", own_text()));
+          fmt::format("the process of {} was stopped, and the other processes ended meanwhile", own_text()));
     ended_seconds_ = world_.has_ended(0) ? ended_seconds_ + passed : 0;
     if (ended_seconds_ > kServerEndedSeconds)
       throw run_error(fmt::format("{}; {} {}{}", world_.ended_text(0), own_text(), standing(), because()));
     if (!world_.is_silent(silent_seconds_, kServerSpokenForSeconds, kServerToldSeconds)) return;
-    throw run_error(world_.lost_text(0, fmt::format("has said nothing for {:.1f} s", silent_seconds_)) +
+    throw run_error(world_.lost_text(0, fmt::format("has sent nothing for {:.1f} s", silent_seconds_)) +
                     fmt::format("; {} {}{}", own_text(), standing(), because()));
   }
 
   std::string own_text() const { return world_.rank_text(rank_); }
 
-  // So that the first process can tell a run that was interrupted from one that has lost somebody.
+  // Lets the first process tell a run that was interrupted from a run that has lost a rank.
   void say_if_told() {
     if (said_told_ || !world_.patience_.is_told()) return;
     said_told_ = true;
     world_.reports_.send(0, report(ProcessReport::Told, -1));
   }
 
-  // Where the rank here is.
+  // Where the rank here is, as text.
   std::string standing() const {
     for (const auto& [id, serving] : serving_) {
       if (!serving.owes_report) continue;
@@ -323,10 +323,10 @@ class ProcessWorld::Server {
                  ? "is in " + step_text(serving.plan->program, step)
                  : "has done the last step";
     }
-    return "stands between two passes";
+    return "is between two passes";
   }
 
-  // To a failure that was reported.
+  // Gives up if the first process does not answer a failure that was reported.
   void look_for_an_answer() const {
     if (failed_at_seconds_ <= 0) return;
     const double waited = now_seconds() - failed_at_seconds_;
@@ -334,11 +334,11 @@ class ProcessWorld::Server {
                         : silent_seconds_ > kSilentSeconds ? kSilentSeconds
                                                            : world_.patience_.seconds + kAnswerSeconds;
     if (waited > most)
-      throw run_error(fmt::format("{} is lost, or its process is: it did not answer to this: {}",
+      throw run_error(fmt::format("{} is lost, or its process is: it did not answer this report: {}",
                                   world_.rank_text(0), failure_));
   }
 
-  // A short while, for one that computes; false when none does.
+  // Waits a short while for a rank that computes; returns false if none does.
   bool wait_for_a_rank() {
     for (auto& [id, serving] : serving_) {
       if (!serving.owes_report) continue;
@@ -349,7 +349,7 @@ class ProcessWorld::Server {
       try {
         serving.executor->wait_for(0.0005);
       } catch (const Error&) {
-        // It is reported next.
+        // The next turn reports it.
       }
       return true;
     }
@@ -358,14 +358,14 @@ class ProcessWorld::Server {
 
   ProcessWorld& world_;
   const int rank_;
-  double silent_seconds_ = 0;  ///< since anything came from the first process
-  double ended_seconds_ = 0;   ///< since it was seen to have ended, and nothing has come after all
+  double silent_seconds_ = 0;  ///< since the last message from the first process
+  double ended_seconds_ = 0;   ///< since it was seen to have ended and no message has come
   Looks looks_;
   bool said_told_ = false;
-  double said_seconds_ = 0;       ///< when it last said that it goes on
-  double failed_at_seconds_ = 0;  ///< when a failure was reported that nothing has come upon since; 0: none
+  double said_seconds_ = 0;       ///< when it last reported that it goes on
+  double failed_at_seconds_ = 0;  ///< when a failure was reported that has no answer yet; 0: none
   std::string failure_;
-  std::map<int, Serving> serving_;  ///< by the number the first process gave it; lenders come first
+  std::map<int, Serving> serving_;  ///< by the number that the first process gave it; lenders come first
 };
 
 int ProcessWorld::serve() {

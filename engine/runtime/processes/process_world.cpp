@@ -1,5 +1,5 @@
-// The first process's side: the thread that hears the other processes, and what is known of those that are
-// lost.
+// The first process's side: the thread that receives the reports of the other processes, and what is known
+// about lost ones.
 #include "engine/runtime/processes/process_world.h"
 
 #include <fmt/format.h>
@@ -18,15 +18,15 @@ namespace shardlens {
 
 namespace {
 
-// Beyond the time-out: the ranks that wait for a lost one in a collective are to say so first, they know the
-// step. And when all were told to end.
+// Seconds beyond the time-out, and seconds after all were told to end. The ranks that wait for a lost one in
+// a collective should report it first, because they know the step.
 constexpr double kSpokenForSeconds = 2, kToldSeconds = 0.6;
-// The same where a process is seen to have ended.
+// The same if a process is seen to have ended.
 constexpr double kEndedSeconds = 0.3;
-// What is only said to whom can still hear it.
+// For messages that may be lost if the receiver cannot take them.
 constexpr double kQuickSeconds = 1;
 constexpr auto kSayEvery = std::chrono::milliseconds(250);
-// Nothing more is sent to a process that does not go on: what it has not taken fills the way to it.
+// Nothing more is sent to a process that does not go on: packets that it has not taken fill the channel.
 constexpr double kDoubtfulSeconds = 3;
 
 }  // namespace
@@ -37,7 +37,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
   const int tag = kGroupTag + executor % kExecutorTags * 3;
   const Place& place = places_[static_cast<size_t>(rank)];
   CommunicatorInfo about = info();
-  if (crosses_machines(tp)) about.reason += "; ranks of one layer meet across machines";
+  if (crosses_machines(tp)) about.reason += "; ranks of one layer are on different machines";
   if (!choice.reason.empty())
     about.reason = choice.on_gpus ? choice.reason + "; " + about.reason : about.reason + "; " + choice.reason;
   const double patience = timeout_seconds(program.settings);
@@ -69,7 +69,7 @@ std::unique_ptr<Communicator> ProcessWorld::communicator(ProcessGroup group, con
   if (!choice.on_gpus) return make_process_communicator(processes_, std::move(group));
   const std::string reason = group.info.reason;
   const double patience = group.patience_seconds;
-  // A rank alone exchanges nothing: its group need not begin by a meeting.
+  // A single rank exchanges nothing: its group need not begin with a meeting.
   if (group.members.size() == 1)
     return std::move(gpu_module().make_local_cuda_group(1, reason, patience, false).front());
   return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(group)), choice.ranks_per_gpu,
@@ -113,8 +113,8 @@ std::vector<AllReducePoint> ProcessWorld::bench_own_rank(const AllReduceBench& b
     points.push_back(bench_rank(*ranks, device.get(), bench, bytes));
     points.back().core_per_rank = !device && own.has_own_core;
   }
-  // What a rank sent last may still be on its way to another machine when it has all that it was sent itself:
-  // nobody drops an NCCL communicator, which drops that too, before all have come here.
+  // A rank that has received everything may still have sent data that is on its way to another machine.
+  // Destroying an NCCL communicator drops that data, so no rank does it before all have reached this barrier.
   if (device && processes() > 1) make_process_communicator(processes_, std::move(at_the_end))->barrier();
   return points;
 }
@@ -125,7 +125,7 @@ int ProcessWorld::rank_of(int process) const {
   return static_cast<int>(found - places_.begin());
 }
 
-// Of one replica a rank's number says it all.
+// If there is one replica, the rank's number alone names the rank.
 std::string ProcessWorld::rank_text(int rank) const {
   const int tp = tp_;
   if (tp == 0 || tp == processes()) return fmt::format("rank {}", rank);
@@ -150,8 +150,8 @@ bool ProcessWorld::has_ended(int rank) const {
   return departed_.has_ended(places_[static_cast<size_t>(rank)].process);
 }
 
-// Longer than the patience and `more_seconds`, or all of the time since this process was told to end, which
-// is `told_seconds`.
+// True if it is longer than the patience plus `more_seconds`, or, after this process was told to end, longer
+// than `told_seconds`.
 bool ProcessWorld::is_silent(double silent_seconds, double more_seconds, double told_seconds) const {
   return silent_seconds > patience_.seconds + more_seconds ||
          (told_seconds_ > told_seconds && silent_seconds > told_seconds);
@@ -170,7 +170,7 @@ void ProcessWorld::send_if_heard(int rank, Packet packet) {
   try {
     commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet), kQuickSeconds);
   } catch (const std::exception&) {
-    // What it is told for has been said to the others.
+    // The other ranks were already told the reason.
   }
 }
 
@@ -183,7 +183,7 @@ void ProcessWorld::expect(int rank, const std::string& what) {
   changed_.notify_all();
 }
 
-// From now on nothing is waited for.
+// From now on no report is waited for.
 void ProcessWorld::lose(int rank, const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
@@ -196,7 +196,7 @@ void ProcessWorld::lose(int rank, const std::string& why) {
     listener->on_failure_elsewhere(rank, ErrorKind::Run, why, std::nullopt);
 }
 
-// A process that has stopped says nothing, where one that is busy says that it is.
+// A process that has stopped sends nothing; a busy one reports that it is busy.
 void ProcessWorld::look_for_lost(double looked_seconds) {
   if (patience_.is_told()) told_seconds_ += looked_seconds;
   std::string why;
@@ -213,14 +213,14 @@ void ProcessWorld::look_for_lost(double looked_seconds) {
       if (lost >= 0 || !is_lost) continue;
       lost = rank;
       why = (ended > 0 ? ended_text(rank)
-                       : lost_text(rank, fmt::format("has said nothing for {:.1f} s", silent))) +
+                       : lost_text(rank, fmt::format("has sent nothing for {:.1f} s", silent))) +
             "; it was told " + asked_of_[rank];
     }
   }
   if (lost >= 0) lose(lost, why);
 }
 
-// So that those who wait to be commanded know that there is still somebody to do it.
+// Tells the processes that wait for commands that this one still runs.
 void ProcessWorld::say_alive() {
   const std::lock_guard saying(saying_);
   if (finished_) return;
@@ -243,11 +243,11 @@ void ProcessWorld::listen() {
     lock.unlock();
     lose(rank, lost_text(late) + (told.empty() ? "" : "; it was told " + told));
   } catch (const std::exception& error) {
-    lose(0, fmt::format("rank 0 can hear of the others no more: {}", error.what()));
+    lose(0, fmt::format("rank 0 can no longer receive from the other processes: {}", error.what()));
   }
 }
 
-// Sleeps while nobody was set to work, but for saying that it is there, and asks for reports while somebody
+// Sleeps while no rank was set to work, and only reports that this process runs; polls for reports while one
 // was.
 void ProcessWorld::hear() {
   Looks looks;
@@ -296,7 +296,7 @@ void ProcessWorld::hear_one(Packet& report) {
     const std::lock_guard lock(hearing_);
     const auto found = listeners_.find(executor);
     if (found == listeners_.end()) {
-      // It is over for whom it was meant for.
+      // The executor that it was meant for is gone.
     } else if (kind == ProcessReport::Seen) {
       const auto step = report.take<StepId>();
       const auto tensor = report.take<TensorId>();

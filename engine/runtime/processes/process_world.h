@@ -1,9 +1,9 @@
-// A world of several processes, one rank in each. They meet at the start and are compared; then the first one
-// runs what was asked for and commands the others, which serve until it is over.
+// A world of several processes, one rank in each. They meet at the start and are compared. Then the first
+// process runs what was asked for and commands the others, which serve until it is done.
 //
-// Commands go from the first process to one of the others, reports come back; each side keeps its own order.
-// A command that sets a rank to work (open, start, read) is answered by exactly one report, or a failure;
-// before it come the tensors that were asked for. The ranks' own collectives travel beside all of this.
+// The first process sends commands to the others, and they send reports back; each direction keeps its order.
+// A command that sets a rank to work (open, start, read) is answered by exactly one report or failure; the
+// tensors that were asked for come before it. The ranks' own collectives are independent of these messages.
 #pragma once
 
 #include <atomic>
@@ -29,62 +29,64 @@ namespace shardlens {
 /// What the processes of a run must have in common, and how long one waits for another.
 struct JoinRequest {
   std::string version;               ///< of the program
-  std::vector<std::string> options;  ///< what was asked for, "name=value" each, in one order
+  std::vector<std::string> options;  ///< what was asked for, "name=value" each, in a fixed order
   double timeout_seconds = 60;
-  const std::atomic<bool>* told_to_end = nullptr;  ///< as ProcessPatience's
-  GpuFacts gpus = {};                              ///< what this process can use, where GPUs were asked for
-  /// Ranks that share a layer, which are kept on one machine where that can be; 1: not known yet.
+  const std::atomic<bool>* told_to_end = nullptr;  ///< like ProcessPatience::told_to_end
+  GpuFacts gpus = {};                              ///< what this process can use, if GPUs were asked for
+  /// The number of ranks that share a layer; they are kept on one machine if possible; 1: not known yet.
   int tp = 1;
 };
 
-/// Who is which rank, of processes on these machines (`hosts`, by process): whole groups of `tp` on a
-/// machine, machine by machine, then what is left of the machines; the group of process 0 first, and it is
-/// rank 0.
+/// Assigns ranks to processes on these machines (`hosts`, by process). Returns the process of each rank:
+/// whole groups of `tp` on a machine, machine by machine, then the remaining processes. The group of process
+/// 0 is the first, and process 0 is rank 0.
 std::vector<int> processes_by_rank(const std::vector<std::string>& hosts, int tp);
 
 class ProcessWorld final : public World {
  public:
-  /// Meets the other processes and compares. Throws the same request Error in all of them, with both sides'
-  /// values, when they are not of one version or were not asked for the same, and in those that are there
-  /// when one does not answer in time.
+  /// Meets the other processes and compares. If they are not of one version or were not asked for the same,
+  /// all of them throw the same request Error, with both sides' values. If one does not answer in time, those
+  /// that are there throw it.
   ProcessWorld(Processes& processes, const JoinRequest& request);
   ~ProcessWorld() override;
 
-  /// Whether this is the process that runs what was asked for; the others serve().
+  /// True if this is the process that runs what was asked for; the others serve().
   bool commands() const { return processes_.index() == 0; }
   int processes() const { return processes_.count(); }
   /// Throws a request Error unless there is a process for each of T x D ranks.
   void require_size(int tp, int dp) const;
   /// "4 processes on 2 machines, Open MPI 4.1.4; clocks agree within 14 us"
   CommunicatorInfo info() const;
-  /// Of this many ranks a layer, do some meet across machines?
+  /// True if, with this many ranks in a layer, ranks of one layer are on different machines.
   bool crosses_machines(int tp) const;
   int most_ranks_on_a_machine() const;
   int cores() const;  ///< of all ranks together
-  /// What `settings` choose for these ranks: the same on all processes. Throws choose_over_processes()'s
-  /// request Errors.
+  /// What `settings` choose for these ranks; the same on all processes. Throws the request Errors of
+  /// choose_over_processes().
   Choice choose(const Settings& settings) const;
-  /// Of the GPUs that `settings` choose for them; empty on the CPU. As each process found them when it came.
+  /// The room on the GPUs that `settings` choose for the ranks, as each process reported it at the start;
+  /// empty on the CPU.
   std::vector<GpuRoom> gpu_rooms(const Settings& settings) const;
 
   std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override;
 
-  /// bench_rank() on all ranks as one group, for each of the sizes, on what `settings` choose for them. From
-  /// the first process.
+  /// Runs bench_rank() on all ranks as one group, for each of the sizes, on what `settings` choose for them.
+  /// Only in the first process.
   std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench, const Settings& settings);
 
-  /// Runs this process's rank as it is commanded, until the first process is done. Returns its exit code.
+  /// Runs this process's rank on command, until the first process is done. Returns its exit code.
   int serve();
-  /// From the first process, when it is done: lets the others end with `exit_code`. Never waits long.
+  /// Call it in the first process when it is done: lets the others end with `exit_code`. It never waits long.
   void finish(int exit_code);
-  /// Then: waits until they have said that they end. A run Error names one that does not.
+  /// Call it after that: waits until the others have reported that they end. Throws a run Error that names a
+  /// process that does not.
   void await_ends();
 
-  /// Whether this process was stopped as a whole and has gone on a moment ago: what it misses then, missed
-  /// it.
+  /// True if this whole process was stopped and has gone on a moment ago. Then messages that seem to be
+  /// missing are late because of this process.
   bool has_just_gone_on() const { return has_just_gone_on_; }
-  /// Of the first process: whether every other one has said that it was told to end, as this one was: then
-  /// the run was interrupted, and who waits for another in vain has lost nobody.
+  /// For the first process, when it was told to end: true if every other one has reported that it was told to
+  /// end too. Then the run was interrupted, and a rank that waits in vain has lost no other rank.
   bool all_were_told_to_end() const { return told_ == processes() - 1; }
 
  private:
@@ -95,10 +97,10 @@ class ProcessWorld final : public World {
   struct Place {
     int process = 0;
     std::string host;
-    int cores = 1;              ///< for this rank to compute on
-    bool has_own_core = false;  ///< and nobody else on that machine needs them
+    int cores = 1;              ///< that this rank computes on
+    bool has_own_core = false;  ///< and no other process on that machine needs them
     GpuFacts gpus;              ///< that its process can use
-    std::string machine;        ///< as it was booted; empty: not known
+    std::string machine;        ///< the id of its boot; empty: not known
     ProcessIdentity identity;
     bool is_seen_from(const Place& other) const { return !machine.empty() && machine == other.machine; }
   };
@@ -122,60 +124,63 @@ class ProcessWorld final : public World {
   bool has_ended(int rank) const;  ///< its process
   void watch_siblings();
   int rank_of(int process) const;
-  std::string rank_text(int rank) const;  ///< as the run that was seated last names it
+  std::string rank_text(int rank) const;  ///< its name in the last plan that took seats
   bool is_silent(double silent_seconds, double more_seconds, double told_seconds) const;
   void say_alive();
-  /// A run Error names a rank that does not take it, and `what` it was told.
+  /// Throws a run Error if a rank does not take the packet; the message names the rank and `what` it was
+  /// told.
   void send(int rank, const std::string& what, Packet packet);
-  /// The same for what is only said to whom can still hear it.
+  /// The same, but a rank that cannot receive any more is ignored.
   void send_if_heard(int rank, Packet packet);
-  /// This process's rank in `bench`; `number` as an executor's.
+  /// Runs this process's rank in `bench`; `number` like an executor's.
   std::vector<AllReducePoint> bench_own_rank(const AllReduceBench& bench, const Settings& settings,
                                              int number, int rank);
-  /// By MPI, or by NCCL where ranks compute on GPUs.
+  /// Makes an MPI communicator, or an NCCL one if ranks compute on GPUs.
   std::unique_ptr<Communicator> communicator(ProcessGroup group, const Choice& choice);
   RankGroups groups_of(int executor, const Program& program, const Choice& choice, int rank);
 
   Processes& processes_;
-  DepartedProcesses departed_;  ///< of those on this process's machine
-  ProcessPatience patience_;    ///< of the start, then of the plan that was seated last
-  double told_seconds_ = 0;     ///< since this process was told to end, counted by who looks for others
+  DepartedProcesses departed_;  ///< those on this process's machine that have ended
+  ProcessPatience patience_;    ///< of the start, then of the last plan that took seats
+  double told_seconds_ = 0;     ///< since this process was told to end, counted by the code that looks for
+                                ///< lost ranks
   PacketLine commands_, reports_, pings_;
   std::vector<Place> places_;    ///< [rank], as processes_by_rank() orders them
-  std::vector<bool> own_clock_;  ///< [process]: its clock is not the first one's, but measured against it
-  std::atomic<double> clock_offset_seconds_{0};  ///< put this process's clock forward by it
-  /// What the clocks may have differed by, at most, so far: half of the quickest ping, and what one of them
-  /// had drifted when it was set again. The first process knows.
+  std::vector<bool> own_clock_;  ///< [process]: it has another clock than the first one, measured against it
+  std::atomic<double> clock_offset_seconds_{0};  ///< added to this process's clock
+  /// The largest difference between the clocks so far: half of the quickest ping, plus how far a clock had
+  /// drifted when it was measured again. Only in the first process.
   std::atomic<double> clock_residual_seconds_{0};
-  std::map<int, double> offset_of_;  ///< [process], seconds: how it was set last; the first process knows
-  std::string processors_;           ///< how those of the ranks differ, as info() says it; empty: not
+  std::map<int, double> offset_of_;  ///< [process], seconds: its last measured offset; only in the first
+                                     ///< process
+  std::string processors_;           ///< how the ranks' processors differ, for info(); empty: they do not
   double aligned_at_seconds_ = 0;
   int executors_ = 0;
-  std::atomic<int> tp_{0};  ///< of the plan that was seated last; 0: none yet
-  std::mutex saying_;  ///< held while the others are told that they are done, or that this process goes on
+  std::atomic<int> tp_{0};  ///< of the last plan that took seats; 0: none yet
+  std::mutex saying_;       ///< held while the others are told that this process is done, or that it goes on
   bool finished_ = false;
 
-  // Of the first process: who hears what is reported.
+  // In the first process: the listeners that hear reports.
   std::mutex hearing_;  ///< held while a listener is told
   std::map<int, SeatsListener*> listeners_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int expected_ = 0;                      ///< reports that have not come
   std::map<int, int> expected_of_;        ///< [rank]: the same
-  std::map<int, std::string> asked_of_;   ///< [rank]: what it owes a report of
-  std::map<int, double> silent_seconds_;  ///< [rank]: since anything came from one that owes a report
+  std::map<int, std::string> asked_of_;   ///< [rank]: the command that it has not yet reported on
+  std::map<int, double> silent_seconds_;  ///< [rank]: since the last message from one that owes a report
   std::map<int, double> ended_seconds_;   ///< [rank]: since one that owes a report was seen to have ended
-  std::string lost_;                      ///< why nothing more is waited for; empty: it is
+  std::string lost_;                      ///< why reports are no longer waited for; empty: they are
   bool closing_ = false;
-  int ended_ = 0;  ///< processes that have said that they end
+  int ended_ = 0;  ///< processes that have reported that they end
   std::atomic<bool> has_just_gone_on_{false};
-  std::atomic<int> told_{0};               ///< processes that have said that they were told to end
-  std::map<int, std::vector<char>> read_;  ///< [rank]: what was asked for and has come
+  std::atomic<int> told_{0};               ///< processes that have reported that they were told to end
+  std::map<int, std::vector<char>> read_;  ///< [rank]: the data that was asked for and has come
   std::thread listening_;
 };
 
-/// The cores or GPUs that the ranks of `plan` compute on, in multiples of those that a ceiling is measured on
-/// in this process (measure_ceiling()): what it is multiplied by. 1 where all ranks are here.
+/// How many times the cores or GPUs of this process the ranks of `plan` use. A ceiling measured in this
+/// process (measure_ceiling()) is multiplied by it. 1 if all ranks are here.
 double ceilings_of_all_ranks(const Plan& plan);
 
 }  // namespace shardlens

@@ -1,6 +1,5 @@
-// The worker behind a HistoryReader. Commands come first; between them it builds the overview where there is
-// none, and of a recording that a run still writes it takes in what came. Of several stretches asked for in a
-// row only the last is read.
+// The worker behind a HistoryReader. Commands come first; between them it builds the overview if there is
+// none, and reads what a live recording has grown by. Of several Looks in a row only the last is read.
 #include "engine/runtime/recordings/history_reader.h"
 
 #include <algorithm>
@@ -12,9 +11,9 @@
 namespace shardlens {
 namespace {
 
-constexpr double kBuildSeconds = 0.05;   // between two looks into the queue
-constexpr double kFollowSeconds = 0.5;   // between two looks at a file that grows
-constexpr int64_t kWholeBuckets = 2048;  // of a track, in the coarse picture of everything
+constexpr double kBuildSeconds = 0.05;   // between two checks of the queue
+constexpr double kFollowSeconds = 0.5;   // between two checks of a growing file
+constexpr int64_t kWholeBuckets = 2048;  // for each track, in the coarse picture of the whole recording
 
 }  // namespace
 
@@ -52,7 +51,7 @@ class HistoryReader::Worker {
           build();
       } catch (const std::exception& error) {  // a damaged file, or a disk that is gone
         const auto* known = dynamic_cast<const Error*>(&error);
-        if (live_ && known != nullptr && known->kind() != ErrorKind::Request) continue;  // it was busy
+        if (live_ && known != nullptr && known->kind() != ErrorKind::Request) continue;  // the file was busy
         live_ = false;
         history_.reset();
         now_.whole = now_.slice = nullptr;
@@ -62,7 +61,7 @@ class HistoryReader::Worker {
     }
   }
 
-  /// False when there will be none.
+  /// Returns false if there will be no more work.
   bool wait_for_work() {
     if (history_ && (!history_->ready() || history_->is_behind()) && history_->passes() > 0)
       return mailbox_.wait(true);
@@ -93,7 +92,7 @@ class HistoryReader::Worker {
     now_.ranks = history_->ranks();
   }
 
-  /// What was committed since; what is shown stays until the new is there.
+  /// Reads what was committed since the last time; the old data stays visible until the new is there.
   void follow() {
     const int64_t before = history_->passes();
     if (!history_->follow()) return open();
@@ -121,7 +120,7 @@ class HistoryReader::Worker {
 
   void build() {
     const double share = history_->build_for(kBuildSeconds);
-    if (!live_ || now_.built < 1) now_.built = share;  // what is there already is shown meanwhile
+    if (!live_ || now_.built < 1) now_.built = share;  // the data that is already there stays visible
     if (history_->ready() && !history_->is_behind()) look_at_all();
   }
 
@@ -134,7 +133,7 @@ class HistoryReader::Worker {
   void publish() { mailbox_.publish(std::make_shared<HistorySnapshot>(now_)); }
 
   Mailbox<HistoryCommand, HistorySnapshot> mailbox_;
-  // the worker's own
+  // only the worker uses these
   HistorySnapshot now_;
   std::unique_ptr<History> history_;
   std::shared_ptr<const Program> program_;

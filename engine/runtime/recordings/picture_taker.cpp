@@ -1,4 +1,4 @@
-// Taking, pricing, and handing over.
+// Takes pictures, measures their cost, and hands them over.
 #include "engine/runtime/recordings/picture_taker.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace shardlens {
 namespace {
 
-// Of one pass, which must not take more room than what waits for the disk may.
+// The limit for one pass: it must not need more room than the data that may wait for the disk.
 constexpr int64_t kMostPassBytes = int64_t{24} << 20;
 
 }  // namespace
@@ -33,7 +33,7 @@ PictureTaker::PictureTaker(const Program& program, const PictureOptions& options
       taken_(static_cast<size_t>(program.ranks()), std::vector<Taken>(program.tensors.size())),
       weights_(static_cast<size_t>(program.ranks()), Weights{{}, false, {program.tensors.size(), nullptr}}) {
   const int64_t extent = picture_extent(program, program.ranks(), options.extent, kMostPassBytes);
-  // What is no larger than a picture is kept as it is.
+  // A tensor that is no larger than a picture keeps its exact values.
   details_.assign(program.tensors.size(), SampleDetail{extent, extent * extent});
   if (options.taken == PictureOptions::Taken::All) return;
   std::vector<int> order;
@@ -49,7 +49,7 @@ bool PictureTaker::wants(const Tensor& tensor) const {
 
 void PictureTaker::on_pass(int rank, uint64_t pass, bool weights_kept) {
   Weights& weights = weights_[static_cast<size_t>(rank)];
-  // Under a budget they may have changed unseen.
+  // Under a budget they may have changed without being seen.
   weights.known = !budget_ && weights_kept && weights.pass && *weights.pass + 1 == pass;
   weights.pass = pass;
 }
@@ -70,8 +70,8 @@ void PictureTaker::on_tensor(int rank, StepId step, const Tensor& tensor, const 
   taken.seconds += now_seconds() - begin;
 }
 
-// An identity's result is its input, which may have been sampled just before, and the weights of a pass are
-// those the pass before left.
+// Returns a sample that is already known: the result of an identity is its input, which may have been sampled
+// just before, and the weights of a pass may be those that the pass before left.
 std::shared_ptr<const TensorSample> PictureTaker::known_sample(int rank, StepId step,
                                                                const Tensor& tensor) const {
   const bool fed = step < 0;
@@ -89,8 +89,8 @@ std::shared_ptr<const TensorSample> PictureTaker::known_sample(int rank, StepId 
 
 SampleTable PictureTaker::take(double pass_seconds, double writing_seconds) {
   SampleTable table(taken_.size(), std::vector<std::shared_ptr<const TensorSample>>(program_.tensors.size()));
-  std::vector<double> seconds(program_.tensors.size(), 0);  // of the slowest rank: the others wait for it
-  std::vector<int> samples(program_.tensors.size(), 0);     // that will be written
+  std::vector<double> seconds(program_.tensors.size(), 0);  // of the slowest rank, for which the others wait
+  std::vector<int> samples(program_.tensors.size(), 0);     // how many will be written
   seconds_ = 0;
   for (size_t rank = 0; rank < taken_.size(); ++rank) {
     double of_rank = 0;
@@ -100,7 +100,7 @@ SampleTable PictureTaker::take(double pass_seconds, double writing_seconds) {
       seconds[id] = std::max(seconds[id], taken.seconds);
       table[rank][id] = std::exchange(taken.sample, nullptr);
       taken.seconds = 0;
-      // Replicated tensors are the same bits on every rank: keep them once.
+      // A Replicated tensor has the same bits on every rank: keep one sample.
       const auto& first = table.front()[id];
       if (rank > 0 && first && table[rank][id] && first->hash == table[rank][id]->hash &&
           first->shape == table[rank][id]->shape)

@@ -1,5 +1,5 @@
-// The observer that takes a recording's pictures: of the tensors whose turn it is, with the time each took
-// its rank and takes to be written, which its budget goes by.
+// The observer that takes a recording's pictures, of the tensors whose turn it is. It measures the time that
+// each picture takes the rank and the time to write it; the budget depends on these.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,16 @@ namespace shardlens {
 struct PictureOptions {
   enum class Taken { Off, UnderBudget, All };
   Taken taken = Taken::UnderBudget;
-  /// Of a pass's time, once the first pass is paid for. With what pictures drive out of the caches, which nobody
-  /// can account for, a recorded run is to stay under 1 % slower.
+  /// The share of a pass's time, after the first pass's debt is paid. Pictures also evict data from the
+  /// caches, which cannot be counted; with that, a recorded run should stay under 1 % slower.
   double budget_share = 0.0075;
-  int64_t extent = 64;         ///< at most so many rows and columns in a picture; fewer for a large model
+  int64_t extent = 64;  ///< the most rows and columns in a picture; fewer for a large model
 };
 
 /// "off", "all", "0.75 % of step time"
 std::string to_string(const PictureOptions& options);
 
-/// Samples of the first replica. What one of another replica holds is the same but for its own batch.
+/// Takes samples of the first replica. The other replicas hold the same, except for their own batches.
 class PictureTaker : public StepObserver {
  public:
   PictureTaker(const Program& program, const PictureOptions& options);
@@ -35,11 +35,11 @@ class PictureTaker : public StepObserver {
 
   bool wants(const Tensor& tensor) const override;
 
-  /// What was taken in the pass that has just ended in `pass_seconds`; the next one begins with nothing. Each
-  /// sample will take `writing_seconds` of a processor to write, which ranks that have them all go without:
-  /// the budget pays for that too. Call while the ranks stand still.
+  /// Returns what was taken in the pass that has just ended, in `pass_seconds`; the next pass begins empty.
+  /// To write a sample takes `writing_seconds` of a processor. If the ranks use all processors they lose that
+  /// time, so the budget pays for it too. Call while the ranks stand still.
   SampleTable take(double pass_seconds, double writing_seconds = 0);
-  /// What the pass taken last cost the rank it cost most.
+  /// The picture time of the last pass, of the rank with the most.
   double seconds() const { return seconds_; }
 
  private:
@@ -48,7 +48,7 @@ class PictureTaker : public StepObserver {
     double seconds = 0;
   };
 
-  // A rank's weights as they were last seen, by the tensor that is their memory.
+  // A rank's weights when they were last seen, by the tensor that owns their memory.
   struct Weights {
     std::optional<uint64_t> pass;
     bool known = false;  // the present pass began with them
@@ -60,8 +60,8 @@ class PictureTaker : public StepObserver {
   const Program program_;
   std::optional<PictureBudget> budget_;  ///< none: every tensor in every pass
   std::vector<SampleDetail> details_;
-  std::vector<std::vector<Taken>> taken_;  ///< [rank][tensor]; each written by one thread of its rank
-  std::vector<Weights> weights_;           ///< [rank], likewise
+  std::vector<std::vector<Taken>> taken_;  ///< [rank][tensor]; only one thread of each rank writes it
+  std::vector<Weights> weights_;           ///< [rank]; the same
   double seconds_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// From an executor's tracks to a recorded pass.
+// Makes a recorded pass from an executor's tracks.
 #include "engine/runtime/recordings/recorder.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void Recorder::take(const Executor& executor, std::vector<Metric> metrics, Parit
   pass.events = executor.events(ranks_);
   for (int rank = 0; rank < ranks_; ++rank) pass.high_water_bytes.push_back(executor.high_water_bytes(rank));
   pass.metrics = std::move(metrics);
-  // With every pass, since clocks drift: what the header says of them is of the run's begin.
+  // Stored with every pass, because clocks drift: the header describes them at the start of the run.
   if (const double residual = executor.seats().clock_residual_seconds(); residual > 0)
     pass.metrics.emplace_back("clock_residual_seconds", residual);
   pass.parity = std::move(parity);
@@ -66,8 +66,8 @@ void Recorder::take(const Result& result, std::vector<Metric> metrics) {
 void Recorder::offer(RecordedPass pass) {
   const double begin = now_seconds() - seconds_of(pass);
   if (!begin_seconds_) begin_seconds_ = begin;
-  // Where this thread was late to take the pass before, that one stands later than it was: the two must not
-  // overlap.
+  // If this thread was late to take the pass before, that pass has a later begin than in reality: the two
+  // must not overlap.
   pass.begin_seconds = std::max(taken_until_seconds_, begin - *begin_seconds_);
   taken_until_seconds_ = pass.begin_seconds + seconds_of(pass);
   writer_.offer(std::move(pass));

@@ -1,5 +1,5 @@
-// A run on its way into a recording: copies what the ranks' tracks hold between two passes, which is all a
-// run pays for being recorded.
+// Records a run: copies what the ranks' tracks hold between two passes. That copy is all that a run pays for
+// its recording.
 #pragma once
 
 #include <optional>
@@ -17,19 +17,20 @@ class Recorder {
            const CommunicatorInfo& communicator, RecordingLimits limits = {},
            const PictureOptions& pictures = {.taken = PictureOptions::Taken::Off});
 
-  /// Who takes the pictures: observes every pass that is recorded, from its start. Null where none are taken.
+  /// The observer that takes the pictures; it must observe every pass that is recorded, from its start. Null
+  /// if no pictures are taken.
   std::shared_ptr<StepObserver> pictures() const { return pictures_; }
-  /// The pass that `executor` has just ended, with the pictures taken since the last. Call while it stands
-  /// still.
+  /// Records the pass that `executor` has just ended, with the pictures taken since the last one. Call while
+  /// it stands still.
   void take(const Executor& executor, std::vector<Metric> metrics = {}, ParityTable parity = {});
-  /// A run as it is shown: times, samples and comparison, whatever passes they are from.
+  /// Records a run as it is shown: times, samples and comparison, also if they are from different passes.
   void take(const Result& result, std::vector<Metric> metrics = {});
 
   RecordingTotals totals() const { return writer_.totals(); }
   int64_t file_bytes() const { return writer_.file_bytes(); }
   bool is_settled() const { return writer_.is_settled(); }
-  /// What the pass taken last cost the rank its pictures cost most, and what all passes have cost the
-  /// writer's thread so far.
+  /// The picture time of the last pass, of the rank with the most; and the time that all passes so far have
+  /// taken on the writer's thread.
   double sampling_seconds() const { return pictures_ ? pictures_->seconds() : 0; }
   double writing_seconds() const { return writer_.worked_seconds(); }
   /// `failure`: what ended the run before it was done.

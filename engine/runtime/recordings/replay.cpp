@@ -1,4 +1,4 @@
-// The Replay's loop: commands in, ReplaySnapshots out; opening, closing, standing somewhere and playing.
+// The Replay's loop: takes commands, publishes ReplaySnapshots; opens, closes, moves and plays.
 #include "engine/runtime/recordings/replay.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kTick = std::chrono::milliseconds(16);  // between two positions while it plays
-constexpr size_t kFewSamples = 256;  // so many are read without being asked for: they fit with their pictures
+constexpr size_t kFewSamples = 256;  // up to so many are read without a Look: they fit with pictures
 
-// Somewhere else than the newest pass.
+// True if the command shows something other than the newest pass.
 bool moves_away(const ReplayCommand& command) {
   return std::holds_alternative<replay_command::ShowPass>(command) ||
          std::holds_alternative<replay_command::Seek>(command) ||
@@ -102,7 +102,7 @@ void Replay::Worker::handle(const ReplayCommand& command) {
       whole_ = true;
     }
   } else if (passes == 0) {
-    return;  // there is nowhere to stand
+    return;  // there is no position to show
   } else if (const auto* to = std::get_if<replay_command::ShowPass>(&command)) {
     now_.playing = false;
     show_pass(std::clamp<int64_t>(to->pass, 0, passes - 1));
@@ -130,7 +130,7 @@ void Replay::Worker::handle(const ReplayCommand& command) {
   publish();
 }
 
-// Everything is made before anything is taken over.
+// All objects are made before any of them replaces an old one.
 void Replay::Worker::open(const std::string& path_or_piece) {
   std::string path = path_or_piece;
   std::error_code not_there;
@@ -218,11 +218,11 @@ void Replay::Worker::look_at(const std::vector<TensorId>& tensors) {
     if (id >= 0 && static_cast<size_t>(id) < wanted.size()) wanted[static_cast<size_t>(id)] = true;
   if (wanted == *now_.looked_at) return;
   now_.looked_at = std::make_shared<const std::vector<bool>>(std::move(wanted));
-  // What was coarse for want of room may have it now: nothing that is known is taken over.
+  // Tensors that were coarse for lack of room may have room now, so known samples are not reused.
   read_samples(*recording_, *now_.looked_at, {}, shown_);
 }
 
-// The last pass that has begun by then; what it costs does not grow with the recording.
+// Returns the last pass that has begun at `seconds`; the cost does not grow with the number of passes.
 int64_t Replay::Worker::pass_at(const Recording& recording, int64_t passes, double seconds) const {
   const auto numbers = std::views::iota(int64_t{0}, passes);
   const auto later = std::ranges::upper_bound(
@@ -243,7 +243,7 @@ void Replay::Worker::stand_at(double seconds) {
   now_.seconds = std::isfinite(seconds) ? std::clamp(seconds, 0.0, end) : 0;
   show_pass(pass_at(*recording_, now_.recording->passes, now_.seconds));
   const double within = now_.seconds - shown_.time.begin_seconds;
-  constexpr double kRounding = 1e-9;  // a step's own end counts as done
+  constexpr double kRounding = 1e-9;  // a step counts as done at its own end
   position_ = static_cast<size_t>(
       std::upper_bound(shown_.done.begin(), shown_.done.end(), within + kRounding) - shown_.done.begin());
 }

@@ -1,5 +1,5 @@
-// A Replay of a recording that a run still writes: looked at a few times a second, taken in as it is
-// committed, and an ordinary one as soon as its writer is gone.
+// A Replay of a recording that a run still writes: it checks the writer a few times a second and reads what
+// was committed. When the writer is gone, the recording becomes an ordinary one.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,12 +11,12 @@
 namespace shardlens {
 namespace {
 
-constexpr double kLookSeconds = 0.25;  // between two looks at the writer
-constexpr double kTakeSeconds = 0.5;   // between two readings of what it wrote
+constexpr double kLookSeconds = 0.25;  // between two checks of the writer
+constexpr double kTakeSeconds = 0.5;   // between two reads of what it wrote
 
 }  // namespace
 
-// False when there will be none.
+// Returns false if there will be no more work.
 bool Replay::Worker::wait_for_work() {
   const bool works = now_.playing || has_metrics_left();
   if (works || !now_.is_live()) return mail_.wait(works);
@@ -41,13 +41,13 @@ void Replay::Worker::look_at_writer() {
     }
     if (grew || changed) publish();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Request) return;  // the writer was busy: the next look will do
-    close();                                         // the file is not there any more, or is another one
+    if (error.kind() != ErrorKind::Request) return;  // the writer was busy: try again at the next check
+    close();                                         // the file has gone, or is another one
     say(error.what());
   }
 }
 
-// What was committed since.
+// Reads what was committed since the last time.
 void Replay::Worker::take_in() {
   auto facts = std::make_shared<RecordingFacts>(*now_.recording);
   const int64_t passes = recording_->passes();
@@ -70,7 +70,7 @@ void Replay::Worker::take_in() {
   whole_ = true;
 }
 
-// The run has ended, one way or the other: what is shown stays, as a replay.
+// The run has ended, with or without success: what is shown stays, as a replay.
 void Replay::Worker::settle() {
   const double silent = now_seconds() - now_.committed_seconds;
   take_in();
@@ -82,14 +82,14 @@ void Replay::Worker::settle() {
   const RecordingFacts& facts = *now_.recording;
   if (!facts.finished)
     say(fmt::format(
-        "The run is gone without an end: it was killed, or its machine went down. All that it had "
-        "recorded until {:.0f} s ago is here, and is replayed from now on.",
+        "The run stopped before its end: it was killed, or its machine went down. All that it had "
+        "recorded until {:.0f} s ago is here and is now replayed.",
         silent));
   else if (!facts.failure.empty())
-    say(fmt::format("The run has failed: {}. All that it had recorded is here, and is replayed from now on.",
+    say(fmt::format("The run has failed: {}. All that it had recorded is here and is now replayed.",
                     facts.failure));
   else
-    say("The run has ended and its recording is complete. From now on it is replayed.");
+    say("The run has ended and its recording is complete. It is now replayed.");
   if (!problem.empty()) say(problem);
 }
 

@@ -1,4 +1,4 @@
-// A Replay's notes: kept beside the recording until it has them.
+// A Replay's notes: kept in memory until the recording has them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace shardlens {
 
-// A file that cannot be written loses nothing: what was wanted is kept beside it, and tried again with the
-// next note. While a run writes the file they wait for its end.
+// If the file cannot be written, no note is lost: it is kept in memory, and saving is tried again with the
+// next note. While a run writes the file, notes wait for its end.
 void Replay::Worker::write_note(const ReplayCommand& command) {
   const auto of = [this](int64_t id) {
     return std::ranges::find(notes_, id, [](const ReplayNote& kept) { return kept.note.id; });
@@ -36,7 +36,7 @@ void Replay::Worker::write_note(const ReplayCommand& command) {
   if (!problem.empty()) say(problem);
 }
 
-// Why they could not all be; empty: the file has them.
+// Returns why some notes could not be saved; empty: the file has all of them.
 std::string Replay::Worker::save_notes() {
   try {
     for (ReplayNote& kept : notes_) {
@@ -49,8 +49,8 @@ std::string Replay::Worker::save_notes() {
     }
   } catch (const std::exception& error) {
     return fmt::format(
-        "The note is not saved: {}. It is kept here until the recording is closed; Copy in the list of notes "
-        "takes all of them along.",
+        "The note is not saved: {}. It is kept in memory until the recording is closed; Copy in the list of "
+        "notes copies all of them.",
         error.what());
   }
   return {};

@@ -17,12 +17,12 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kMetricRowsAtOnce = 1 << 12;
-constexpr size_t kMostMetrics = 128;  // a training's own, and the norms of its layers' gradients
+constexpr size_t kMostMetrics = 128;  // those of a training, and the norms of its layers' gradients
 constexpr size_t kMostListed = 2'000;
 constexpr const char* kExtension = ".shardlens";
-constexpr int64_t kSampleBytes = int64_t{64} << 20;  // of pictures and values, all tensors together
+constexpr int64_t kSampleBytes = int64_t{64} << 20;  // pictures and values of all tensors together
 
-// When every rank had done each step of a pass, from its beginning; never decreases.
+// When all ranks had done each step of a pass, in seconds from its beginning; never decreases.
 std::vector<double> done_seconds(const Result& result) {
   std::vector<double> done(result.plan->program.steps.size(), 0);
   double latest = 0;
@@ -54,7 +54,7 @@ std::shared_ptr<const Plan> plan_of(const RecordingHeader& header) {
   for (size_t rank = 0; rank < plan->memory.size(); ++rank) {
     MemoryPlan& memory = plan->memory[rank];
     if (rank >= header.memory.size() || memory.arena_bytes == header.memory[rank].arena_bytes) continue;
-    memory.arena_bytes = header.memory[rank].arena_bytes;  // as another version laid it out, and measured it
+    memory.arena_bytes = header.memory[rank].arena_bytes;  // as recorded, maybe by another version
     memory.borrowed_bytes = {};
   }
   return plan;
@@ -104,12 +104,12 @@ std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
   result.replayed = true;
   set_liveness(result, live);
   result.not_compared =
-      "A recording holds what ran, and no run on one rank beside it. Run its settings here, and this machine "
+      "A recording holds no run on one rank to compare with. Run its settings here, and this machine "
       "compares them.";
   result.not_exact = fmt::format(
-      "A recording keeps the values of pieces of up to {} elements as they are, and pictures of larger ones.",
+      "A recording keeps exact values of slices of up to {} elements, and pictures of larger ones.",
       grouped_text(kRecordedExactElements));
-  // Of several replicas the first is shown, as of a run; what late ranks cost is reckoned with all of them.
+  // Only the first replica is shown, as for a run; the cost of late ranks is computed with all replicas.
   if (high_water_bytes.size() >= ranks)
     result.high_water_bytes.assign(high_water_bytes.begin(),
                                    high_water_bytes.begin() + static_cast<std::ptrdiff_t>(ranks));
@@ -146,7 +146,7 @@ Replay::Worker::Shown Replay::Worker::read_pass(const Recording& recording,
   return shown;
 }
 
-// What is pictured of the pass: a result of its own, as the one before may still be looked at.
+// Reads the samples of the pass into a new result, because the old one may still be in use.
 void Replay::Worker::read_samples(const Recording& recording, const std::vector<bool>& wanted,
                                   const LatestSamples& known, Shown& shown) {
   LatestSamples latest = recording.latest_samples(shown.pass, wanted, known, kSampleBytes);
@@ -165,7 +165,7 @@ void Replay::Worker::read_samples(const Recording& recording, const std::vector<
   shown.result = std::move(result);
 }
 
-// A stretch of them, so that a command need not wait for all.
+// Reads one part of the metrics, so a command need not wait for all of them.
 void Replay::Worker::read_metrics() {
   thin_metrics();
   const int64_t passes = now_.recording->passes, stride = metrics_.stride;
@@ -189,7 +189,7 @@ void Replay::Worker::read_metrics() {
   publish();
 }
 
-// Of a recording that has grown too long every second row goes.
+// If a recording has grown too long, removes every second row.
 void Replay::Worker::thin_metrics() {
   while (now_.recording->passes > metrics_.stride * kMostMetricRows) {
     metrics_.stride *= 2;

@@ -1,10 +1,10 @@
-// The Replay's worker: its thread, the recording that is open, and the clock it is played by. Private to the
-// replay's files.
+// The Replay's worker: its thread, the open recording, and the clock of playing. Private to the replay's
+// files.
 //
-// Protocol. Commands come by the mailbox; between them the worker reads what is left of the metrics, a
-// stretch at a time, while it plays it looks at the clock and moves on, and of a recording that a run still
-// writes it takes in what came. Only the pass shown is in memory; the next takes its place. A recording that
-// is refused, at whichever step of opening it, leaves everything as it was.
+// Protocol. Commands come from the mailbox. Between them the worker reads the rest of the metrics, a part at
+// a time; while it plays it moves on by the clock; and it reads what a live recording has grown by. Only the
+// pass shown is in memory; the next one replaces it. If a recording is refused, at any step of opening it,
+// everything stays unchanged.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Replay::Worker {
     thread_.join();
   }
 
-  /// Of several wishes to stand somewhere that wait in a row only the last counts.
+  /// Of several moves that wait in a row only the last counts.
   void send(ReplayCommand command) {
     const auto moves = [](const ReplayCommand& wish) {
       return std::holds_alternative<replay_command::Seek>(wish) ||
@@ -49,13 +49,13 @@ class Replay::Worker {
   const Mailbox<ReplayCommand, ReplaySnapshot>& mail() const { return mail_; }
 
  private:
-  /// The pass that is looked at.
+  /// The pass that is shown.
   struct Shown {
     int64_t pass = 0;
     PassTime time;
     std::shared_ptr<const Result> result;  ///< null: the recording holds no pass
     std::vector<double> done;              ///< [step], from the beginning of the pass
-    LatestSamples samples;                 ///< that are in the result
+    LatestSamples samples;                 ///< those in the result
   };
 
   void main();
@@ -90,28 +90,29 @@ class Replay::Worker {
 
   Mailbox<ReplayCommand, ReplaySnapshot> mail_;
 
-  // the worker's own
+  // only the worker uses these
   ReplaySnapshot now_;
   std::unique_ptr<Recording> recording_;
   Shown shown_;
   size_t position_ = 0;
-  bool whole_ = false;  ///< the pass was asked for as a whole: playing begins with its beginning
+  bool whole_ = false;  ///< the pass was asked for as a whole: playing starts at its beginning
   std::vector<ReplayNote> notes_;
   int64_t next_unsaved_ = -1;  ///< ids of notes that the file does not have
   MetricTable metrics_;
-  int64_t metric_rows_ = 0;                        ///< read
+  int64_t metric_rows_ = 0;                        ///< rows that were read
   std::vector<BytesByKind> high_water_bytes_;      ///< [rank, replica by replica]
-  double looked_seconds_ = 0, taken_seconds_ = 0;  ///< when the writer was looked at, and what it wrote read
+  double looked_seconds_ = 0, taken_seconds_ = 0;  ///< when the writer was last checked, and when what it
+                                                   ///< wrote was last read
   uint64_t taken_generation_ = 0;
   std::chrono::steady_clock::time_point played_at_;
   double played_from_seconds_ = 0;
   std::thread thread_;
 };
 
-/// The Plan of what was recorded, in arenas as large as they were then. Where the hardware it was priced on
-/// is not known here, this machine is.
+/// The Plan of the recorded Program, with arenas as large as in the recording. If this program has no preset
+/// for the hardware of the prices, it uses this machine.
 std::shared_ptr<const Plan> plan_of(const RecordingHeader& header);
-/// The recordings in a folder; empty: where the program was started.
+/// The recordings in a folder; empty: the folder in which the program was started.
 RecordingList list_of(const std::string& wanted);
 
 }  // namespace shardlens

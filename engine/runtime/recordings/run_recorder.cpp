@@ -1,4 +1,4 @@
-// Files that come and go with what runs.
+// Opens and closes files as plans come and go.
 #include "engine/runtime/recordings/run_recorder.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ void add(RecordingState& state, const RecordingTotals& totals, int64_t bytes) {
   if (!totals.problem.empty()) state.problem = totals.problem;
 }
 
-constexpr size_t kMostOfAName = 40;  // a split may be called by all its cuts
+constexpr size_t kMostOfAName = 40;  // the name of a split may list all its cuts
 
 }  // namespace
 
@@ -63,8 +63,9 @@ Recorder* RunRecorder::open(const std::shared_ptr<const Plan>& plan, const Commu
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const std::string path =
         free_recording_path(fs::path(folder_) / recording_name(plan->program.settings, now));
-    // What is shown holds every tensor's sample anyway, and one pass of a whole model's can be some hundred
-    // megabytes: it waits as it is, or its pictures would go though nothing else waits.
+    // The Result holds every tensor's sample anyway, and one pass of a whole model may take some hundred
+    // megabytes. The limit lets a whole pass wait; a smaller one would drop its pictures though nothing else
+    // waits.
     const RecordingLimits limits{.waiting_bytes = int64_t{512} << 20};
     auto recorder = std::make_unique<Recorder>(path, verb_, *plan, communicator, limits, pictures);
     ended_.path = path;

@@ -1,5 +1,5 @@
-// Recording in the studio: switched on, whatever runs goes into a file of its own making, one for each plan,
-// named by date and model. What is wrong with the disk never stops a run; the state says it.
+// Recording in the studio: while it is on, every run goes into a file, one file for each plan, with a name
+// made from date and model. A problem with the disk never stops a run; the state reports it.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,20 @@ class RunRecorder {
  public:
   explicit RunRecorder(std::string verb) : verb_(std::move(verb)) {}
 
-  /// From now on into files in `folder`, which is made where it is not there; an empty one ends all files and
-  /// switches off.
+  /// From now on records into files in `folder`, which is made if it does not exist. An empty folder ends all
+  /// files and switches recording off.
   void set_folder(const std::string& folder);
   bool is_on() const { return !folder_.empty(); }
 
-  /// The file of what `executor` runs, begun where there is none yet; null while it is off, and where no file
-  /// can be made, which switches it off.
+  /// Returns the recorder of the plan's file, which is made if there is none yet. Returns null while
+  /// recording is off, and if no file can be made, which switches it off.
   Recorder* open(const std::shared_ptr<const Plan>& plan, const CommunicatorInfo& communicator,
                  const PictureOptions& pictures);
-  /// Ends all files: what runs from now on has another plan.
+  /// Ends all files, because the next run has another plan.
   void close();
 
   RecordingState state() const;
-  /// What was handed over has been written, or will never be: state() stays as it is.
+  /// True if all that was handed over has been written, or never will be: state() no longer changes.
   bool is_settled() const;
 
  private:
@@ -43,7 +43,7 @@ class RunRecorder {
   RecordingState ended_;  ///< of the files that are no longer open, and the newest path
 };
 
-/// "2026-11-21_18-30-05_gpt2-layer_T4.shardlens": the local time, what runs, and how it is cut.
+/// "2026-11-21_18-30-05_gpt2-layer_T4.shardlens": local time, model, and split.
 std::string recording_name(const Settings& settings, double unix_seconds);
 
 }  // namespace shardlens

@@ -1,8 +1,8 @@
 // The worker behind a Comparison.
 //
-// Protocol. send() appends to a queue under a lock; the worker takes one command after the other and does it
-// to its end. What measures is given up through a stop token: by Stop, by another measurement, and by the end
-// of it all. Of several plans asked for in a row only the last is made.
+// Protocol. send() appends to a queue under a lock; the worker takes one command after the other and
+// completes it. A stop token ends a measurement: Stop, another measurement and the destructor set it. Of
+// several plans asked for in a row only the last is made.
 #include "engine/runtime/session/comparison.h"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ class Comparison::Worker {
     const size_t kind = command.index();
     mail_.send(std::move(command), [&](auto& queue) {
       if (gives_up) std::erase_if(queue, measures);
-      if (gives_up || measures_too) stop_.request_stop();  // of what is measured now
+      if (gives_up || measures_too) stop_.request_stop();  // stops the present measurement
       if (!queue.empty() && !measures_too && queue.back().index() == kind) queue.pop_back();
     });
   }
@@ -60,7 +60,7 @@ class Comparison::Worker {
   void handle(const comparison_command::Stop&) {}
   void rest();
   void publish();
-  /// Says what is measured now.
+  /// Publishes what is measured now.
   void measure(const std::string& activity) {
     now_.measuring = true;
     now_.activity = activity;
@@ -70,9 +70,9 @@ class Comparison::Worker {
 
   // shared with callers
   Mailbox<ComparisonCommand, ComparisonSnapshot> mail_;
-  std::stop_source stop_;  ///< of the command that is done now or taken next; under the mailbox's lock
+  std::stop_source stop_;  ///< of the present command or the one taken next; under the mailbox's lock
 
-  // the worker's own
+  // only the worker uses these
   ComparisonSnapshot now_;
   std::stop_token token_;
   std::thread thread_;
@@ -83,7 +83,7 @@ void Comparison::Worker::publish() {
   mail_.publish(std::make_shared<ComparisonSnapshot>(now_));
 }
 
-/// Nothing is done any more.
+/// Publishes that the worker is idle.
 void Comparison::Worker::rest() {
   now_.busy = now_.measuring = false;
   now_.activity.clear();
@@ -92,7 +92,7 @@ void Comparison::Worker::rest() {
 
 void Comparison::Worker::main() {
   while (mail_.wait(false)) {
-    // Before the command is taken: what arrives from here on stops it.
+    // Before the command is taken: a command that arrives from here on stops it.
     token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
     const std::optional<ComparisonCommand> command = mail_.take();
     if (!command) continue;

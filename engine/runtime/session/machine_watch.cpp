@@ -1,4 +1,4 @@
-// Asking the machine.
+// Asks the machine about its memory and GPUs.
 #include "engine/runtime/session/machine_watch.h"
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What the machine itself tells of its memory and its GPUs, beside what a plan counts: asked for on a thread
-// of its own, for a driver may take its time, and nobody who draws waits for it.
+// Asks the operating system and the GPU driver about this machine's memory and GPUs, in addition to what a
+// plan counts. It asks on its own thread, because a driver may be slow and drawing must not wait for it.
 #pragma once
 
 #include <condition_variable>
@@ -12,16 +12,16 @@
 
 namespace shardlens {
 
-/// What this process may use of the machine, as the operating system and the driver say.
+/// What this process may use of the machine, as the operating system and the driver report it.
 struct MachineFacts {
-  bool known = false;         ///< nothing was asked for yet
-  int64_t memory_bytes = 0;   ///< of the machine, or less where this process may not have all of it
-  int64_t free_bytes = 0;     ///< of it, what can still be had
-  int64_t process_bytes = 0;  ///< resident of this process: its ranks' arenas and everything else
+  bool known = false;         ///< false: nothing was asked for yet
+  int64_t memory_bytes = 0;   ///< of the machine, or less if this process may not have all of it
+  int64_t free_bytes = 0;     ///< the part of it that is still available
+  int64_t process_bytes = 0;  ///< resident bytes of this process: its ranks' arenas and everything else
   GpuFacts gpus;
 };
 
-/// Asks now. Never throws: what is not known is 0, or said.
+/// Asks now. Never throws: unknown numbers are 0, and GpuFacts hold the reason.
 MachineFacts ask_machine();
 
 class MachineWatch {
@@ -31,10 +31,10 @@ class MachineWatch {
   MachineWatch(const MachineWatch&) = delete;
   MachineWatch& operator=(const MachineWatch&) = delete;
 
-  /// Asks again where the last answer is older than `oldest_seconds`. Returns at once; any thread.
+  /// Asks again if the last answer is older than `oldest_seconds`. Returns at once; any thread.
   void look(double oldest_seconds = 1);
   std::shared_ptr<const MachineFacts> facts() const;  ///< the newest answer; never null; any thread
-  /// Blocks until what was asked for is answered, or `timeout_seconds` have passed; the newest answer.
+  /// Blocks until the answer has come, or `timeout_seconds` have passed; returns the newest answer.
   std::shared_ptr<const MachineFacts> wait_until_idle(double timeout_seconds) const;
 
  private:

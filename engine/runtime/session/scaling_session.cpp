@@ -1,9 +1,9 @@
 // The worker behind a ScalingSession.
 //
 // Protocol. send() appends to a queue under a lock; the pricing thread takes from it. A price takes
-// milliseconds, so it is never interrupted; of several wishes of one kind in a row only the last counts. A
-// measurement has a thread of its own, so that sliders are answered while it goes on; it asks often whether
-// it is to stop. Both change the one snapshot under the same lock, and what is published is never touched
+// milliseconds, so it is never interrupted; of several commands of one kind in a row only the last counts. A
+// measurement has a thread of its own, so sliders are answered while it goes on; it often checks if it must
+// stop. Both threads change the one snapshot under the same lock, and a published snapshot is never changed
 // again.
 #include "engine/runtime/session/scaling_session.h"
 
@@ -27,9 +27,10 @@ namespace {
 constexpr int kRepetitions = 9, kCalibrationRepetitions = 5;
 constexpr int64_t kHiddenSizes[] = {1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 constexpr int kMostDrawnStages = 8, kMostDrawnParts = 48;
-constexpr int64_t kUsualHead = 64;  // features of a head, about
+constexpr int64_t kUsualHead = 64;  // typical number of features of a head
 
-/// A layer of `settings` so wide, in heads that twice T divides; of its own width it is itself.
+/// Returns a layer of `settings` with this hidden size, in heads that twice T divides; with its own hidden
+/// size it stays unchanged.
 Settings of_width(Settings settings, int64_t hidden) {
   if (hidden == settings.model.hidden) return settings;
   const int64_t group = 2 * settings.tp;
@@ -58,8 +59,8 @@ std::shared_ptr<const CrossingStudy> study(const scaling_command::PriceCrossing&
   return study;
 }
 
-/// The pipeline in few enough pieces to be seen, its bubble about as large. Backward computes twice what
-/// forward does, and once more what is recomputed.
+/// The pipeline in few enough pieces to be drawn, with a bubble of about the same share. Backward computes
+/// twice what forward does; with full recomputation three times.
 PipelineSchedule schedule_to_draw(const Settings& settings, int stages) {
   const int drawn = std::min(stages, kMostDrawnStages);
   const int64_t parts = (int64_t{settings.micro_batches} * drawn + stages / 2) / stages;
@@ -152,7 +153,7 @@ class ScalingSession::Worker {
     mail_.publish(std::make_shared<ScalingSnapshot>(now_));
   }
 
-  /// Begins a measurement on its thread, unless one goes on.
+  /// Begins a measurement on its thread, unless one is already running.
   void start(const char* activity, std::function<void()> work) {
     {
       const std::lock_guard lock(mutex_);
@@ -181,7 +182,7 @@ class ScalingSession::Worker {
     });
   }
 
-  /// Told about in the snapshot, and stopped at once.
+  /// Writes the progress into the snapshot; throws at once if the measurement must stop.
   Measuring measuring(const std::string& what) {
     return {[this, what](const std::string& doing, double share) {
       const std::string activity = what + ": " + doing;
@@ -208,7 +209,7 @@ class ScalingSession::Worker {
         calibrate(calibration_models(dtype), kCalibrationRepetitions, measuring("calibrating")),
         find_hardware(kThisMachine));
     adopt_calibration(hardware);
-    // Stored last: where it cannot be, this process has it all the same, and the message says why.
+    // Stored last: if that fails, this process still uses it, and the message gives the reason.
     change([&](ScalingSnapshot& now) {
       now.calibrated = std::make_shared<Hardware>(hardware);
       now.stored_in.clear();
@@ -216,15 +217,15 @@ class ScalingSession::Worker {
     const std::string path = calibration_path();
     if (path.empty())
       throw request_error(
-          "measured, and used until the studio ends; there is no folder to store it in: set XDG_DATA_HOME or "
-          "HOME");
+          "the calibration is used until the studio ends, but there is no folder to store it in: set "
+          "XDG_DATA_HOME or HOME");
     write_hardware_file(hardware, path);
     change([&](ScalingSnapshot& now) { now.stored_in = path; });
   }
 
   Mailbox<ScalingCommand, ScalingSnapshot> mail_;
 
-  // shared by the two threads, and by who says stop
+  // shared by the two threads, and by the thread that sends Stop
   std::mutex mutex_;
   ScalingSnapshot now_;
   bool quit_ = false;

@@ -1,5 +1,5 @@
-// What the studio may know of machines other than the run's, as immutable data, and what it may ask for:
-// prices on machines one does not have, and measurements of the one at hand. The counterpart of snapshot.h.
+// What the studio may show about scaling, as immutable data, and the commands for it: prices on machines that
+// the user does not have, and measurements of this machine. The counterpart of snapshot.h.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct PaperScaling {
   std::string basis;
 };
 
-/// Where a group of T ranks, as many as a node has, is doubled and leaves its node: one layer of the
-/// settings, and the same layer narrower and wider.
+/// Where a group of T ranks, as many as a node has, is doubled and extends over two nodes: one layer of the
+/// settings, and the same layer with smaller and larger hidden sizes.
 struct Crossing {
   int64_t hidden = 0;
   BreakEven even;
@@ -41,7 +41,7 @@ struct ClusterStudy {
   int stages = 1;
   Hardware hardware;
   ModelPrice price;
-  PipelineSchedule schedule;  ///< small enough to draw: of fewer stages and, in proportion, parts
+  PipelineSchedule schedule;  ///< small enough to draw: fewer stages and proportionally fewer parts
   double price_seconds = 0;   ///< how long pricing took, measured
   std::string refused;        ///< why there is no price; names what would work
 };
@@ -50,13 +50,13 @@ struct ScalingSnapshot {
   uint64_t version = 0;
   std::string machine;                              ///< "AMD EPYC, 2 cores": where everything was measured
   std::shared_ptr<const PaperScaling> paper;        ///< null until asked for
-  std::shared_ptr<const CrossingStudy> crossing;    ///< of what was asked last
-  std::shared_ptr<const ClusterStudy> cluster;      ///< of what was asked last
+  std::shared_ptr<const CrossingStudy> crossing;    ///< of the last question
+  std::shared_ptr<const ClusterStudy> cluster;      ///< of the last question
   std::shared_ptr<const MeasuredScaling> measured;  ///< point by point
   std::shared_ptr<const Hardware> calibrated;       ///< in this process, and adopted; null: not yet
   std::string stored_in;                            ///< the calibration's file; empty: it could not be stored
   std::string activity;                             ///< what is measured now; empty: nothing
-  double share = 0;                                 ///< of it done
+  double share = 0;                                 ///< how much of it is done
   std::string message;  ///< why the last measurement ended early; empty: it did not
 
   bool measures() const { return !activity.empty(); }
@@ -73,17 +73,18 @@ struct PriceCluster {
   Settings settings;
   int stages = 1;
 };
-/// Runs scaling_runs() of `settings`. What is measured already goes on; ask again when it is done.
+/// Runs scaling_runs() of `settings`. Ignored while a measurement goes on; send it again when that is done.
 struct Measure {
   Settings settings;
 };
-/// Measures this machine in `dtype`, stores it where every program finds it, and adopts it at once.
+/// Measures this machine in `dtype`, uses the result at once, and stores it where every Shardlens program
+/// finds it.
 struct Calibrate {
   DType dtype = DType::Fp32;
 };
 struct Stop {
   std::string why = "stopped";
-};  ///< gives up what is measured; points that are there stay
+};  ///< gives up the present measurement; points that are there stay
 }  // namespace scaling_command
 
 using ScalingCommand =

@@ -1,4 +1,4 @@
-// The Session and its worker's loop: commands in, Snapshots out.
+// The Session and its worker's loop: takes Commands, publishes Snapshots.
 #include "engine/runtime/session/session.h"
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace shardlens {
 namespace {
 
 constexpr double kPollSeconds = 0.005;     // how soon a new command interrupts a pass
-constexpr double kRecordingSeconds = 0.1;  // how soon it is known what the disk has got
+constexpr double kRecordingSeconds = 0.1;  // how soon the bytes on the disk are published
 constexpr double kProgressSeconds = 0.05;  // how often a running pass is published
 
 }  // namespace
@@ -37,9 +37,9 @@ std::string to_string(RunState state) {
 
 void Session::Worker::publish() {
   ++now_.version;
-  // A first run of new settings fills its pictures while the old ones, greyed, are still shown. They change
-  // places when it stands still, also where a rank failed; one that never gets there leaves the old ones
-  // where they are.
+  // A first run of new settings fills its pictures while the old ones, greyed, are still shown. The new ones
+  // replace the old ones when the run stands still, also if a rank failed. If it never gets there, the old
+  // ones stay.
   const bool stands_still =
       now_.state == RunState::Done || now_.state == RunState::Paused || now_.failure.has_value();
   const bool beside_an_older_one = now_.result && now_.result->plan != result_.plan && !stands_still;
@@ -51,22 +51,22 @@ void Session::Worker::publish() {
   mail_.publish(std::make_shared<Snapshot>(now_));
 }
 
-// A run goes into its recording as it is shown, once all that is made of it is known: the times, the
-// pictures, the comparison.
+// A run goes into its recording as it is shown, once all its results are known: the times, the pictures, the
+// comparison.
 void Session::Worker::record_result() {
   if (!std::exchange(to_record_, false) || !recordings_.is_on()) return;
   const bool last = std::exchange(last_recorded_, false);
   if (sampler_) result_.samples = sampler_->samples();
   std::vector<Metric> metrics;
   if (result_.gemm_ceiling_flops > 0) metrics.emplace_back("gemm_ceiling_flops", result_.gemm_ceiling_flops);
-  // What the Session samples is sampled for the person who looks at it, recorded or not.
+  // The Session's samples are for the user who looks at them; it takes them also without a recording.
   const PictureOptions none{.taken = PictureOptions::Taken::Off};
   if (Recorder* recorder = recordings_.open(result_.plan, result_.communicator, none))
     recorder->take(result_, std::move(metrics));
   if (last) recordings_.set_folder({});
 }
 
-// While nothing runs, the writer still writes: what it has done is published.
+// While nothing runs, the writer may still write: publishes what it has written.
 void Session::Worker::follow_recording() {
   while (!recordings_.is_settled() && !mail_.rest_for(kRecordingSeconds)) {
     if (recordings_.state() != now_.recording) publish();
@@ -74,7 +74,7 @@ void Session::Worker::follow_recording() {
   if (recordings_.state() != now_.recording) publish();
 }
 
-// The next command; of several SetSettings in a row only the last counts.
+// Returns the next command; of several SetSettings in a row only the last counts.
 std::optional<Command> Session::Worker::take_command() {
   std::optional<Command> command = mail_.take();
   const auto sets = [](const Command& one) { return std::holds_alternative<command::SetSettings>(one); };

@@ -1,5 +1,5 @@
-// The studio's engine room: one thread that takes Commands from one queue, plans, runs, compares with T = 1,
-// and publishes Snapshots. Nothing here waits for the caller and the caller never waits for it.
+// The studio's worker for runs: one thread that takes Commands from a queue, plans, runs, compares with T =
+// 1, and publishes Snapshots. It never waits for the caller and the caller never waits for it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@ namespace shardlens {
 class Session {
  public:
   enum class Begin { AtOnce, WhenAsked };
-  /// Plans and runs `settings` at once in the background; WhenAsked: nothing before the first SetSettings.
+  /// Plans and runs `settings` at once in the background; WhenAsked: does nothing before the first
+  /// SetSettings.
   explicit Session(const Settings& settings, Begin begin = Begin::AtOnce);
   ~Session();  ///< cancels what runs and joins
   Session(const Session&) = delete;
@@ -19,8 +20,9 @@ class Session {
 
   void send(Command command);                        ///< returns at once; any thread
   std::shared_ptr<const Snapshot> snapshot() const;  ///< the newest; never null; any thread
-  /// Blocks until a snapshot is Done, Paused, Refused, Failed or Cancelled with nothing queued; for tests and
-  /// pictures without a window. Returns the newest snapshot also when `timeout_seconds` have passed.
+  /// Blocks until a snapshot is Done, Paused, Refused, Failed or Cancelled and nothing is queued, or until
+  /// `timeout_seconds` have passed; for tests and for pictures without a window. Returns the newest snapshot
+  /// in both cases.
   std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const;
 
  private:

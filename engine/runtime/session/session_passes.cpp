@@ -1,4 +1,4 @@
-// What the Session's worker does with a command, and the passes a run is made of.
+// How the Session's worker handles commands, and the passes of a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,7 @@ namespace shardlens {
 namespace {
 
 constexpr int kCeilingRepetitions = 3;
-constexpr double kSlowSeconds =
-    30;  // a step that takes longer is not run again on one rank without being asked
+constexpr double kSlowSeconds = 30;  // a step that takes longer is not run again on one rank automatically
 
 std::string activity_of(Pass pass) {
   switch (pass) {
@@ -41,7 +40,7 @@ std::string activity_of(Pass pass) {
   return {};
 }
 
-// Settings with the same serial run have the same values.
+// Settings with equal serial settings have the same values in the serial run.
 Settings serial_settings(Settings settings) {
   if (settings.block == Block::Model && settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
   settings.tp = settings.overlap_chunks = 1;
@@ -60,7 +59,7 @@ void Session::Worker::handle(Command command) {
   }
   if (std::holds_alternative<command::PlanRecompute>(command)) return plan_recompute();
   if (const auto* wish = std::get_if<command::Record>(&command)) {
-    // A run that is compared still is waited for, but by who asks twice.
+    // Waits for a run that is still being compared, unless the command comes a second time.
     const bool ends = wish->folder.empty();
     if (ends && to_record_ && recordings_.is_on() && !std::exchange(last_recorded_, true)) return publish();
     if (ends) record_result();
@@ -78,9 +77,9 @@ void Session::Worker::handle(Command command) {
     if (!halfway) sampler_.reset();
     queue_whole_run();
   } else if (std::holds_alternative<command::Pause>(command)) {
-    if (now_.state != RunState::Running) return;  // what is timed or compared afterwards is no run to halt
+    if (now_.state != RunState::Running) return;  // the timing and comparison afterwards cannot be paused
     stop_passes();
-    if (now_.position == steps) return queue_whole_run();  // it had come to its end: nothing is left to halt
+    if (now_.position == steps) return queue_whole_run();  // it was at its end: nothing to pause
     now_.state = RunState::Paused;
     publish();
   } else if (const auto* seek = std::get_if<command::Seek>(&command)) {
@@ -115,7 +114,7 @@ void Session::Worker::set_settings(const Settings& settings) {
   now_.failure.reset();
   now_.activity.clear();
   now_.position = 0;
-  now_.plan = make_plan(settings);  // throws what the person must read
+  now_.plan = make_plan(settings);  // throws what the user must read
   now_.state = RunState::Planning;
   now_.lens = plan_loss_lens(*now_.plan);
   publish();  // the new plan, the old result greyed
@@ -136,20 +135,20 @@ void Session::Worker::queue_whole_run() {
   if (!ceilings_.contains(ceiling_of(now_.settings))) passes_.push_back(Pass::Ceiling);
 }
 
-// Once the run is timed: what it takes on one rank is known well enough to say whether to try.
+// Called after the run is timed: then its time on one rank can be estimated, and with it whether to compare.
 void Session::Worker::queue_comparison() {
   result_.not_compared.clear();
   const bool known = serial_ && serial_settings_ == serial_settings(now_.settings);
   const double seconds = result_.forward_seconds + result_.backward_seconds;
   if (!known && seconds > kSlowSeconds) {
     result_.not_compared = fmt::format(
-        "One step takes {:.0f} s here, and as long again on one rank: longer than the {:.0f} s a comparison "
-        "may take by itself. A smaller batch, sequence or model is compared.",
+        "One step takes {:.0f} s here, and about as long again on one rank. An automatic comparison may take "
+        "{:.0f} s. Choose a smaller batch, sequence or model to compare.",
         seconds, kSlowSeconds);
     return;
   }
   if (!known) {
-    serial_ = nullptr;  // before its successor is made
+    serial_ = nullptr;  // freed before its successor is made
     result_.not_compared = why_not_comparable(*now_.plan, *make_plan(plan_serial(now_.settings)));
     if (!result_.not_compared.empty()) return;
   }
@@ -211,7 +210,7 @@ void Session::Worker::finish_loss(LossForm form) {
   loss_plan_ = nullptr;
 }
 
-// Halts at a step boundary and forgets what was still to be done.
+// Stops at a step boundary and forgets the passes that were still to run.
 void Session::Worker::stop_passes() {
   record_result();
   if (pass_running_ && executor_ && !passes_.empty() && passes_.front() != Pass::Ceiling) {
@@ -230,8 +229,8 @@ void Session::Worker::stop_passes() {
   now_.activity.clear();
 }
 
-// The position a person sees changes at once: what the steps before it left is known from the sampled pass,
-// and the engine, whose arenas hold the real state, follows.
+// The position that the user sees changes at once: the values that the steps before it produced are known
+// from the sampled pass. The engine, whose arenas hold the real state, follows.
 void Session::Worker::move_to(size_t position) {
   const bool sampling = !passes_.empty() && passes_.front() == Pass::Sample;
   if (sampling) stop_passes();
@@ -284,7 +283,7 @@ void Session::Worker::begin_pass() {
       executor_->start(steps);
       break;
     case Pass::Ceiling:
-      // In a thread of its own: a change of settings need not wait for it.
+      // In a thread of its own, so a change of settings need not wait for it.
       if (!ceiling_.valid()) {
         ceiling_ = std::async(std::launch::async, [settings = now_.settings,
                                                    shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
@@ -292,7 +291,7 @@ void Session::Worker::begin_pass() {
           try {
             flops = measure_ceiling(settings, shapes, kCeilingRepetitions).best().median_flops;
           } catch (const Error&) {
-            // No room on the GPU beside a run: what the run reaches will do.
+            // The GPU has no room for it beside a run: the speed that the run reaches is used instead.
           }
           return std::make_pair(ceiling_of(settings), flops);
         });
@@ -305,7 +304,7 @@ void Session::Worker::begin_pass() {
       begin_loss(LossForm::Gather);
       break;
     case Pass::Move:
-      // A first run may have been interrupted while it was sampled: keep sampling where it goes on.
+      // A first run may have been interrupted while it was sampled: go on sampling from there.
       executor_->observe(result_.timed || !sampler_ ? std::vector<std::shared_ptr<StepObserver>>{}
                                                     : std::vector<std::shared_ptr<StepObserver>>{sampler_});
       executor_->start(move_target_);
@@ -314,7 +313,7 @@ void Session::Worker::begin_pass() {
   publish();
 }
 
-// True when the pass that runs is over; what a rank threw, this throws.
+// True if the pass that runs is over; throws what a rank threw.
 bool Session::Worker::wait_for_pass(double seconds) {
   switch (passes_.front()) {
     case Pass::Serial:
@@ -351,7 +350,8 @@ void Session::Worker::finish_pass() {
       to_record_ = true;
       queue_comparison();
       if (const auto known = ceilings_.find(ceiling_of(now_.settings)); known != ceilings_.end()) {
-        // It may be that of smaller products, or of a worse moment: then it is measured again, on this run's.
+        // The known value may be of smaller products, or from a worse moment: then it is measured again, on
+        // this run's shapes.
         if (result_.flops_per_second > known->second)
           passes_.push_back(Pass::Ceiling);
         else
@@ -373,10 +373,10 @@ void Session::Worker::finish_pass() {
       double& ceiling = ceilings_[of];
       ceiling = std::max(ceiling, flops);
       if (of == ceiling_of(now_.settings)) {
-        ceiling = std::max(ceiling, result_.flops_per_second);  // what was reached can be reached
+        ceiling = std::max(ceiling, result_.flops_per_second);  // a speed that was reached is possible
         result_.gemm_ceiling_flops = ceiling;
       } else {
-        passes_.push_back(Pass::Ceiling);  // begun for older settings; theirs is known now, ours is not
+        passes_.push_back(Pass::Ceiling);  // it was measured for older settings: measure it for these too
       }
       break;
     }
@@ -396,7 +396,7 @@ void Session::Worker::finish_pass() {
   publish();
 }
 
-// Of a run that ends early: how far each rank came, unless the run has been timed whole.
+// For a run that ends early: keeps how far each rank came, unless the run has been timed whole.
 void Session::Worker::keep_what_was_done() {
   const Program& program = now_.plan->program;
   now_.position = executor_->position();
@@ -411,7 +411,7 @@ void Session::Worker::stop_with(RunState state, const std::string& message,
   record_result();
   const Pass pass = passes_.empty() ? Pass::Move : passes_.front();
   const bool elsewhere = pass == Pass::Serial || pass == Pass::Ceiling || pass == Pass::LossFused ||
-                         pass == Pass::LossGathered;  // its steps are another plan's
+                         pass == Pass::LossGathered;  // its steps belong to another plan
   if (elsewhere || !executor_) failure.reset();
   if (failure) keep_what_was_done();
   passes_.clear();

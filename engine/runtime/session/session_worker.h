@@ -1,11 +1,11 @@
-// The Session's worker: its thread, its queue and the passes it makes. Private to the session's two files.
+// The Session's worker: its thread, its queue and its passes. Private to the session's two files.
 //
-// Protocol. The worker takes from its mailbox between waits of a few milliseconds, so a new wish interrupts
-// whatever runs. What is to be done is a list of passes over the
-// Program: one that samples every tensor, two that are only timed (the first warms up), one serial run, one
-// that compares. Each pass is a real execution of the same Program; runs are deterministic, so pictures,
-// times and errors belong together though they were taken in different passes. A Snapshot is copied out after
-// every change and never touched again.
+// Protocol. The worker takes commands from its mailbox between waits of a few milliseconds, so a new command
+// interrupts whatever runs. The work to do is a list of passes over the Program: one that samples every
+// tensor, two that are only timed (the first warms up), one serial run, one that compares. Each pass is a
+// real execution of the same Program. Runs are deterministic, so pictures, times and errors belong together
+// though they come from different passes. A Snapshot is copied out after every change and never changed
+// again.
 #pragma once
 
 #include <deque>
@@ -75,7 +75,7 @@ class Session::Worker {
 
   Mailbox<Command, Snapshot> mail_;
 
-  // the worker's own
+  // only the worker uses these
   Snapshot now_;
   std::string machine_;
   Result result_;
@@ -84,26 +84,26 @@ class Session::Worker {
   std::unique_ptr<Executor> loss_executor_;  ///< the loss in one of its two forms
   std::shared_ptr<const Plan> loss_plan_;
   std::shared_ptr<LossReader> loss_reader_;
-  bool loss_timed_ = false;  ///< it has been read, and the pass that runs is the timed one
+  bool loss_timed_ = false;  ///< the loss has been read, and the pass that runs is the timed one
   std::shared_ptr<Sampler> sampler_;
   std::shared_ptr<ParityCheck> parity_;
   std::shared_ptr<SerialReference> serial_;
   Settings serial_settings_;
   std::shared_ptr<SerialReference> serial_in_progress_;
-  /// What a ceiling is of: where ranks compute, TF32, and in what.
+  /// What a ceiling depends on: the backend, TF32 and the dtype.
   using CeilingOf = std::tuple<BackendChoice, bool, DType>;
   static CeilingOf ceiling_of(const Settings& settings) {
     return {settings.backend, settings.tf32, settings.dtype};
   }
-  /// Being measured; may outlive the settings that asked.
+  /// Being measured; may outlive the settings that asked for it.
   std::future<std::pair<CeilingOf, double>> ceiling_;
   std::map<CeilingOf, double> ceilings_;  ///< FLOP/s of all cores or GPUs together, measured once per process
   std::deque<Pass> passes_;
   bool pass_running_ = false;
   size_t move_target_ = 0;
   RunRecorder recordings_{"studio"};
-  bool to_record_ = false;      ///< the run is whole and timed, and not in its recording yet
-  bool last_recorded_ = false;  ///< with that run the recording ends
+  bool to_record_ = false;      ///< the run is whole and timed, but not yet in its recording
+  bool last_recorded_ = false;  ///< the recording ends with that run
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// Windows as batches.
+// Makes batches from windows.
 #include "engine/train/data/batch_source.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::shared_ptr<const BatchSource> make_batches(const std::shared_ptr<const Toke
   file->require_vocabulary(settings.model.vocab);
   if (settings.model.architecture == Architecture::Gpt)
     return std::make_shared<NextTokenBatches>(Windows(file, settings.seq, seed), settings.batch);
-  // Masks are drawn, so there is always a seed.
+  // Masks are random, so there is always a seed.
   return std::make_shared<MaskedWordBatches>(BertSamples(file, tokenizer, settings.seq, seed.value_or(0)),
                                              settings.batch);
 }

@@ -1,5 +1,5 @@
-// Where a training step's batch comes from: a pure function of the step, whatever T and D, so that a resumed
-// run reads on where it stopped.
+// The batches of training steps. A batch depends only on the step, for any T and D, so that a resumed run
+// continues with the same rows.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class BatchSource {
 
   /// The batch of step `step` >= 0, settings.batch rows for all replicas together.
   virtual Batch batch(int64_t step) const = 0;
-  /// Batches until every row has been read once, at least 1.
+  /// The number of batches in which every row is read once, at least 1.
   virtual int64_t batches() const = 0;
 };
 
@@ -34,7 +34,7 @@ class NextTokenBatches : public BatchSource {
   int64_t rows_;
 };
 
-/// What BERT trains on: masked words and the order of two parts.
+/// The batches that BERT trains on: masked words and the order of two parts.
 class MaskedWordBatches : public BatchSource {
  public:
   MaskedWordBatches(BertSamples samples, int64_t rows) : samples_(std::move(samples)), rows_(rows) {}
@@ -46,14 +46,13 @@ class MaskedWordBatches : public BatchSource {
   int64_t rows_;
 };
 
-/// The batches `settings.model` trains on; null without a file. Without a seed rows come in the order of the
-/// text (GPT). Throws a request Error when the tokenizer or the text does not fit the model.
+/// The batches that `settings.model` trains on; null without a file. Without a seed, rows come in the order
+/// of the text (GPT). Throws a request Error if the tokenizer or the text does not fit the model.
 std::shared_ptr<const BatchSource> make_batches(const std::shared_ptr<const TokenFile>& file,
                                                 const Tokenizer& tokenizer, const Settings& settings,
                                                 std::optional<uint64_t> seed);
 
-/// Those of the part of a text that is kept for validation, in the text's order; null where it is shorter
-/// than one row.
+/// The batches of the validation part of a text, in the text's order; null if it is shorter than one row.
 std::shared_ptr<const BatchSource> validation_batches(const TrainData& data, const Settings& settings);
 
 }  // namespace shardlens

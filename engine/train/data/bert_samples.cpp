@@ -1,4 +1,4 @@
-// What BERT trains on.
+// Makes the samples that BERT trains on.
 #include "engine/train/data/bert_samples.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kSpecialsPerRow = 3;
 constexpr int64_t kShortestStretch = 16, kShortestRow = 16;
 constexpr double kMaskedShare = 0.15;
-constexpr uint32_t kSamplePurpose = 0x42455254;  // keeps its draws apart from the orders of epochs
+constexpr uint32_t kSamplePurpose = 0x42455254;  // separates its draws from those of the epochs' orders
 
 int32_t require_special(const Tokenizer& tokenizer, const char* name) {
   if (const auto id = tokenizer.special(name)) return *id;
@@ -26,7 +26,7 @@ int32_t require_special(const Tokenizer& tokenizer, const char* name) {
                   tokenizer.name(), name));
 }
 
-// What a masked span shows instead of its tokens.
+// What replaces the tokens of a masked span.
 enum class Shown { Mask, Random, Itself };
 
 Shown draw_shown(Draws& draws) {
@@ -63,8 +63,8 @@ BertSamples::BertSamples(std::shared_ptr<const TokenFile> file, const Tokenizer&
       stretches_.push_back({begin, static_cast<int32_t>(std::min(whole, end - begin))});
   }
   if (stretches_.empty())
-    throw request_error(fmt::format("{} has no document of at least {} tokens; give it more text",
-                                    file_->name(), std::min(whole, kShortestStretch)));
+    throw request_error(fmt::format("{} has no document of at least {} tokens; give more text", file_->name(),
+                                    std::min(whole, kShortestStretch)));
 }
 
 void BertSamples::append_sample(uint64_t index, Batch& out) const {
@@ -74,7 +74,7 @@ void BertSamples::append_sample(uint64_t index, Batch& out) const {
   file_->read(stretch.begin, stretch.count, tokens.data());
   Draws draws(seed_, kSamplePurpose, index);
 
-  // Two parts, each at least a quarter of the stretch less a word.
+  // Two parts, each at least a quarter of the stretch minus one word.
   const std::vector<int32_t> words = word_starts_.of(tokens);
   const auto quarter = static_cast<uint32_t>(stretch.count / 4);
   const auto place =
@@ -108,7 +108,7 @@ void BertSamples::append_sample(uint64_t index, Batch& out) const {
     put(separator_, part);
   }
 
-  // 15 % of the tokens, shared between the parts by their lengths.
+  // 15 % of the tokens are hidden, divided between the parts by their lengths.
   const auto budget = std::max(1, static_cast<int32_t>(std::lround(kMaskedShare * stretch.count)));
   const auto first_budget = static_cast<int32_t>(
       std::lround(static_cast<double>(budget) * static_cast<double>(parts[0].size()) / stretch.count));
@@ -131,7 +131,7 @@ void BertSamples::append_sample(uint64_t index, Batch& out) const {
 
 Batch BertSamples::rows(int64_t step, int64_t batch, int64_t first_row, int64_t rows) const {
   if (step < 0 || first_row < 0 || rows < 0 || first_row + rows > batch)
-    throw std::logic_error("rows lie in a batch of a step");
+    throw std::logic_error("rows must be within the batch of a step");
   Batch out;
   for (int64_t row = 0; row < rows; ++row)
     append_sample(static_cast<uint64_t>(step * batch + first_row + row), out);

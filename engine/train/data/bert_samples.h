@@ -1,14 +1,14 @@
-// What BERT trains on: rows "[CLS] A [SEP] B [SEP] padding", where A and B are neighbouring parts of one
-// document, in their order or swapped (sentence order prediction), and 15 % of their tokens are to be found
-// again.
+// The samples that BERT trains on: rows "[CLS] A [SEP] B [SEP] padding". A and B are neighbouring parts of
+// one document, in their order or swapped (sentence order prediction). 15 % of their tokens are hidden, and
+// the model must find them.
 //
-// A document is cut into stretches of seq - 3 tokens; what is left at its end is one too if it has 16 tokens.
-// A stretch is divided at the first word that begins at or after a uniformly drawn place in its middle half.
-// Of the chosen spans (engine/train/data/masking.h; none reaches from A into B) 80 % become [MASK], 10 %
-// random tokens, 10 % stay as they are; all of them are labels.
+// A document is cut into stretches of seq - 3 tokens. The rest at its end is a stretch too if it has 16
+// tokens. A stretch is divided into A and B at the first word that begins at or after a random place in its
+// middle half. Of the chosen spans (engine/train/data/masking.h; none reaches from A into B) 80 % become
+// [MASK], 10 % become random tokens, and 10 % stay as they are. All of them are labels.
 //
-// Row r of step k is a pure function of (seed, k * batch + r), as with Windows. Each epoch takes the
-// stretches in another order and masks them anew.
+// Row r of step k depends only on (seed, k * batch + r), as with Windows. Each epoch has another order of the
+// stretches and other masks.
 #pragma once
 
 #include <memory>
@@ -47,7 +47,7 @@ class BertSamples {
   int64_t seq_;
   uint64_t seed_;
   int32_t classify_, separator_, mask_, pad_;
-  std::vector<int32_t> ordinary_;  // ids a random token is drawn from
+  std::vector<int32_t> ordinary_;  // ids from which a random token is drawn
   std::vector<Stretch> stretches_;
 };
 

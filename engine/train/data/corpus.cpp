@@ -1,4 +1,4 @@
-// A corpus made ready for training.
+// Prepares and opens a corpus.
 #include "engine/train/data/corpus.h"
 
 #include <fmt/format.h>
@@ -30,14 +30,14 @@ namespace fs = std::filesystem;
 using Progress = std::function<void(const CorpusProgress&)>;
 
 constexpr std::string_view kSentencePiece = "sentencepiece:", kWordPiece = "wordpiece:";  // learned
-constexpr size_t kLearnedTextBytes = size_t{64} << 20;  // a vocabulary learned from more is no better
+constexpr size_t kLearnedTextBytes = size_t{64} << 20;  // a vocabulary learned from more text is no better
 constexpr const char* kFacts = "corpus.json";
 constexpr const char* kTokenizer = "tokenizer";
 constexpr const char* kStaged = "documents.tokens";
 constexpr const char* kTrain = "train.tokens";
 constexpr const char* kValidation = "validation.tokens";
 constexpr const char* kTest = "test.tokens";
-// All there is in a corpus, and while one is made.
+// All files of a corpus, including those during its preparation.
 constexpr std::array<std::string_view, 6> kFiles = {kFacts, kTokenizer, kStaged, kTrain, kValidation, kTest};
 constexpr int kFactsVersion = 1;
 
@@ -52,7 +52,7 @@ void check(const CorpusOptions& options) {
       options.validation >= 0 && options.test >= 0 && options.validation + options.test < 1;
   if (!shares_fit)
     throw request_error(
-        fmt::format("validation {} and test {} are shares of the documents: at least 0, together below 1",
+        fmt::format("validation {} and test {} must be shares of the documents: at least 0, together below 1",
                     options.validation, options.test));
   if (!(options.jaccard > 0 && options.jaccard <= 1))
     throw request_error(fmt::format("a Jaccard similarity of {} is not possible; choose above 0, at most 1",
@@ -87,7 +87,7 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, co
   int32_t vocab_size = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), vocab_size);
   if (error != std::errc() || end != number.data() + number.size())
-    throw request_error(fmt::format("\"{}\" is no vocabulary size; write for example {}8000",
+    throw request_error(fmt::format("\"{}\" has no valid vocabulary size; write for example {}8000",
                                     options.tokenizer, word_piece ? kWordPiece : kSentencePiece));
   for (const std::string& source : options.sources) require_many_reads(source);
   std::vector<std::string> texts;
@@ -101,7 +101,7 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, co
   return SentencePieceTokenizer::train(texts, vocab_size);
 }
 
-// All documents that are kept, in order, in one file.
+// Writes all documents that are kept, in order, into one file.
 void stage(const CorpusOptions& options, const Tokenizer& tokenizer, const std::string& path,
            const Progress& on_progress, CorpusReport& report) {
   TokenFileWriter writer(path, tokenizer);
@@ -130,30 +130,30 @@ void stage(const CorpusOptions& options, const Tokenizer& tokenizer, const std::
     throw request_error(fmt::format("there is no text in {}: the corpus is empty", sources));
   if (writer.documents() == 0)
     throw request_error(
-        fmt::format("nothing is left of the {} documents in {}: each has fewer than {} tokens (the longest "
-                    "{}); give it more text "
-                    "or lower --min-tokens",
+        fmt::format("no document is left of the {} in {}: each has fewer than {} tokens (the longest {}); "
+                    "give more text or lower --min-tokens",
                     report.documents_read, sources, options.shortest_tokens, longest));
   writer.commit();
 }
 
-// What a corpus may be put over: a corpus, or what a preparation that was broken off left of one.
+// Checks that the folder may be used: it is empty or new, or holds a corpus or the rest of an interrupted
+// preparation.
 void check_place(const std::string& folder) {
   std::error_code none;
   if (fs::exists(join_path(folder, kFacts), none)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename();
     const bool ours = std::any_of(kFiles.begin(), kFiles.end(), [&](std::string_view file) {
-      return name == file || name.starts_with(std::string(file) + ".");  // half-written ones have more
+      return name == file || name.starts_with(std::string(file) + ".");  // half-written ones are longer
     });
     if (ours) continue;
     throw request_error(
-        fmt::format("{} holds something that is no corpus ({}, and no {}); give a new or an empty folder",
-                    folder, name, kFacts));
+        fmt::format("{} is not empty and is no corpus ({}, and no {}); give a new or an empty folder", folder,
+                    name, kFacts));
   }
 }
 
-// The outermost folder of `folder` that is not there yet; empty where all are.
+// The outermost folder in the path `folder` that does not exist yet; empty if all exist.
 fs::path first_missing(const std::string& folder) {
   fs::path missing;
   std::error_code unknown;
@@ -163,7 +163,7 @@ fs::path first_missing(const std::string& folder) {
   return missing;
 }
 
-// Removes `folder` and the empty ones around it up to `outermost`; nothing where that is empty.
+// Removes `folder` and the empty folders around it up to `outermost`. Does nothing if `outermost` is empty.
 void remove_made(const std::string& folder, const fs::path& outermost) {
   if (outermost.empty()) return;
   std::error_code ignored;
@@ -174,7 +174,8 @@ void remove_made(const std::string& folder, const fs::path& outermost) {
   }
 }
 
-// What a signal must not leave: the documents' file and, where the folder is made for this corpus, all of it.
+// The files that must not remain after a signal: the documents' file and, if the folder is made for this
+// corpus, everything in it.
 std::list<Fleeting> unfinished(const std::string& folder, const fs::path& outermost) {
   std::list<Fleeting> parts;
   parts.emplace_back(join_path(folder, kStaged));
@@ -187,7 +188,7 @@ std::list<Fleeting> unfinished(const std::string& folder, const fs::path& outerm
   return parts;
 }
 
-// How many documents go where.
+// The numbers of documents for validation and test.
 struct Shares {
   int64_t validation = 0, test = 0;
 };
@@ -200,7 +201,7 @@ Shares shares(const CorpusOptions& options, int64_t documents) {
   const Shares found{of(options.validation), of(options.test)};
   if (found.validation + found.test >= documents)
     throw request_error(
-        fmt::format("{} cannot be shared out among train, validation and test; give it more text, or set "
+        fmt::format("{} cannot be divided into train, validation and test; give more text, or set "
                     "--validation 0 --test 0",
                     counted(documents, "document")));
   return found;
@@ -277,7 +278,7 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
   if (error || !fs::is_directory(folder)) {
     const bool is_file = fs::exists(folder) && !fs::is_directory(folder);
     throw request_error(fmt::format("cannot make the folder {}: {}", folder,
-                                    is_file ? "a file of that name is there" : error.message()));
+                                    is_file ? "a file of that name exists" : error.message()));
   }
   CorpusReport report;
   report.tokenizer = tokenizer->name();
@@ -287,7 +288,7 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
     stage(options, *tokenizer, staged_path, on_progress, report);
     const TokenFile staged(staged_path);
     const Shares found = shares(options, staged.documents());
-    // From here on the folder holds no whole corpus until corpus.json is back.
+    // From here on the folder holds no complete corpus until corpus.json is written again.
     for (const char* file : {kFacts, kTrain, kValidation, kTest}) fs::remove(join_path(folder, file));
     split(options, found, *tokenizer, staged, folder, report);
     fs::remove(staged_path);
@@ -315,7 +316,7 @@ Corpus open_corpus(const std::string& folder, const std::string& name) {
   const nlohmann::json facts = read_json_file(facts_path);
   if (!facts.is_object() || facts.value("version", 0) != kFactsVersion)
     throw request_error(
-        fmt::format("{} is not of version {}; prepare the corpus again", facts_path, kFactsVersion));
+        fmt::format("{} does not have version {}; prepare the corpus again", facts_path, kFactsVersion));
   Corpus corpus;
   corpus.tokenizer = load_tokenizer(join_path(folder, kTokenizer));
   const auto open = [&](const char* file) {

@@ -1,4 +1,4 @@
-// Where the documents of a corpus come from.
+// Reads the documents of a corpus.
 #include "engine/train/data/documents.h"
 
 #include <fmt/format.h>
@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSample = "sample";
 constexpr const char* kSampleCommand = "bible -f gen1:1-rev22:21 2>/dev/null";
-constexpr int64_t kLooksLikeText = 8192;  // bytes at a file's beginning, without a zero among them
+constexpr int64_t kLooksLikeText = 8192;  // bytes at the beginning of a file that must not hold a zero
 constexpr size_t kEndAtBlankLine = 4096, kEndAtLine = 8192;  // bytes
 
 bool is_json_lines(const fs::path& path) {
   return path.extension() == ".jsonl" || path.extension() == ".ndjson";
 }
 
-// 0 for what has no size, such as a pipe.
+// The size of a file; 0 if it has none, for example a pipe.
 int64_t file_bytes(const std::string& path) {
   std::error_code error;
   const auto bytes = fs::file_size(path, error);
@@ -58,7 +58,7 @@ void read_json_lines(const std::string& path, int64_t before, const OnDocument& 
     const nlohmann::json object = parse_json(line, where);
     const auto text = object.is_object() ? object.find("text") : object.end();
     if (!object.is_object() || text == object.end() || !text->is_string())
-      throw request_error(where + ": expected an object with a string \"text\", one a line");
+      throw request_error(where + ": expected one object per line, with a string \"text\"");
     on_document(text->get<std::string>(), bytes);
   }
 }
@@ -75,8 +75,8 @@ void read_plain_text(const std::string& path, int64_t before, const OnDocument& 
     ++number;
     if (bytes - before < kLooksLikeText && line.find('\0') < static_cast<size_t>(kLooksLikeText))
       throw request_error(fmt::format(
-          "{}, line {} holds a byte of 0, as no text in UTF-8 does: was another file meant? A text in UTF-16 "
-          "becomes one by `iconv -f UTF-16 -t UTF-8`",
+          "{}, line {} holds a byte of 0, so it is not a text in UTF-8. Give a text file; to convert a text "
+          "from UTF-16, use `iconv -f UTF-16 -t UTF-8`",
           path, number));
     bytes += static_cast<int64_t>(line.size()) + 1;
     if (line == "<|endoftext|>") {
@@ -90,7 +90,8 @@ void read_plain_text(const std::string& path, int64_t before, const OnDocument& 
   end_document();
 }
 
-// `bible` prints a verse a line: "Ge1:1 In the beginning ...". What is before the colon names the chapter.
+// `bible` prints one verse per line: "Ge1:1 In the beginning ...". The part before the colon names the
+// chapter.
 void read_sample(const OnDocument& on_document) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(kSampleCommand, "r"), pclose);
   int64_t bytes = 0;
@@ -122,9 +123,8 @@ void read_sample(const OnDocument& on_document) {
   if (!document.empty()) on_document(std::move(document), bytes);
   if (bytes == 0)
     throw request_error(
-        "the sample corpus is printed by the program bible, which is not here; run ./app/setup.sh or install "
-        "Debian's "
-        "package bible-kjv, or give a text of your own");
+        "the sample corpus needs the program bible, which is not installed; run ./app/setup.sh, install "
+        "Debian's package bible-kjv, or give a text of your own");
 }
 
 }  // namespace
@@ -157,8 +157,8 @@ void require_many_reads(const std::string& source) {
   for (const std::string& file : source_files(source))
     if (source != kSample && !fs::is_regular_file(file))
       throw request_error(
-          fmt::format("{} is a pipe or a device and can be read once; what is done here reads the text more "
-                      "than once: save it in a file first",
+          fmt::format("{} is a pipe or a device and can be read only once, but this command reads the text "
+                      "more than once; save it in a file first",
                       file));
 }
 

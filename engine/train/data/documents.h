@@ -1,11 +1,11 @@
-// Where the documents of a corpus come from, and how a plain text is cut into documents.
+// Reads the documents of a corpus, and cuts a plain text into documents.
 //
-//   *.jsonl, *.ndjson   one JSON object a line; its string "text" is a document
-//   any other file      plain text. A document ends at a line <|endoftext|>, at the first blank line once it
-//                       has 4 KiB, at the first line end once it has 8 KiB, and at the end of the file
+//   *.jsonl, *.ndjson   one JSON object per line; its string "text" is a document
+//   any other file      plain text. A document ends at a line <|endoftext|>, at the first blank line after
+//                       4 KiB, at the first line end after 8 KiB, and at the end of the file
 //   a folder            every *.txt, *.jsonl and *.ndjson file in it and below, in the order of their paths
-//   the word sample     the sample corpus: the King James Version as Debian's program `bible` prints it, a
-//                       chapter a document, a verse a line
+//   the word sample     the sample corpus: the King James Version as Debian's program `bible` prints it, one
+//                       document per chapter, one line per verse
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace shardlens {
 
-/// Receives one document and how many bytes of the source have been read so far.
+/// Receives one document, and the number of bytes of the source that have been read so far.
 using OnDocument = std::function<void(std::string document, int64_t bytes_read)>;
 
-/// Reads all documents of one source, in order. Throws a request Error that names file and line for what
+/// Reads all documents of one source, in order. Throws a request Error that names the file and the line if it
 /// cannot be read.
 void read_documents(const std::string& source, const OnDocument& on_document);
 
-/// Throws a request Error where a source can be read only once, as a pipe can.
+/// Throws a request Error if a source can be read only once, for example a pipe.
 void require_many_reads(const std::string& source);
 
-/// The files of a source (the word itself for the sample corpus); throws a request Error if there are none.
+/// The files of a source (the word itself for the sample corpus). Throws a request Error if there are none.
 std::vector<std::string> source_files(const std::string& source);
 
-/// What read_documents() will count up to; 0 if that is not known before.
+/// The number of bytes that read_documents() will count; 0 if it is not known in advance.
 int64_t source_bytes(const std::string& source);
 
 }  // namespace shardlens

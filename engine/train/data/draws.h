@@ -1,5 +1,5 @@
-// A stream of random numbers that belongs to one thing (a sample, a document): the same key and index give
-// the same numbers in the same order, whoever draws them and when. Philox with the place in the stream as its
+// A stream of random numbers for one item (a sample, a document). The same key and index give the same
+// numbers in the same order, on any thread and at any time. It is Philox with the place in the stream as its
 // counter.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace shardlens {
 
 class Draws {
  public:
-  /// Stream `index` of the streams that `purpose` and `seed` name.
+  /// Stream number `index` for `purpose` and `seed`.
   Draws(uint64_t seed, uint32_t purpose, uint64_t index) : seed_(seed), purpose_(purpose), index_(index) {}
 
   uint32_t next() {
@@ -21,7 +21,7 @@ class Draws {
           {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)});
     return words_[place_++ % 4];
   }
-  /// Uniform in [0, count), count in [1, 2^32); off by less than count / 2^32.
+  /// Uniform in [0, count), count in [1, 2^32). A probability is off by less than count / 2^32, relatively.
   uint32_t below(uint32_t count) {
     return static_cast<uint32_t>((static_cast<uint64_t>(next()) * count) >> 32);
   }

@@ -1,4 +1,4 @@
-// Which tokens of a BERT sample are hidden.
+// Chooses the tokens of a BERT sample that are hidden.
 #include "engine/train/data/masking.h"
 
 #include <algorithm>

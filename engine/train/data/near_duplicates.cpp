@@ -1,4 +1,4 @@
-// Near-duplicates found without comparing every pair.
+// Finds near-duplicates without comparing every pair.
 #include "engine/train/data/near_duplicates.h"
 
 #include <algorithm>

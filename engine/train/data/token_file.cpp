@@ -1,4 +1,4 @@
-// A corpus as token ids in one file.
+// Writes and reads a corpus as token ids in one file.
 #include "engine/train/data/token_file.h"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ size_t padding(size_t bytes) {
   return (8 - bytes % 8) % 8;
 }
 
-// The ids as they lie in the file.
+// The ids in the file's type.
 template <class Stored>
 std::vector<Stored> narrow(std::span<const int32_t> ids) {
   return {ids.begin(), ids.end()};
@@ -96,8 +96,7 @@ void TokenFileWriter::flush() {
 void TokenFileWriter::add(std::span<const int32_t> document) {
   for (const int32_t id : document) {
     if (id < 0 || id >= source_.vocab_size)
-      throw std::logic_error(
-          fmt::format("token {} lies outside the vocabulary of {}", id, source_.vocab_size));
+      throw std::logic_error(fmt::format("token {} is outside the vocabulary of {}", id, source_.vocab_size));
   }
   const auto store = [&](const auto& ids) {
     const size_t bytes = ids.size() * sizeof(ids[0]);
@@ -176,7 +175,7 @@ void TokenFile::open_and_check() {
   const size_t index_at = sizeof(header) + token_bytes + padding(token_bytes);
   const size_t index_bytes = plausible ? (footer.documents + 1) * sizeof(uint64_t) : 0;
   if (!plausible || index_at + index_bytes + sizeof(footer) != size_)
-    refuse(fmt::format("is damaged: its {} bytes do not hold the {} tokens in {} documents it announces",
+    refuse(fmt::format("is damaged: its {} bytes do not hold the {} tokens in {} documents of its footer",
                        size_, footer.tokens, footer.documents));
 
   token_bytes_ = header.token_bytes;
@@ -221,10 +220,9 @@ std::vector<int32_t> TokenFile::document(int64_t index) const {
 void TokenFile::require(const Tokenizer& tokenizer) const {
   if (tokenizer.name() == source_.tokenizer && tokenizer.fingerprint() == source_.fingerprint) return;
   throw request_error(
-      fmt::format("{} was made with the tokenizer {} ({} entries, fingerprint {:016x}), but the one given is "
-                  "{} ({} entries, "
-                  "fingerprint {:016x}); use the tokenizer that lies beside it, or prepare the corpus again "
-                  "with this one",
+      fmt::format("{} was made with the tokenizer {} ({} entries, fingerprint {:016x}), but the given one is "
+                  "{} ({} entries, fingerprint {:016x}); use the tokenizer next to the file, or prepare the "
+                  "corpus again with the given one",
                   name_, source_.tokenizer, source_.vocab_size, source_.fingerprint, tokenizer.name(),
                   tokenizer.vocab_size(), tokenizer.fingerprint()));
 }
@@ -232,9 +230,8 @@ void TokenFile::require(const Tokenizer& tokenizer) const {
 void TokenFile::require_vocabulary(int64_t vocab_size) const {
   if (vocab_size >= source_.vocab_size) return;
   throw request_error(fmt::format(
-      "{} has ids up to {} (tokenizer {}, {} entries), but the model's vocabulary has {}; choose a model "
-      "with a "
-      "vocabulary of at least {}, or prepare the corpus with a smaller tokenizer",
+      "{} has ids up to {} (tokenizer {}, {} entries), but the model's vocabulary has {} entries; choose a "
+      "model with a vocabulary of at least {}, or prepare the corpus with a smaller tokenizer",
       name_, source_.vocab_size - 1, source_.tokenizer, source_.vocab_size, vocab_size, source_.vocab_size));
 }
 

@@ -1,14 +1,14 @@
-// A corpus as token ids in one file: written document by document, appearing whole or not at all, read
-// memory-mapped.
+// A corpus as token ids in one file. It is written document by document, appears completely or not at all,
+// and is read memory-mapped.
 //
-//   header   64 bytes: magic "SLTOKENS", version, bytes a token (2 or 4), vocabulary size, end-of-text id or
-//            -1, the tokenizer's fingerprint and name
-//   tokens   uint16 when the vocabulary has at most 65,536 entries, else uint32; zeros up to a multiple of 8
+//   header   64 bytes: magic "SLTOKENS", version, bytes per token (2 or 4), vocabulary size, end-of-text
+//            id or -1, the tokenizer's fingerprint and name
+//   tokens   uint16 if the vocabulary has at most 65,536 entries, else uint32; zeros up to a multiple of 8
 //   index    uint64 x (documents + 1): where each document begins, in tokens, and where the last ends
 //   footer   32 bytes: documents, tokens, a hash of everything before, magic "SLTOKEND"
 //
-// All numbers are little-endian. What lies at the end is what is known last, so a corpus larger than memory
-// streams through, and a file that was cut short has no footer.
+// All numbers are little-endian. The parts at the end are those that are known last. So a corpus larger than
+// memory can be written as a stream, and a file that was cut short has no footer.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace shardlens {
 
-/// What a token file says about the tokenizer it was made with.
+/// The tokenizer that a token file was made with, as its header describes it.
 struct TokenSource {
   std::string tokenizer;
   uint64_t fingerprint = 0;
@@ -35,10 +35,10 @@ class TokenFileWriter {
   /// Throws a request Error if the file cannot be created.
   TokenFileWriter(const std::string& path, const Tokenizer& tokenizer);
 
-  /// Appends a document, exactly these ids. Throws a run Error that names the file when the disk is full.
+  /// Appends a document with exactly these ids. Throws a run Error that names the file if the disk is full.
   void add(std::span<const int32_t> document);
 
-  /// Writes index and footer and puts the file in its place.
+  /// Writes index and footer, and moves the file to its place.
   void commit();
 
   int64_t documents() const { return static_cast<int64_t>(starts_.size()) - 1; }
@@ -59,9 +59,9 @@ class TokenFileWriter {
 
 class TokenFile {
  public:
-  /// Opens and checks a file, reading it through once. Throws a request Error that names the file and says
-  /// what is wrong: not a token file, another version, cut short, damaged.
-  /// `name` is what errors call it; empty: its path.
+  /// Opens a file and checks it by reading it once. Throws a request Error that names the file and the
+  /// problem: not a token file, another version, cut short, damaged. `name` is its name in errors; empty: its
+  /// path.
   explicit TokenFile(const std::string& path, const std::string& name = {});
   ~TokenFile();
   TokenFile(const TokenFile&) = delete;
@@ -71,19 +71,19 @@ class TokenFile {
   const TokenSource& source() const { return source_; }
   int64_t documents() const { return documents_; }
   int64_t tokens() const { return tokens_; }
-  /// Of all its contents, which were held against it when the file was opened.
+  /// The hash of all contents. It was checked when the file was opened.
   uint64_t hash() const { return hash_; }
 
-  /// Where document `index` begins, in tokens; index == documents() gives the end of the last.
+  /// The first token of document `index`; index == documents() gives the end of the last document.
   int64_t document_begin(int64_t index) const { return static_cast<int64_t>(starts_[index]); }
 
   /// out[i] = token first + i, for 0 <= i < count.
   void read(int64_t first, int64_t count, int32_t* out) const;
   std::vector<int32_t> document(int64_t index) const;
 
-  /// Throws a request Error that names both unless the file was made with this very tokenizer.
+  /// Throws a request Error that names both tokenizers unless the file was made with this one.
   void require(const Tokenizer& tokenizer) const;
-  /// Throws a request Error unless a model with `vocab_size` entries has one for every id of this file.
+  /// Throws a request Error unless a model with `vocab_size` entries has an entry for every id of this file.
   void require_vocabulary(int64_t vocab_size) const;
 
  private:

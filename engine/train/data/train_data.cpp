@@ -1,4 +1,4 @@
-// Opening token files, or making them in a temporary folder.
+// Opens token files, or makes them in a temporary folder.
 #include "engine/train/data/train_data.h"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As a whole corpus is prepared, but nothing is dropped: what a person hands over by name is read. One
-// document in twenty is for validation, where there are two or more.
+// Prepares the text like a corpus but drops no document, because the user named this text. One document in
+// twenty is for validation if there are two or more.
 TrainData prepare(const std::string& where, const std::string& tokenizer) {
   require_many_reads(where);
   int64_t documents = 0;

@@ -1,4 +1,5 @@
-// The text a training run reads: what `data` prepared, a token file, or a plain text that is tokenised first.
+// The text that a training run reads: a corpus that `data` prepared, a token file, or a plain text that is
+// tokenised first.
 #pragma once
 
 #include <memory>
@@ -15,21 +16,22 @@ struct TrainData {
   std::shared_ptr<const TokenFile> train, validation;  ///< validation may be null
 };
 
-/// How a text is tokenised for a model when nobody says how: with the tokenizer in the model's folder if it
-/// is one that has one; else as bytes for a GPT, and for a BERT, which hides whole words, with a WordPiece
-/// vocabulary that is learned from the text, as large as the model's. As CorpusOptions::tokenizer.
+/// The default tokenizer of a model's text: the tokenizer in the model's folder if there is one. Otherwise
+/// bytes for a GPT; and for a BERT, which hides whole words, a WordPiece vocabulary that is learned from the
+/// text and as large as the model's. The value is that of CorpusOptions::tokenizer.
 std::string usual_tokenizer(const Model& model);
 
-/// `where`: a corpus that `data` prepared, a *.tokens file, or what read_documents() reads. `tokenizer` as
-/// CorpusOptions::tokenizer, for a *.tokens file as load_tokenizer() takes it; empty: the corpus' own, for a
-/// text usual_tokenizer(), else bytes. Throws a request Error when there is nothing at `where`, nothing to
-/// learn from, or it was tokenised otherwise.
+/// `where`: a corpus that `data` prepared, a *.tokens file, or a source of read_documents(). `tokenizer` is
+/// that of CorpusOptions::tokenizer, or for a *.tokens file that of load_tokenizer(). If it is empty: a
+/// corpus uses its own, a text uses usual_tokenizer(), and a *.tokens file uses bytes. Throws a request Error
+/// if `where` does not exist, holds nothing to learn from, or was tokenised with another tokenizer.
 TrainData open_train_data(const std::string& where, const std::string& tokenizer, const Model& model);
 
-/// All of a text, tokenised, in one file that is gone once nobody holds it. `where` as read_documents().
+/// Tokenises a whole text into one temporary file, which is deleted when the result is released. `where` as
+/// in read_documents().
 std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer);
 
-/// A small text that travels inside the programs, for a first run on any machine.
+/// A small text that is embedded in the programs, for a first run on any machine.
 TrainData open_built_in_text(const Model& model);
 inline constexpr const char* kBuiltInText = "Genesis, King James Version (built in)";
 

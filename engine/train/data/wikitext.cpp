@@ -1,4 +1,4 @@
-// The inverse of WikiText's tokenisation, a line at a time: which words stand without a space between them.
+// Undoes WikiText's tokenisation line by line: decides which words have no space between them.
 #include "engine/train/data/wikitext.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace shardlens {
 namespace {
 
-// A word of a line, and whether a space stands on either side of it.
+// A word of a line. A flag is true if no space is written on that side.
 struct Word {
   std::string text;
   bool joins_before = false, joins_after = false;

@@ -1,4 +1,4 @@
-// What a training step reads.
+// Computes the rows that a training step reads.
 #include "engine/train/data/windows.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace shardlens {
 
 uint64_t shuffled(uint64_t position, uint64_t count, uint64_t seed, uint64_t round) {
-  if (position >= count) throw std::logic_error("a shuffled position lies in [0, count)");
+  if (position >= count) throw std::logic_error("a position to shuffle must be in [0, count)");
   const int half = (std::bit_width(count - 1) + 1) / 2;
   const uint64_t mask = (uint64_t{1} << half) - 1;
   const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
@@ -37,7 +37,7 @@ Windows::Windows(std::shared_ptr<const TokenFile> file, int64_t seq, std::option
   count_ = (file_->tokens() - 1) / seq;
   if (count_ >= 1) return;
   if (file_->tokens() < 2)
-    throw request_error(fmt::format("{} has {} tokens, and one row needs at least 2; give it more text",
+    throw request_error(fmt::format("{} has {} tokens, but one row needs at least 2; give more text",
                                     file_->name(), file_->tokens()));
   throw request_error(fmt::format(
       "{} has {} tokens, but one row of sequence {} needs {}; choose a sequence of at most {}, or more "
@@ -54,7 +54,7 @@ int64_t Windows::window_of(int64_t index) const {
 
 std::vector<int32_t> Windows::rows(int64_t step, int64_t batch, int64_t first_row, int64_t rows) const {
   if (step < 0 || first_row < 0 || rows < 0 || first_row + rows > batch)
-    throw std::logic_error("rows lie in a batch of a step");
+    throw std::logic_error("rows must be within the batch of a step");
   std::vector<int32_t> out(static_cast<size_t>(rows * (seq_ + 1)));
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t window = window_of(step * batch + first_row + row);

@@ -1,4 +1,4 @@
-// What the checks see, derived from what was measured.
+// Derives the results of the checks from what was measured.
 #include "engine/train/experiments/break_report.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ Phase phase_of(const Program& program, const TensorError& error) {
   return error.step < 0 ? Phase::Forward : program.step(error.step).phase;
 }
 
-// Which comparison shows a tensor: a weight that is wrong before the pass is an activation's trouble.
+// The check that shows a tensor. A weight that is wrong before the pass belongs to the activations.
 Check check_of(const Program& program, const TensorError& error) {
   switch (phase_of(program, error)) {
     case Phase::Backward:
@@ -55,7 +55,7 @@ std::string where(const BreakReport& report, const Finding& finding) {
   return finding.step == 0 ? tensor : fmt::format("{} in step {}", tensor, finding.step);
 }
 
-// How far it reaches in the pass where it is first seen.
+// How many tensors are wrong in the pass in which the fault is first seen.
 std::string spread_sentence(const BreakReport& report) {
   const auto found = std::find_if(report.probes.begin(), report.probes.end(),
                                   [](const auto& probe) { return probe->finds(); });
@@ -158,7 +158,7 @@ LossVerdict loss_verdict(const BreakReport& report) {
 std::string how_to_see(const BreakReport& report) {
   const std::optional<Finding> first = first_finding(report);
   if (!first)
-    return "No check sees it here: nothing that was compared breaks its bound." + loss_sentence(report);
+    return "No check finds it here: every compared tensor is within its bound." + loss_sentence(report);
   if (first->check == Check::Loss) return "Only the loss curve shows it." + loss_sentence(report);
   std::string text;
   const int64_t earlier = report.probes.front()->step;
@@ -170,7 +170,7 @@ std::string how_to_see(const BreakReport& report) {
   const Finding replicas = look(report, Check::Replicas);
   text += replicas.sees ? fmt::format(" Comparing {} needs no right run, and shows {}.",
                                       to_string(Check::Replicas), where(report, replicas))
-                        : " All copies stay alike on all ranks, so comparing them shows nothing.";
+                        : " All copies stay equal on all ranks, so comparing them shows nothing.";
   return text + loss_sentence(report);
 }
 

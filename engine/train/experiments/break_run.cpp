@@ -1,4 +1,4 @@
-// Two runs side by side, and the passes that are looked into.
+// Runs both models and compares passes.
 #include "engine/train/experiments/break_run.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ bool is_compared(const Tensor& tensor) {
   return tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && tensor.layout != kPartialMax;
 }
 
-// Three copies of the model stand where the ranks compute, and every value of a pass is kept in this
-// machine's memory while it is compared.
+// The ranks' devices hold up to three copies of the model. While a pass is compared, all its values are also
+// kept in this machine's memory.
 void refuse_if_crowded(const Plan& plan, int copies) {
   int64_t values_bytes = 0;
   for (const Tensor& tensor : plan.program.tensors) {
@@ -34,11 +34,12 @@ void refuse_if_crowded(const Plan& plan, int copies) {
   for (int64_t& bytes : rank_bytes) bytes *= copies;
   const MemoryDemand demand = memory_demand(plan, rank_bytes, 2 * values_bytes);
   if (demand.lacking_bytes() <= 0) return;
-  throw request_error(fmt::format(
-      "running it sound and broken, with every value compared, needs {}{}, and {} are free. Choose a smaller "
-      "model, batch or sequence",
-      bytes_text(static_cast<double>(demand.needed_bytes)), demand.place,
-      bytes_text(static_cast<double>(demand.free_bytes))));
+  throw request_error(
+      fmt::format("running the model sound and broken, with every value compared, needs {}{}, and {} are "
+                  "free. Choose a smaller "
+                  "model, batch or sequence",
+                  bytes_text(static_cast<double>(demand.needed_bytes)), demand.place,
+                  bytes_text(static_cast<double>(demand.free_bytes))));
 }
 
 TrainOptions training(const BreakRequest& request, std::optional<Fault> fault) {
@@ -51,7 +52,7 @@ TrainOptions training(const BreakRequest& request, std::optional<Fault> fault) {
   return options;
 }
 
-// Weights and moments, whole: the broken Program may cut a matrix in another way.
+// Copies weights and moments as whole tensors, because the broken Program can cut a matrix in another way.
 void copy_state(const Executor& from, const Program& from_program, Executor& to, const Program& to_program) {
   std::map<std::string, TensorId> source;
   for (const TensorId id : lasting_tensors(from_program)) source[from_program.tensor(id).name] = id;
@@ -65,7 +66,7 @@ BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSourc
                    const std::string& text) {
   const bool trains = request.settings.block == Block::Model && batches != nullptr && request.steps > 0;
   Settings settings = with_update(request.settings);
-  settings.fusion = Fusion::Off;  // step by step as the broken one
+  settings.fusion = Fusion::Off;  // not fused, like the broken one
   report_.fault = request.fault;
   report_.bound = parity_bound(settings);
   report_.wanted_steps = trains ? request.steps : 0;
@@ -106,7 +107,7 @@ bool BreakRun::is_looked_into(int64_t step) const {
   return leading == 1 || leading == 2 || leading == 5;
 }
 
-// Runs the sound Program's next pass and keeps all it computes.
+// Runs the sound Program's next pass and keeps all its values.
 std::shared_ptr<const SerialReference> BreakRun::right_values() {
   const Program& program = sound_plan_->program;
   const auto gather = std::make_shared<Gather>(program.ranks(), is_compared);
@@ -116,7 +117,7 @@ std::shared_ptr<const SerialReference> BreakRun::right_values() {
   reference_->observe({});
   const auto values = std::make_shared<SerialReference>();
   for (const Tensor& tensor : program.tensors) {
-    // A sum comes after its terms and takes the place of what they were added up to here.
+    // A sum comes after its terms and overwrites the sum of the terms that was computed here.
     const auto found = gather->tensors().find(tensor.name);
     if (found != gather->tensors().end()) values->on_tensor(0, -1, tensor, found->second.bytes.data());
   }

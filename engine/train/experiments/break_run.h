@@ -1,5 +1,5 @@
-// Runs a model twice from the same seed on the same batches, once sound and once with a fault planted, and
-// looks into the broken run's passes at a few steps. Beside whatever else runs: nothing of it is touched.
+// Runs a model twice from the same seed on the same batches, once sound and once with a planted fault, and
+// compares the broken run's passes at a few steps. It does not touch anything else that runs.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace shardlens {
 
 /// What is trained, and for how long.
 struct BreakRequest {
-  Settings settings;  ///< a whole model is trained; of one layer a single pass is run
+  Settings settings;  ///< a whole model is trained; one layer runs a single pass
   Fault fault = Fault::SkipF;
   int64_t steps = 50;
   double learning_rate = 1e-3;  ///< after a warm-up of five steps; not decayed
@@ -20,18 +20,18 @@ struct BreakRequest {
 
 class BreakRun {
  public:
-  /// Plans, plants, checks and allocates. `batches` may be null where nothing is trained (one layer, or no
-  /// steps: then a pass of the seeded batch is looked into). Throws a request Error when the fault has no
-  /// opportunity, naming what it needs, and when the machine has no room for both runs.
+  /// Plans, plants, checks and allocates. `batches` may be null if nothing is trained (one layer, or no
+  /// steps: then one pass of the seeded batch is compared). Throws a request Error if the fault cannot be
+  /// planted, which names what it needs, and if the machine has not enough memory for both runs.
   BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSource> batches, const std::string& text);
 
-  /// One more step of both runs, looked into where it is time: in steps 1, 2, 5, 10, 20, 50 and so on and in
-  /// the last. A broken run whose loss is no number any more ends there.
+  /// Runs one more step of both runs. Compares it in steps 1, 2, 5, 10, 20, 50 and so on, and in the last
+  /// step. The broken run ends if its loss is no longer a number.
   void step();
   bool done() const { return report_.done(); }
   const BreakReport& report() const { return report_; }
 
-  /// Gives up what runs, from any thread: step() throws a Cancelled Error.
+  /// Stops what runs, from any thread: step() throws a Cancelled Error.
   void cancel();
 
  private:
@@ -43,9 +43,9 @@ class BreakRun {
 
   BreakReport report_;
   std::shared_ptr<const Plan> sound_plan_;
-  std::unique_ptr<Trainer> sound_, broken_;  ///< null where nothing is trained
-  std::unique_ptr<Executor> reference_;      ///< the sound Program, for what is looked into
-  std::unique_ptr<Executor> one_pass_;       ///< the broken one, where nothing is trained
+  std::unique_ptr<Trainer> sound_, broken_;  ///< null if nothing is trained
+  std::unique_ptr<Executor> reference_;      ///< the sound Program, for comparisons
+  std::unique_ptr<Executor> one_pass_;       ///< the broken one, if nothing is trained
 };
 
 }  // namespace shardlens

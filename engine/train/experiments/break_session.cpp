@@ -1,8 +1,8 @@
 // The worker behind a BreakSession.
 //
-// Protocol. send() appends to a queue under a lock; the worker takes everything from it between two steps. A
-// step is not interrupted but by Start, Stop, Clear and the end of the session, which cancel the run that is
-// going on; its executors exist as long as running_ points to it.
+// Protocol. send() appends to a queue under a lock. The worker takes all commands from it between two steps.
+// Only Start, Stop, Clear and the end of the session interrupt a step: they cancel the present run. Its
+// executors exist as long as running_ points to the run.
 #include "engine/train/experiments/break_session.h"
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPublishSeconds = 0.05;         // how often steps are published while they follow fast
-constexpr int64_t kManyParameters = 30'000'000;  // 50 steps take longer than a room waits
+constexpr double kPublishSeconds = 0.05;         // seconds between publications while steps are fast
+constexpr int64_t kManyParameters = 30'000'000;  // above this, 50 steps take too long to wait for
 constexpr int64_t kToyBatch = 4, kToySequence = 64;
 
-// The smallest model of the family, whole, where the settings are of one layer or of much more.
+// The smallest whole model of the family, if the settings are of one layer or of a much larger model.
 std::optional<BreakSettings> toy_of(const Settings& settings) {
   if (settings.block == Block::Model && parameter_count(settings.model) < kManyParameters)
     return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<BreakSettings> toy_of(const Settings& settings) {
   toy.split = settings.split;
   toy.tp = std::clamp(settings.tp, 1, static_cast<int>(toy.model.heads));
   const bool divides = divides_heads(toy.model, toy.tp);
-  if (!divides) toy.heads_policy = HeadsPolicy::Uneven;  // T is the model's, whatever the toy's heads
+  if (!divides) toy.heads_policy = HeadsPolicy::Uneven;  // T stays, for any heads of the toy
   toy.dtype = settings.dtype;
   toy.seed = settings.seed;
   toy.dropout = settings.dropout;
@@ -85,7 +85,7 @@ class BreakSession::Worker {
 
   // shared with callers
   Mailbox<BreakCommand, BreakSnapshot> mail_;
-  BreakRun* running_ = nullptr;  ///< while it makes steps; under the mailbox's lock
+  BreakRun* running_ = nullptr;  ///< set during a step; under the mailbox's lock
 
   // the worker's own
   BreakSnapshot now_;
@@ -106,7 +106,7 @@ void BreakSession::Worker::main() {
       while (const std::optional<BreakCommand> command = mail_.take()) handle(*command);
       if (run_) make_step();
     } catch (const Error& error) {
-      // Cancelled by a command that is in the queue, and which says what comes next.
+      // Cancelled by a command that is in the queue; that command decides what comes next.
       if (error.kind() == ErrorKind::Cancelled) {
         let_go();
         continue;
@@ -141,7 +141,7 @@ void BreakSession::Worker::look(const Settings& settings) {
   now_.toy = toy_of(settings);
   for (const Fault fault : all_faults()) {
     BreakChoice choice{fault, has_opportunity(settings, fault), {}};
-    // What only a whole model can get wrong is got wrong by one that trains in seconds.
+    // A fault that needs a whole model is shown on one that trains in seconds.
     const bool on_toy = now_.toy && facts_of(fault).settings.whole_model;
     if (!choice.possible) choice.remedy = break_settings(on_toy ? now_.toy->settings : settings, fault);
     if (!choice.possible && on_toy && choice.remedy) {

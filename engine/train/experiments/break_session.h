@@ -1,6 +1,6 @@
-// The studio's third engine room: one thread that plants faults and compares, takes BreakCommands from one
-// queue between two steps, and publishes BreakSnapshots. Nothing here waits for the caller and the caller
-// never waits for it.
+// The studio's thread for planted faults. It plants faults and compares, takes BreakCommands from one queue
+// between two steps, and publishes BreakSnapshots. It never waits for the caller, and the caller never waits
+// for it.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ namespace shardlens {
 class BreakSession {
  public:
   BreakSession();
-  ~BreakSession();  ///< gives up what runs and joins
+  ~BreakSession();  ///< stops what runs and joins the thread
   BreakSession(const BreakSession&) = delete;
   BreakSession& operator=(const BreakSession&) = delete;
 
   void send(BreakCommand command);                        ///< returns at once; any thread
   std::shared_ptr<const BreakSnapshot> snapshot() const;  ///< the newest; never null; any thread
-  /// Blocks until nothing runs and nothing is queued; for tests and pictures without a window. Returns the
-  /// newest snapshot also when `timeout_seconds` have passed.
+  /// Blocks until nothing runs and no command waits, or until `timeout_seconds` have passed. Returns the
+  /// newest snapshot. For tests and for pictures without a window.
   std::shared_ptr<const BreakSnapshot> wait_until_idle(double timeout_seconds) const;
 
  private:

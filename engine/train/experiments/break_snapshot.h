@@ -1,5 +1,6 @@
-// What the studio may know of planted faults, as immutable data, and what it may ask for: which can be
-// planted at the present settings, and one comparison of a sound and a broken run while it grows.
+// What the studio shows of planted faults, as immutable data, and the commands that it can send: the faults
+// that can be planted in the present settings, and one comparison of a sound and a broken run as it
+// progresses.
 #pragma once
 
 #include <memory>
@@ -13,12 +14,12 @@
 
 namespace shardlens {
 
-/// A fault at the settings looked at.
+/// A fault, for the settings in `looked_at`.
 struct BreakChoice {
   Fault fault = Fault::SkipF;
   bool possible = false;
   std::optional<BreakSettings>
-      remedy;  ///< of one that is not: what would make it so; none where nothing does
+      remedy;  ///< if not possible: the settings that would make it possible; none if nothing does
 };
 
 enum class BreakState { Idle, Preparing, Running, Done, Stopped, Refused, Failed };
@@ -26,30 +27,31 @@ enum class BreakState { Idle, Preparing, Running, Done, Stopped, Refused, Failed
 struct BreakSnapshot {
   uint64_t version = 0;
   BreakState state = BreakState::Idle;
-  std::string message;                ///< why Refused or Failed; names the remedy
-  std::optional<Settings> looked_at;  ///< whose choices these are
+  std::string message;                ///< why Refused or Failed, and what would help
+  std::optional<Settings> looked_at;  ///< the settings of these choices
   std::vector<BreakChoice> choices;
-  /// A whole toy model, cut as those settings are: trained in seconds. Nothing where they are one already.
+  /// A whole toy model with the cuts of those settings, which trains in seconds. None if the settings are
+  /// already such a model.
   std::optional<BreakSettings> toy;
-  std::optional<Fault> planted;               ///< the one that is switched on
-  std::shared_ptr<const BreakReport> report;  ///< of it; null until its Programs are planned
+  std::optional<Fault> planted;               ///< the fault that is switched on
+  std::shared_ptr<const BreakReport> report;  ///< its report; null until its Programs are planned
 
   bool is_active() const { return state == BreakState::Preparing || state == BreakState::Running; }
 };
 
 namespace break_command {
-/// Finds out which faults can be planted at these settings. What runs goes on.
+/// Finds out which faults can be planted in these settings. A present run continues.
 struct Look {
   Settings settings;
 };
-/// Gives up what runs, and runs these settings sound and broken.
+/// Stops the present run, and runs these settings sound and broken.
 struct Start {
   Settings settings;
   Fault fault = Fault::SkipF;
   int64_t steps = 50;
 };
-struct Stop {};   ///< gives up what runs at once; what it found so far stays
-struct Clear {};  ///< the same, and forgets what it found: the switch is off
+struct Stop {};   ///< stops the run at once; its results stay
+struct Clear {};  ///< the same, and deletes its results: the switch is off
 }  // namespace break_command
 
 using BreakCommand =

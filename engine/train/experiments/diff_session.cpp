@@ -1,7 +1,7 @@
 // The worker behind a DiffSession.
 //
-// Protocol. Every command gives up what is compared now, through a stop token; of several comparisons asked
-// for in a row only the last is made.
+// Protocol. Every command stops the present comparison through a stop token. If several commands arrive in a
+// row, only the last one is carried out.
 #include "engine/train/experiments/diff_session.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace shardlens {
 namespace {
 
-constexpr int64_t kMostPoints = 2048;  // of a curve
+constexpr int64_t kMostPoints = 2048;  // per curve
 
 ComparedRun told(const Recording& recording, const std::string& path, const std::string& file) {
   const RecordingHeader& header = recording.header();
@@ -31,7 +31,7 @@ ComparedRun told(const Recording& recording, const std::string& path, const std:
           std::make_shared<Program>(header.program)};
 }
 
-// Every so-manieth pass, brought to A's numbers.
+// Adds every `stride`-th pass, with A's pass numbers.
 void add_points(const Recording& recording, int64_t passes, int64_t offset,
                 std::vector<ComparedCurve>& curves,
                 std::vector<ComparedCurve::Point> ComparedCurve::*points) {
@@ -90,7 +90,7 @@ class DiffSession::Worker {
 
   // shared with callers
   Mailbox<DiffCommand, DiffSnapshot> mail_;
-  std::stop_source stop_;  ///< of the command that is done now or taken next; under the mailbox's lock
+  std::stop_source stop_;  ///< for the present or the next command; under the mailbox's lock
 
   // the worker's own
   DiffSnapshot now_;
@@ -105,15 +105,15 @@ void DiffSession::Worker::publish() {
 
 void DiffSession::Worker::main() {
   while (mail_.wait(false)) {
-    // Before the command is taken: what arrives from here on stops it.
+    // Made before the command is taken: a command that arrives from here on stops it.
     token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
     const std::optional<DiffCommand> command = mail_.take();
     if (!command) continue;
     try {
       std::visit([this](const auto& wish) { handle(wish); }, *command);
     } catch (const Error& error) {
-      now_.message =
-          error.kind() == ErrorKind::Cancelled ? "The comparison was stopped before its end." : error.what();
+      now_.message = error.kind() == ErrorKind::Cancelled ? "The comparison was stopped before it was done."
+                                                          : error.what();
     } catch (const std::exception& error) {
       now_.message = error.what();
     }

@@ -1,4 +1,4 @@
-// The passes of a recording, made once more from its settings.
+// Runs the passes of a recording again from its settings.
 #include "engine/train/experiments/run_again.h"
 
 #include <fmt/format.h>
@@ -18,9 +18,10 @@ namespace {
 
 constexpr int64_t kMostPasses = 16;
 constexpr const char* kName = "run-again.shardlens";
-constexpr PictureOptions kEveryTensor{.taken = PictureOptions::Taken::All, .extent = 1};  // for its hash
+constexpr PictureOptions kEveryTensor{.taken = PictureOptions::Taken::All, .extent = 1};  // only for its hash
 
-// Where the hardware it was priced on is not known here, this machine is; it changes no value.
+// If the hardware that the run was priced on is not known here, this machine replaces it. That changes no
+// value.
 Settings settings_here(Settings settings) {
   try {
     find_hardware(settings.hardware);
@@ -30,9 +31,9 @@ Settings settings_here(Settings settings) {
   return settings;
 }
 
-constexpr const char* kStopped = "the run that was to be compared was stopped";
+constexpr const char* kStopped = "the run for the comparison was stopped";
 
-// The first pass is looked at, the second timed.
+// The first pass is sampled, the second is timed.
 void run_layer(const std::shared_ptr<const Plan>& plan, const std::string& path,
                const std::stop_token& stop) {
   Executor executor(plan);
@@ -82,8 +83,8 @@ void RunAgain::run(const Recording& recording, const std::string& name, const st
   const RecordingHeader& header = recording.header();
   if (is_training(header.verb))
     throw request_error(fmt::format(
-        "{} is of a training, and the text it learned is not in it: record the same training here "
-        "and give both files",
+        "{} is the recording of a training run, and the training text is not in it: record the same training "
+        "here and give both files",
         name));
   if (recording.passes() == 0) throw request_error(fmt::format("{} holds no pass to compare with", name));
   const std::shared_ptr<const Plan> plan = make_plan(settings_here(header.program.settings));
@@ -93,7 +94,7 @@ void RunAgain::run(const Recording& recording, const std::string& name, const st
   recording.metrics(0, 1, 1, [&](int64_t, const std::string& metric, double value) {
     if (metric == "learning_rate") learning_rate = value;
   });
-  // Only `step` counts its optimizer's steps as it will be done here.
+  // Only `step` counts its optimizer's steps in the same way as this run does.
   const int64_t passes = header.verb == "step" ? std::min(recording.passes(), kMostPasses) : 1;
   run_model(plan, path(), static_cast<int>(passes), learning_rate, stop);
 }

@@ -1,4 +1,4 @@
-// What a recording holds, run again here and recorded, to be compared with it.
+// Runs the settings of a recording again here and records that run, to compare the two.
 #pragma once
 
 #include <stop_token>
@@ -11,9 +11,9 @@ namespace shardlens {
 
 class RunAgain {
  public:
-  /// Runs and records as many passes as `recording` has, sixteen at most. Throws a request Error where its
-  /// settings alone do not say what was run: a training's text is not in its recording; a Cancelled Error
-  /// when `stop` asks for it.
+  /// Runs and records as many passes as `recording` has, at most sixteen. Throws a request Error if the
+  /// settings alone are not enough: the text of a training run is not in its recording. Throws a Cancelled
+  /// Error if `stop` is requested.
   RunAgain(const Recording& recording, const std::string& name, std::stop_token stop = {});
 
   std::string path() const;

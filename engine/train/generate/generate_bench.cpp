@@ -1,4 +1,4 @@
-// Rounds of tokens beside rounds of plain reading.
+// Measures rounds of tokens, alternating with rounds of plain reading.
 #include "engine/train/generate/generate_bench.h"
 
 #include <fmt/format.h>
@@ -23,9 +23,9 @@
 namespace shardlens {
 namespace {
 
-// Timed ones: behind them as many reads. One more goes before the tokens, and before the reads, untimed:
-// ranks that have slept, and find the caches full of what was read, take a tenth longer for a token than
-// ranks that write on, as they do through a text.
+// The number of timed tokens, followed by as many reads. One untimed token comes before them, and one untimed
+// read before the reads. The reason: after a sleep, and with caches full of what was read, ranks take a tenth
+// longer for a token than when they generate continuously, as in a text.
 constexpr int64_t kTokensPerRound = 8;
 constexpr int64_t kUntimedTokens = 1;
 
@@ -35,19 +35,19 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Every product's matrix is read whole; of the embeddings a row is looked up.
+// Every product's matrix is read completely. Of the embeddings only one row is looked up.
 int64_t weight_bytes_read(const Program& program) {
   int64_t bytes = 0;
   for (const Step& step : program.steps) {
     if (step.op != Op::Linear) continue;
     for (int rank = 0; rank < program.ranks(); ++rank)
-      bytes += local_bytes(program.tensor(step.inputs[1]), program.ranks(), rank);
+      bytes += local_bytes(program.tensor(input_of(program, step, Operand::Weight)), program.ranks(), rank);
   }
   return bytes;
 }
 
-// Reads `bytes` where the ranks' weights are, and returns bytes/s: in memory of the host, or of the ranks'
-// GPUs, which read side by side, as the first of them reads its part.
+// Returns a function that reads `bytes` in the memory that holds the ranks' weights and returns bytes/s. For
+// GPUs, which read at the same time, it times the first GPU's part and multiplies by the number of GPUs.
 std::function<double()> reading(const Settings& settings, int64_t bytes) {
   const std::vector<int> gpus = gpus_of(settings);
   if (gpus.empty())
@@ -66,8 +66,9 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
   GenerateBench bench;
   bench.prompt_tokens = settings.seq - written;
   if (bench.prompt_tokens < 1) {
-    throw request_error(fmt::format("{} rounds of {} tokens leave no prompt in a text of {}. Try --seq {}.",
-                                    rounds, kUntimedTokens + kTokensPerRound, settings.seq, 2 * written));
+    throw request_error(
+        fmt::format("{} rounds of {} tokens leave no prompt in a text of {} tokens. Try --seq {}.", rounds,
+                    kUntimedTokens + kTokensPerRound, settings.seq, 2 * written));
   }
   Generator generator(settings);
   const Program& program = generator.plan().program;

@@ -1,4 +1,4 @@
-// Passes over a text that grows.
+// Runs passes over a growing text.
 #include "engine/train/generate/generator.h"
 
 #include <fmt/format.h>
@@ -14,13 +14,14 @@
 namespace shardlens {
 namespace {
 
-// A longer prompt is run in several passes, so that what a pass needs beside weights and cache is bounded.
+// A longer prompt is run in several passes, which limits the memory that a pass needs in addition to weights
+// and cache.
 constexpr int64_t kLongestPass = 256;
 
 Settings one_text(Settings settings) {
   if (settings.model.architecture != Architecture::Gpt)
     throw request_error(
-        fmt::format("{} is an encoder and writes no text; choose a GPT model", settings.model.title));
+        fmt::format("{} is an encoder and cannot write text; choose a GPT model", settings.model.title));
   settings.block = Block::Model;
   settings.dp = 1;
   settings.batch = 1;
@@ -86,19 +87,19 @@ void Generator::require_fits(std::span<const int32_t> tokens) const {
   const int64_t words = settings_.model.vocab;
   for (const int32_t id : tokens) {
     if (id < 0 || id >= words)
-      throw request_error(fmt::format("token {} is not one of the {} of the model", id, words));
+      throw request_error(fmt::format("token {} is outside the model's vocabulary of {} tokens", id, words));
   }
   const auto added = static_cast<int64_t>(tokens.size());
-  if (added == 0) throw request_error("there is no token to go on from; give at least one");
+  if (added == 0) throw request_error("there is no token to continue from; give at least one");
   if (length() + added > capacity()) {
     throw request_error(
-        fmt::format("a text of {} tokens is longer than the {} there is room for; give a shorter prompt",
+        fmt::format("a text of {} tokens is longer than the {} tokens that fit; give a shorter prompt",
                     length() + added, capacity()));
   }
 }
 
 void Generator::write(const Choose& choose) {
-  bool is_fed = true;  // what was appended last
+  bool is_fed = true;  // true if feed() appended the last token
   one_token_.executor->run_passes([&]() -> std::optional<PassInputs> {
     if (!is_fed) {
       ++length_;
@@ -115,7 +116,7 @@ void Generator::write(const Choose& choose) {
 
 const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
   require_fits(tokens);
-  Pass many;  // kept while it fits: all parts of a long prompt but the last are alike
+  Pass many;  // reused: all parts of a long prompt except the last have the same length
   for (;;) {
     const int64_t count = std::min(kLongestPass, static_cast<int64_t>(tokens.size()));
     if (count > 1 && (!many.plan || many.plan->program.settings.seq != count)) {

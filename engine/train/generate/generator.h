@@ -1,6 +1,6 @@
-// Writing text token by token, on T ranks. Each rank keeps the keys and values of its own heads, so that a
-// pass computes the new tokens alone: the prompt in one pass or a few, then one token a pass. The passes are
-// Programs of different lengths over the same weights and the same cache.
+// Generates text token by token, on T ranks. Each rank caches the keys and values of its own heads, so that a
+// pass computes only the new tokens: the prompt in one pass or a few, then one token per pass. The passes are
+// Programs of different lengths that share the same weights and the same cache.
 #pragma once
 
 #include <functional>
@@ -15,34 +15,35 @@ namespace shardlens {
 
 class Generator {
  public:
-  /// Settings of a GPT model; settings.seq is the longest text, which the cache has room for; batch and D are
-  /// taken as 1. Throws a request Error for an encoder and for what cannot be run.
+  /// Settings of a GPT model. settings.seq is the longest text that the cache has room for. Batch and D are
+  /// taken as 1. Throws a request Error for an encoder and for settings that cannot be run.
   ///
-  /// A text ends where the model's positions do. To slide on, every token kept would have to move to another
-  /// position and all keys and values be computed again, for each token: whoever wants that begins a new text
-  /// from the end of the old one.
+  /// A text ends at the last of the model's positions. A sliding window would move every kept token to
+  /// another position, and all keys and values would have to be computed again for each token. To continue a
+  /// text, begin a new one from the end of the old one.
   explicit Generator(Settings settings);
 
-  /// Appends tokens and returns the logits of the one that follows, [vocab]; the next call writes its own
-  /// there. Throws a request Error when the text grows longer than capacity() or a token is not the model's.
+  /// Appends tokens and returns the logits of the next token, [vocab]. The next call overwrites them. Throws
+  /// a request Error if the text becomes longer than capacity() or if a token is not in the model's
+  /// vocabulary.
   const std::vector<double>& feed(std::span<const int32_t> tokens);
 
-  /// The token that follows, of its logits [vocab], or nothing: the text ends.
+  /// Chooses the next token from its logits [vocab]; nothing ends the text.
   using Choose = std::function<std::optional<int32_t>(const std::vector<double>& logits)>;
-  /// Goes on from what was fed, token after token: each is appended as feed() would, and `choose` is asked
-  /// for the next, mostly on a rank's own thread (Executor::run_passes()). Throws as feed() does, and what
-  /// `choose` throws; the text then has the tokens whose pass had ended.
+  /// Continues the fed text token by token. Each token is appended as feed() does, and `choose` is called for
+  /// the next one, usually on a rank's own thread (Executor::run_passes()). Throws what feed() and `choose`
+  /// throw; the text then has the tokens whose passes had ended.
   void write(const Choose& choose);
 
-  /// Copies the weights of `from`, which runs `program` of the same model on the same T and stands idle.
+  /// Copies the weights of `from`, which runs `program` of the same model on the same T and must be idle.
   void take_weights(const Executor& from, const Program& program);
   /// The next token fed is the first of a new text.
   void begin_anew() { length_ = 0; }
 
   int64_t length() const { return length_; }  ///< tokens fed so far
   int64_t capacity() const { return settings_.cache_tokens; }
-  const Plan& plan() const { return *one_token_.plan; }  ///< of a pass over one token
-  /// Runs passes over one token; its memory holds the weights and the cache.
+  const Plan& plan() const { return *one_token_.plan; }  ///< the plan of a pass over one token
+  /// The executor of passes over one token. Its memory holds the weights and the cache.
   const Executor& executor() const { return *one_token_.executor; }
 
  private:
@@ -61,7 +62,7 @@ class Generator {
   Settings settings_;
   int64_t length_ = 0;
   Pass one_token_;
-  // Kept, since memory of this size is the system's to give and to take back each time.
+  // Kept between passes, because the system would otherwise allocate and free memory of this size each time.
   std::vector<double> logits_;
   std::vector<std::byte> slice_;
 };

@@ -1,4 +1,4 @@
-// Temperature, top-k, top-p.
+// Implements temperature, top-k and top-p.
 #include "engine/train/generate/sampling.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ double uniform(uint64_t seed, int64_t position) {
   return std::ldexp(static_cast<double>((static_cast<uint64_t>(words[0]) << 21) ^ (words[1] >> 11)), -53);
 }
 
-// The largest of a block, several at a time: one after the other each would wait for the one before. Below
-// all numbers where there are only NaNs.
+// The largest value of a block. Several independent maxima are kept, because in a single chain each would
+// wait for the one before. Minus infinity if all are NaN.
 double largest(std::span<const double> block) {
   constexpr size_t kAtOnce = 8;
   std::array<double, kAtOnce> tops;
@@ -37,7 +37,8 @@ double largest(std::span<const double> block) {
   return *std::max_element(tops.begin(), tops.end());
 }
 
-// The first of the largest. A vocabulary is long, so it is looked for in the block alone that holds it.
+// The index of the first largest value. A vocabulary is long, so the index is searched only in the block that
+// holds the value.
 size_t likeliest(std::span<const double> logits) {
   constexpr size_t kBlock = 512;
   double top = -std::numeric_limits<double>::infinity();
@@ -50,7 +51,7 @@ size_t likeliest(std::span<const double> logits) {
     }
   }
   const auto found = std::find(logits.begin() + static_cast<std::ptrdiff_t>(block_of_top), logits.end(), top);
-  return found == logits.end() ? 0 : static_cast<size_t>(found - logits.begin());  // 0: no number among them
+  return found == logits.end() ? 0 : static_cast<size_t>(found - logits.begin());  // 0: all are NaN
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ std::vector<double> token_probabilities(const std::vector<double>& logits, const
     return probabilities;
   }
   const double highest = logits[top];
-  // A vocabulary is long and what is kept of it mostly short: nothing is sorted whole.
+  // A vocabulary is long and the kept part is usually short, so nothing is sorted completely.
   const auto likelier = [&](size_t a, size_t b) {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
   };
@@ -91,7 +92,7 @@ std::vector<double> token_probabilities(const std::vector<double>& logits, const
   if (sampling.top_p < 1) {
     const auto less_likely = [&](size_t a, size_t b) { return likelier(b, a); };
     std::make_heap(kept.begin(), kept.end(), less_likely);
-    auto rest = kept.end();  // before it those that may be left out, after it those that stay
+    auto rest = kept.end();  // before `rest`: tokens that can be dropped; after it: tokens that stay
     double reached = 0;
     while (rest != kept.begin() && reached < sampling.top_p * sum) {
       std::pop_heap(kept.begin(), rest, less_likely);
@@ -108,7 +109,7 @@ int32_t choose_token(const std::vector<double>& logits, const Sampling& sampling
   if (sampling.temperature == 0) return static_cast<int32_t>(likeliest(logits));
   const std::vector<double> probabilities = token_probabilities(logits, sampling);
   double left = uniform(sampling.seed, position);
-  size_t last = 0;  // rounding may leave a little
+  size_t last = 0;  // rounding can leave a small remainder
   for (size_t id = 0; id < probabilities.size(); ++id) {
     if (probabilities[id] == 0) continue;
     last = id;

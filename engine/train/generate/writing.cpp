@@ -1,4 +1,4 @@
-// Token after token.
+// Generates a text token by token.
 #include "engine/train/generate/writing.h"
 
 #include <fmt/format.h>
@@ -27,14 +27,14 @@ std::vector<int32_t> prompt_tokens(const std::string& prompt, const Tokenizer& t
   if (ids.empty() && tokenizer.end_of_text()) ids.push_back(*tokenizer.end_of_text());
   if (ids.empty())
     throw request_error(
-        "the prompt is empty and this tokenizer has no end of text to begin from; give a prompt");
+        "the prompt is empty, and this tokenizer has no end-of-text token to begin from; give a prompt");
   return ids;
 }
 
 void require_room_for_ids(const Tokenizer& tokenizer, const Model& model) {
   if (tokenizer.vocab_size() <= model.vocab) return;
   throw request_error(
-      fmt::format("the tokenizer {} has {} ids and {} only {}; give the tokenizer the model was trained with",
+      fmt::format("the tokenizer {} has {} ids, but {} has only {}; give the tokenizer of the model",
                   tokenizer.name(), tokenizer.vocab_size(), model.title, model.vocab));
 }
 

@@ -1,4 +1,4 @@
-// BERT's basic tokenisation, in one pass over the code points for each of its steps.
+// Implements BERT's basic tokenisation, with one pass over the code points for each of its steps.
 #include "engine/train/tokenizer/bert_words.h"
 
 #include <unicode/normalizer2.h>
@@ -23,20 +23,20 @@ bool is_space(char32_t c) {
   return u_isUWhiteSpace(static_cast<UChar32>(c));
 }
 
-// Control, format and private-use characters; tab and line ends are white space to BERT.
+// True for control, format and private-use characters. To BERT, tab and line ends are white space.
 bool is_control(char32_t c) {
   return c != '\t' && c != '\n' && c != '\r' && has_category(c, U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK);
 }
 
-// Every ASCII character that is neither letter, digit nor space counts, also $ + < = > ^ ` | ~.
+// Every ASCII character that is not a letter, digit or space counts, including $ + < = > ^ ` | ~.
 bool is_punctuation(char32_t c) {
   if (c < 0x80)
     return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
   return has_category(c, U_GC_P_MASK);
 }
 
-// The blocks of ideographs that BERT names. Hangul, Hiragana and Katakana are not among them: they are
-// written in words.
+// The blocks of ideographs that BERT lists. Hangul, Hiragana and Katakana are not among them, because their
+// texts consist of words.
 bool is_ideograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
@@ -80,7 +80,8 @@ CodePoints without_accents(const CodePoints& points) {
   return out;
 }
 
-// Character by character, without context (a final sigma stays the ordinary one). One character becomes two.
+// Lower-cases character by character, without context (a capital sigma at the end of a word becomes the
+// ordinary small one). One character becomes two.
 CodePoints lowered(const CodePoints& points) {
   CodePoints out;
   for (const char32_t c : points) {

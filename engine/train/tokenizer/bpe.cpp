@@ -1,4 +1,4 @@
-// Byte-level byte-pair encoding.
+// Implements byte-level byte-pair encoding.
 #include "engine/train/tokenizer/bpe.h"
 
 #include <queue>
@@ -24,7 +24,7 @@ struct Node {
 struct Candidate {
   uint32_t rank;
   int32_t at;
-  int32_t left, right, merged;  // the pair it was meant for: it is stale if the nodes have others by now
+  int32_t left, right, merged;  // its pair then: it is stale if the nodes have other ids now
   bool operator>(const Candidate& other) const { return std::tie(rank, at) > std::tie(other.rank, other.at); }
 };
 

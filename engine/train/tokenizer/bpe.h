@@ -1,6 +1,6 @@
-// Byte-level byte-pair encoding (Sennrich, Haddow and Birch 2016; over bytes: Radford et al. 2019): a piece
-// of text begins as one token a byte, and of all neighbours the pair that was learned first is merged, until
-// no pair is left that was learned.
+// Byte-level byte-pair encoding (Sennrich, Haddow and Birch 2016; over bytes: Radford et al. 2019). A piece
+// of text begins with one token per byte. Of all neighbouring pairs, the pair that was learned first is
+// merged, until no learned pair is left.
 #pragma once
 
 #include <array>
@@ -20,12 +20,12 @@ struct Merge {
 
 class Bpe {
  public:
-  /// byte_ids[b] is the token of byte b alone; merges in the order in which they were learned. Of a pair
-  /// listed twice the later counts, as in Hugging Face's.
+  /// byte_ids[b] is the token of the single byte b. The merges are in the order in which they were learned.
+  /// If a pair is listed twice, the later one counts, as in Hugging Face's tokenizers.
   Bpe(const std::array<int32_t, 256>& byte_ids, const std::vector<Merge>& merges);
 
-  /// Appends the tokens of one piece. Any thread; what is found for short pieces is remembered, since most of
-  /// a text is the same few words.
+  /// Appends the tokens of one piece. Can be called from any thread. Results for short pieces are cached,
+  /// because most of a text consists of the same few words.
   void encode(std::string_view piece, std::vector<int32_t>& ids) const;
 
  private:

@@ -1,4 +1,4 @@
-// How byte-level BPE writes bytes as text.
+// Converts bytes to text and back.
 #include "engine/train/tokenizer/byte_alphabet.h"
 
 #include <array>
@@ -11,7 +11,7 @@ constexpr bool stands_for_itself(int byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-constexpr int kMoved = 68;  // bytes that do not stand for themselves
+constexpr int kMoved = 68;  // bytes that do not represent themselves
 constexpr int kFirstMoved = 0x100;
 
 struct Alphabet {

@@ -1,4 +1,4 @@
-// Every byte is a token.
+// Implements the tokenizer in which every byte is a token.
 #include "engine/train/tokenizer/bytes_tokenizer.h"
 
 #include <nlohmann/json.hpp>

@@ -1,12 +1,13 @@
-// Every byte is a token: no vocabulary to train, nothing that cannot be written, and small enough for toys.
+// A tokenizer in which every byte is a token. No vocabulary must be trained, every text can be encoded, and
+// the vocabulary is small enough for toy models.
 #pragma once
 
 #include "engine/train/tokenizer/tokenizer.h"
 
 namespace shardlens {
 
-/// Ids 0 to 255 are the bytes, 256 ends a text. Its file is a tokenizer.json of a byte-level BPE without
-/// merges, so that Hugging Face's loaders give the same ids.
+/// Ids 0 to 255 are the bytes; 256 is the end-of-text token. Its file is the tokenizer.json of a byte-level
+/// BPE without merges, so that Hugging Face's loaders give the same ids.
 class BytesTokenizer : public Tokenizer {
  public:
   static constexpr int32_t kEndOfText = 256;

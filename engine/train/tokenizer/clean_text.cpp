@@ -1,4 +1,4 @@
-// What is done to a text before it is learned from.
+// Cleans a text before a model learns from it.
 #include "engine/train/tokenizer/clean_text.h"
 
 #include <unicode/normalizer2.h>
@@ -33,7 +33,7 @@ bool is_continuation(int byte) {
   return byte >= 0x80 && byte <= 0xBF;
 }
 
-// Marks that end a quotation, a thought or a pause: they may well stand after a capital with an accent.
+// Marks that end a quotation, a thought or a pause. They can follow a capital letter with an accent.
 bool is_closing_mark(char32_t c) {
   return c == 0x2026 || (c >= 0x2013 && c <= 0x2014) || (c >= 0x2018 && c <= 0x201D);
 }
@@ -43,7 +43,7 @@ struct Repair {
   char32_t character = 0;
 };
 
-// The character whose UTF-8 bytes were read as the characters from `at`, if that reading is not in doubt.
+// The character whose UTF-8 bytes were read as the characters from `at`, if that reading is certain.
 Repair repair_at(const CodePoints& text, size_t at) {
   const auto byte = [&](size_t i) { return at + i < text.size() ? byte_of(text[at + i]) : -1; };
   const auto bits = [&](size_t i) { return static_cast<char32_t>(byte(i) & 0x3F); };

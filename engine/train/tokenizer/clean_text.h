@@ -1,12 +1,12 @@
-// What is done to a text before it is learned from: the part of ftfy's work that has one right answer. No
-// library does this for C++, so the subset is stated here:
+// Cleans a text before a model learns from it: the part of ftfy's work that has one right answer. No library
+// does this for C++, so the subset is specified here:
 //
-//   1. Bytes that are no UTF-8 become U+FFFD, one for each ill-formed sequence.
+//   1. Bytes that are not UTF-8 become U+FFFD, one for each ill-formed sequence.
 //   2. UTF-8 that was once read as Latin-1 or Windows-1252 and stored again ("CafÃ©", "donâ€™t", "ðŸ˜€") is
-//      turned back, up to three times over, where the reading is not in doubt: Latin-1 letters and signs,
+//      converted back, up to three times, if the reading is certain: Latin-1 letters and signs,
 //      general punctuation and symbols, emoji. A capital before a closing quotation mark stays ("MAÇÃ”").
-//   3. Line ends of all kinds (CR LF, CR, U+0085, U+2028, U+2029) become LF; byte-order marks go, and so do
-//      control characters other than tab and LF.
+//   3. Line ends of all kinds (CR LF, CR, U+0085, U+2028, U+2029) become LF. Byte-order marks and control
+//      characters other than tab and LF are removed.
 //   4. Canonical composition (NFC).
 //
 // Quotation marks, ligatures and widths stay as they were written.
@@ -17,7 +17,7 @@
 
 namespace shardlens {
 
-/// `text`, cleaned, in valid UTF-8. Cleaning a clean text changes nothing.
+/// Returns `text` cleaned, in valid UTF-8. Cleaning a clean text changes nothing.
 std::string clean_text(std::string_view text);
 
 }  // namespace shardlens

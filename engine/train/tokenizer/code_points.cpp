@@ -1,4 +1,4 @@
-// UTF-8 in and out, by ICU's macros.
+// Reads and writes UTF-8 with ICU's macros.
 #include "engine/train/tokenizer/code_points.h"
 
 #include <unicode/utf8.h>

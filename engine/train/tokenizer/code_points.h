@@ -1,4 +1,4 @@
-// Text as Unicode code points, for what looks at characters one by one.
+// Text as Unicode code points, for code that reads characters one by one.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace shardlens {
 
 using CodePoints = std::u32string;
 
-/// The code points of UTF-8; what is no valid UTF-8 becomes U+FFFD.
+/// The code points of UTF-8. Invalid UTF-8 becomes U+FFFD.
 CodePoints to_code_points(std::string_view utf8);
 
 /// Appends one code point to UTF-8 text.

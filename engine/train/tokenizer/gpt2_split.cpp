@@ -1,4 +1,4 @@
-// GPT-2's pre-tokenisation.
+// Implements GPT-2's pre-tokenisation.
 #include "engine/train/tokenizer/gpt2_split.h"
 
 #include <unicode/uchar.h>
@@ -30,7 +30,8 @@ Character character_at(std::string_view text, size_t at) {
   return {Class::Other, at};
 }
 
-// The bytes of the contraction that begins `text`, or 0. Lower case only: GPT-2 cuts 'S as any punctuation.
+// The number of bytes of the contraction that begins `text`, or 0. Lower case only: GPT-2 cuts 'S like any
+// punctuation.
 size_t contraction(std::string_view text) {
   for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}) {
     if (text.starts_with(ending)) return ending.size();
@@ -38,9 +39,9 @@ size_t contraction(std::string_view text) {
   return 0;
 }
 
-// The end of the run of white space from `at`. What follows it decides: a word takes the last character of
-// the run along (` ?` of its pattern if that is a space) or leaves it alone (the last alternative), so the
-// run ends before that character, unless it is the only one.
+// The end of the run of white space from `at`. If a character follows the run, the run ends before its last
+// character, unless that is its only one. That last character goes to the word that follows if it is a space
+// (` ?` of the word's pattern), or else is a piece of its own (the last alternative).
 size_t white_space_end(std::string_view text, size_t at) {
   size_t end = at, last = at;
   Character next = character_at(text, at);

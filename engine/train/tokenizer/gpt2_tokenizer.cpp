@@ -1,4 +1,4 @@
-// GPT-2's tokenizer, and the two forms in which its vocabulary is stored.
+// Implements GPT-2's tokenizer, and reads its vocabulary in its two forms.
 #include "engine/train/tokenizer/gpt2_tokenizer.h"
 
 #include <fmt/format.h>
@@ -74,11 +74,11 @@ bool is_set(const json& object, const char* key) {
   return found != object.end() && !found->is_null() && *found != false && *found != "";
 }
 
-// What would change the tokens if it were ignored is refused by name.
+// Refuses, by name, each option that would change the tokens if it were ignored.
 void require_byte_level(const json& tokenizer, const std::string& source) {
   const auto refuse = [&](const std::string& what) {
     throw request_error(
-        fmt::format("{}: {} is not supported; a byte-level BPE in GPT-2's form is (pre-tokenizer ByteLevel, "
+        fmt::format("{}: {} is not supported; use a byte-level BPE in GPT-2's form (pre-tokenizer ByteLevel, "
                     "no normalizer)",
                     source, what));
   };
@@ -116,11 +116,10 @@ std::vector<Merge> merge_ids(const Vocabulary& vocabulary, const MergeList& merg
     const auto id = [&](const std::string& token) {
       const auto found = vocabulary.find(token);
       if (found == vocabulary.end())
-        throw request_error(
-            fmt::format("{}: the merge \"{} {}\" needs the token {}, which the vocabulary does not have; do "
-                        "vocabulary and "
-                        "merges belong together?",
-                        source, left, right, token));
+        throw request_error(fmt::format(
+            "{}: the merge \"{} {}\" needs the token {}, which the vocabulary does not have; give "
+            "a vocabulary and merges that belong together",
+            source, left, right, token));
       return found->second;
     };
     ids.push_back({id(left), id(right), id(left + right)});
@@ -150,13 +149,14 @@ Gpt2Tokenizer::Gpt2Tokenizer(const Vocabulary& vocabulary, const MergeList& merg
     const std::optional<std::string> bytes = letters_to_bytes(token);
     if (!bytes)
       throw request_error(
-          fmt::format("{}: the token {} (id {}) is not written in the byte-level alphabet; is this GPT-2's "
-                      "kind of vocabulary?",
+          fmt::format("{}: the token {} (id {}) is not written in the byte-level alphabet; give a vocabulary "
+                      "in GPT-2's form",
                       source, token, id));
     pieces_[static_cast<size_t>(id)] = *bytes;
   }
 
-  // Of what decides the tokens: pieces with their lengths, special tokens, merges, the prefix.
+  // The fingerprint is of everything that determines the tokens: pieces with their lengths, special tokens,
+  // merges, the prefix.
   std::string identity = fmt::format("gpt2-bpe\n{}\n", add_prefix_space_);
   for (const std::string& piece : pieces_) identity += fmt::format("{}:{}", piece.size(), piece);
   for (const SpecialToken& token : special_.all()) identity += fmt::format("\n{} {}", token.id, token.text);

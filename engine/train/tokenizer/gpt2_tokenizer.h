@@ -1,5 +1,5 @@
-// GPT-2's tokenizer: byte-level BPE over pieces of text, every byte string representable, nothing normalised,
-// so decode(encode(text)) is text again for any bytes.
+// GPT-2's tokenizer: byte-level BPE over pieces of text. It can encode every byte string and normalises
+// nothing, so decode(encode(text)) is text for any bytes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,15 +12,15 @@ namespace shardlens {
 
 class Gpt2Tokenizer : public Tokenizer {
  public:
-  /// From the texts of vocab.json ({"token": id}) and merges.txt (one "left right" a line, most frequent
-  /// first).
-  /// <|endoftext|> is special if the vocabulary has it. `source` names the folder in errors.
+  /// From the texts of vocab.json ({"token": id}) and merges.txt (one "left right" per line, most frequent
+  /// first). <|endoftext|> is special if the vocabulary has it. `source` is the folder's name in errors.
   static std::shared_ptr<const Gpt2Tokenizer> from_vocab_and_merges(const std::string& vocab_json,
                                                                     const std::string& merges_txt,
                                                                     const std::string& source);
 
-  /// From a Hugging Face tokenizer.json of a byte-level BPE. Throws a request Error that names the part it
-  /// cannot honour: another pre-tokenizer or normalizer, byte fall-back, prefixes or suffixes of sub-words.
+  /// From a Hugging Face tokenizer.json of a byte-level BPE. Throws a request Error that names the part that
+  /// is not supported: another pre-tokenizer or normalizer, byte fall-back, prefixes or suffixes of
+  /// sub-words.
   static std::shared_ptr<const Gpt2Tokenizer> from_tokenizer_json(const std::string& text,
                                                                   const nlohmann::json& json,
                                                                   const std::string& source);
@@ -40,7 +40,7 @@ class Gpt2Tokenizer : public Tokenizer {
                 SpecialTokens special, bool add_prefix_space, std::map<std::string, std::string> files,
                 const std::string& source);
 
-  std::vector<std::string> pieces_;  // bytes by id; empty for special tokens and ids nobody has
+  std::vector<std::string> pieces_;  // bytes by id; empty for special tokens and unused ids
   SpecialTokens special_;
   bool add_prefix_space_;
   Bpe bpe_;

@@ -1,4 +1,4 @@
-// SentencePiece BPE with byte fall-back, through its own library.
+// Implements SentencePiece BPE with byte fall-back, through its own library.
 #include "engine/train/tokenizer/sentencepiece_tokenizer.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// SentencePiece BPE with byte fall-back, through its own library: trained on the user's text, or a model file
-// that exists.
+// SentencePiece BPE with byte fall-back, through its own library: trained on the user's text, or read from a
+// model file.
 #pragma once
 
 #include "engine/train/tokenizer/tokenizer.h"
@@ -12,15 +12,15 @@ namespace shardlens {
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  /// From the bytes of a .model file; throws a request Error that names `source` if they are none.
+  /// From the bytes of a .model file. Throws a request Error that names `source` if they are not valid.
   SentencePieceTokenizer(std::string model, const std::string& source);
   ~SentencePieceTokenizer() override;
 
-  /// Learns a vocabulary of exactly `vocab_size` entries, among them <unk> (0), </s> (1, ends a text), BERT's
-  /// [PAD], [CLS], [SEP] and [MASK] and the 256 bytes for whatever the learned pieces do not cover. Nothing
-  /// is normalised and no space is added or lost, so valid UTF-8 survives encode and decode, save that U+2581
-  /// comes back as a space. The same text gives the same vocabulary. Throws a request Error if the text is
-  /// too small for the vocabulary or the vocabulary for the bytes.
+  /// Learns a vocabulary of exactly `vocab_size` entries. They include <unk> (0), </s> (1, ends a text),
+  /// BERT's [PAD], [CLS], [SEP] and [MASK], and the 256 bytes for text that the learned pieces do not cover.
+  /// Nothing is normalised, and no space is added or lost. So valid UTF-8 is unchanged by encode and decode,
+  /// except that U+2581 becomes a space. The same text gives the same vocabulary. Throws a request Error if
+  /// the text is too small for the vocabulary, or the vocabulary too small for the bytes.
   static std::shared_ptr<const SentencePieceTokenizer> train(const std::vector<std::string>& texts,
                                                              int32_t vocab_size);
 

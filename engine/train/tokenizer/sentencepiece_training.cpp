@@ -1,4 +1,4 @@
-// Learning pieces from a text with SentencePiece's trainer.
+// Learns pieces from a text with SentencePiece's trainer.
 #include "engine/train/tokenizer/sentencepiece_training.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace shardlens {
 namespace {
 
-// The lines of the texts, each with the line end it has: SentencePiece learns from sentences.
+// The lines of the texts, because SentencePiece learns from sentences.
 class Lines : public sentencepiece::SentenceIterator {
  public:
   explicit Lines(const std::vector<std::string>& texts) : texts_(texts) { Next(); }
@@ -61,7 +61,7 @@ std::string train_sentencepiece(const std::vector<std::string>& texts, int32_t v
   if (status.ok()) return model;
   throw request_error(
       fmt::format("SentencePiece cannot learn {} pieces from this text ({}); choose a smaller vocabulary "
-                  "or give it more text",
+                  "or give more text",
                   vocab_size, status.message()));
 }
 

@@ -1,4 +1,4 @@
-// Tokens that are written in a text by name and are never cut.
+// Finds special tokens in a text and reads their list.
 #include "engine/train/tokenizer/special_tokens.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ bool SpecialTokens::contains(int32_t id) const {
 
 void SpecialTokens::split(std::string_view text, const std::function<void(std::string_view)>& on_text,
                           const std::function<void(int32_t)>& on_token) const {
-  // Where each token occurs next; searched again only once the text has moved past that place.
+  // Where each token occurs next. It is searched again only after the text has passed that place.
   std::vector<size_t> next(tokens_.size());
   for (size_t i = 0; i < tokens_.size(); ++i) next[i] = text.find(tokens_[i].text);
   size_t at = 0;

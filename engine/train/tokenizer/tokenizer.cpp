@@ -1,4 +1,4 @@
-// Text to token ids and back: what all tokenizers share, and which one lies where.
+// Implements what all tokenizers share, and detects which tokenizer a folder or file holds.
 #include "engine/train/tokenizer/tokenizer.h"
 
 #include <fmt/format.h>
@@ -34,21 +34,20 @@ std::string read_text(const fs::path& path) {
 TokenizerPointer from_tokenizer_json(const fs::path& path) {
   const std::string source = path.string();
   const std::string text = read_text(path);
-  // The one vocabulary that has a faster reader of its own, recognised by its bytes.
+  // This vocabulary has its own, faster reader; it is recognised by its bytes.
   const BytesTokenizer bytes;
   if (text == bytes.files().at("tokenizer.json")) return std::make_shared<BytesTokenizer>();
   const nlohmann::json contents = parse_json(text, source);
   try {
-    // Files from before 2022 do not name the model's type; only a BPE has merges.
+    // Files from before 2022 do not name the model's type. Only a BPE has merges.
     const nlohmann::json& model = contents.at("model");
     const std::string type = model.value("type", model.contains("merges") ? "BPE" : "WordPiece");
     if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, contents, source);
     if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, contents, source);
-    throw request_error(
-        fmt::format("{}: the model {} is not supported; BPE and WordPiece are", source, type));
+    throw request_error(fmt::format("{}: the model {} is not supported; use BPE or WordPiece", source, type));
   } catch (const nlohmann::json::exception& error) {
     throw request_error(
-        fmt::format("{} is not a tokenizer of Hugging Face's form: {}", source, error.what()));
+        fmt::format("{} is not a tokenizer in Hugging Face's form: {}", source, error.what()));
   }
 }
 
@@ -57,7 +56,7 @@ TokenizerPointer from_vocab_json(const fs::path& path) {
   const fs::path merges = folder / "merges.txt";
   if (!fs::exists(merges))
     throw request_error(
-        fmt::format("{} has no merges.txt beside it; GPT-2's vocabulary is both files", path.string()));
+        fmt::format("{} has no merges.txt next to it; GPT-2's vocabulary needs both files", path.string()));
   return Gpt2Tokenizer::from_vocab_and_merges(read_text(path), read_text(merges), folder.string());
 }
 
@@ -76,7 +75,7 @@ TokenizerPointer from_model(const fs::path& path) {
   return std::make_shared<SentencePieceTokenizer>(read_text(path), path.string());
 }
 
-// How each file is read, in the order in which a folder is searched.
+// The reader of each file, in the order in which a folder is searched.
 struct Form {
   const char* file;
   TokenizerPointer (*load)(const fs::path&);
@@ -87,9 +86,8 @@ constexpr Form kForms[] = {{"tokenizer.json", from_tokenizer_json},
                            {"tokenizer.model", from_model}};
 
 constexpr const char* kWanted =
-    "a tokenizer is the word bytes, or a folder with tokenizer.json, vocab.json and merges.txt, vocab.txt, "
-    "or "
-    "tokenizer.model, or one of these files";
+    "give the word bytes, one of the files tokenizer.json, vocab.json (with merges.txt), vocab.txt or "
+    "tokenizer.model, or a folder with one of these files";
 
 }  // namespace
 
@@ -101,7 +99,7 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
 
 void Tokenizer::require_id(int32_t id) const {
   if (id >= 0 && id < vocab_size()) return;
-  throw request_error(fmt::format("token {} lies outside the vocabulary of the tokenizer {}: ids are 0 to {}",
+  throw request_error(fmt::format("token {} is outside the vocabulary of the tokenizer {}: ids are 0 to {}",
                                   id, name(), vocab_size() - 1));
 }
 
@@ -128,7 +126,7 @@ TokenizerPointer load_tokenizer(const std::string& where) {
   }
   if (path.filename() == "merges.txt") return from_vocab_json(path.parent_path() / "vocab.json");
   if (path.extension() == ".model") return from_model(path);
-  throw request_error(fmt::format("{} is not a tokenizer's file by its name; {}", where, kWanted));
+  throw request_error(fmt::format("{} does not have the name of a tokenizer's file; {}", where, kWanted));
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
@@ -136,7 +134,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder))
     throw request_error(fmt::format("cannot make the folder {}: {}", folder,
-                                    error ? error.message() : "a file of that name is there"));
+                                    error ? error.message() : "a file of that name exists"));
   const std::map<std::string, std::string> files = tokenizer.files();
   for (const auto& [file, text] : files) write_file_atomically((fs::path(folder) / file).string(), text);
   for (const std::string_view file : kTokenizerFiles)

@@ -1,7 +1,7 @@
-// Text to token ids and back. One interface, four ways to cut text: bytes, GPT-2's byte-level BPE,
-// SentencePiece and WordPiece; one function that finds out which of them lies in a folder.
+// Tokenizers convert text to token ids and back. There is one interface with four implementations: bytes,
+// GPT-2's byte-level BPE, SentencePiece and WordPiece. One function detects which of them a folder holds.
 //
-// A tokenizer is constant once built, and may be used from several threads at once.
+// A tokenizer does not change after construction and can be used from several threads at once.
 #pragma once
 
 #include <array>
@@ -21,25 +21,26 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   virtual std::string name() const = 0;      ///< "bytes", "gpt2-bpe", "sentencepiece" or "wordpiece"
-  virtual int32_t vocab_size() const = 0;    ///< ids lie in [0, vocab_size)
-  virtual uint64_t fingerprint() const = 0;  ///< equal vocabularies and rules, equal fingerprints
+  virtual int32_t vocab_size() const = 0;    ///< ids are in [0, vocab_size)
+  virtual uint64_t fingerprint() const = 0;  ///< equal for equal vocabularies and rules
   virtual std::optional<int32_t> end_of_text() const = 0;  ///< ends a document in a stream of tokens, if any
 
-  /// The id of a token that stands for no text, by its name: <|endoftext|>, </s>, [CLS], [MASK].
+  /// The id of a token that represents no text, by its name: <|endoftext|>, </s>, [CLS], [MASK].
   virtual std::optional<int32_t> special(std::string_view token) const = 0;
 
-  /// Token ids of `text`, without ids that begin or end a sequence. Takes any bytes, also invalid UTF-8.
+  /// Token ids of `text`, without ids that begin or end a sequence. Accepts any bytes, including invalid
+  /// UTF-8.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 
-  /// What one id adds to a text that is being written: bytes, not always whole characters, since a character
-  /// may be spread over several ids. A special token adds nothing.
+  /// The bytes that one id adds to a text. They are not always whole characters, because a character can span
+  /// several ids. A special token adds nothing.
   virtual std::string piece(int32_t id) const = 0;
 
-  /// The text of `ids`: their pieces, one after the other, without the space that a first word would bring
-  /// along where words bring one.
+  /// The text of `ids`: their pieces, one after the other. If words bring a space before them, the first
+  /// word's space is left out.
   virtual std::string decode(std::span<const int32_t> ids) const;
 
-  /// Contents by file name: written into a folder, load_tokenizer() reads the same tokenizer back from them.
+  /// Contents by file name. Written into a folder, load_tokenizer() reads the same tokenizer from them.
   virtual std::map<std::string, std::string> files() const = 0;
 
  protected:
@@ -47,21 +48,21 @@ class Tokenizer {
   void require_id(int32_t id) const;
 };
 
-/// The tokenizer named `where`: the word "bytes"; a file tokenizer.json, vocab.json, vocab.txt or *.model; or
-/// a folder with one of them (looked for in this order: tokenizer.json, vocab.json with merges.txt,
-/// vocab.txt, tokenizer.model), or with a folder "tokenizer" that has one, as a prepared corpus has. Throws a
-/// request Error that says what was looked for.
+/// The tokenizer at `where`: the word "bytes"; a file tokenizer.json, vocab.json, vocab.txt or *.model; or a
+/// folder with one of them (searched in this order: tokenizer.json, vocab.json with merges.txt, vocab.txt,
+/// tokenizer.model), or with a folder "tokenizer" that has one, as in a prepared corpus. Throws a request
+/// Error that lists what was searched for.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& where);
 
 /// True if load_tokenizer() finds one of a tokenizer's files in the folder `where`.
 bool has_tokenizer(const std::string& where);
 
-/// The names that a tokenizer's files have.
+/// The names of all tokenizers' files.
 inline constexpr std::array<std::string_view, 6> kTokenizerFiles = {
     "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json", "tokenizer.model"};
 
-/// Writes the tokenizer's files into `folder`, which is made if it is not there, each atomically, and takes
-/// away those of another tokenizer, so that load_tokenizer() finds this one.
+/// Writes the tokenizer's files into `folder`, which is made if it does not exist, each atomically. Removes
+/// the files of another tokenizer, so that load_tokenizer() finds this one.
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// BERT's tokenizer, and the two forms in which its vocabulary is stored.
+// Implements BERT's tokenizer, and reads its vocabulary in its two forms.
 #include "engine/train/tokenizer/wordpiece_tokenizer.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr const char* kSpecialNames[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[M
 BertRules read_normalizer(const json& normalizer, const std::string& source) {
   if (!normalizer.is_object() || normalizer.value("type", "") != "BertNormalizer")
     throw request_error(
-        fmt::format("{}: the normalizer {} is not supported with WordPiece; BertNormalizer is", source,
+        fmt::format("{}: the normalizer {} is not supported with WordPiece; use BertNormalizer", source,
                     normalizer.is_object() ? normalizer.value("type", "?") : normalizer.dump()));
   BertRules rules;
   rules.clean_text = normalizer.value("clean_text", true);
@@ -89,7 +89,7 @@ WordPieceTokenizer::WordPieceTokenizer(std::vector<std::string> tokens, Settings
   }
   const auto unknown = ids_.find(settings_.unknown);
   if (unknown == ids_.end())
-    throw request_error(fmt::format("{}: the vocabulary has no {}, which every word it cannot write becomes",
+    throw request_error(fmt::format("{}: the vocabulary has no {}, the token for words that it cannot write",
                                     source, settings_.unknown));
   unknown_ = unknown->second;
 
@@ -127,7 +127,7 @@ std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::from_tokenizer_jso
   const json pre_tokenizer = tokenizer.value("pre_tokenizer", json());
   if (!pre_tokenizer.is_object() || pre_tokenizer.value("type", "") != "BertPreTokenizer")
     throw request_error(
-        fmt::format("{}: the pre-tokenizer {} is not supported with WordPiece; BertPreTokenizer is", source,
+        fmt::format("{}: the pre-tokenizer {} is not supported with WordPiece; use BertPreTokenizer", source,
                     pre_tokenizer.is_object() ? pre_tokenizer.value("type", "?") : pre_tokenizer.dump()));
   Settings settings;
   settings.rules = read_normalizer(tokenizer.value("normalizer", json()), source);

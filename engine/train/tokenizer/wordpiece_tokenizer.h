@@ -1,6 +1,6 @@
-// BERT's tokenizer: words as bert_words() cuts them, each taken apart from the left by the longest piece the
-// vocabulary has. What is lost (case, accents, spaces) does not come back: decode() gives words with spaces
-// between.
+// BERT's tokenizer. Words are cut by bert_words(), and each word is divided from the left into the longest
+// pieces that the vocabulary has. Case, accents and spaces are lost: decode() gives words with spaces between
+// them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,9 +14,9 @@ namespace shardlens {
 
 class WordPieceTokenizer : public Tokenizer {
  public:
-  /// From the text of vocab.txt, one token a line, its number the id. `config_json` is the text of a
-  /// tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars) or empty; without it the
-  /// vocabulary is taken for an uncased one.
+  /// From the text of vocab.txt: one token per line, whose line number is its id. `config_json` is the text
+  /// of a tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars) or empty. Without it
+  /// the vocabulary is treated as uncased.
   static std::shared_ptr<const WordPieceTokenizer> from_vocab_txt(const std::string& vocab_txt,
                                                                   const std::string& config_json,
                                                                   const std::string& source);
@@ -25,10 +25,10 @@ class WordPieceTokenizer : public Tokenizer {
                                                                        const nlohmann::json& json,
                                                                        const std::string& source);
 
-  /// Learns an uncased vocabulary of at most `entries`: [PAD] (0), [UNK], [CLS], [SEP], [MASK], every
-  /// frequent character as a word's beginning and as its continuation, and the pieces that byte-pair merges
-  /// find inside words, in that order. Its files are a vocab.txt as BERT has it. Throws a request Error when
-  /// the characters alone are more.
+  /// Learns an uncased vocabulary of at most `entries`. It holds, in this order: [PAD] (0), [UNK], [CLS],
+  /// [SEP], [MASK]; every frequent character as the beginning of a word and as its continuation; and the
+  /// pieces that byte-pair merges find inside words. Its file is a vocab.txt in BERT's form. Throws a request
+  /// Error if the characters alone need more entries.
   static std::shared_ptr<const WordPieceTokenizer> train(const std::vector<std::string>& texts,
                                                          int32_t entries);
 
@@ -47,7 +47,7 @@ class WordPieceTokenizer : public Tokenizer {
     BertRules rules;
     std::string continuation = "##";
     std::string unknown = "[UNK]";
-    size_t longest_word = 100;  ///< characters; a longer word is [UNK]
+    size_t longest_word = 100;  ///< in characters; a longer word becomes [UNK]
   };
   WordPieceTokenizer(std::vector<std::string> tokens, Settings settings, SpecialTokens special,
                      std::map<std::string, std::string> files, const std::string& source);

@@ -1,6 +1,6 @@
-// A WordPiece vocabulary from a text. SentencePiece finds the pieces of BERT's own words by byte-pair merges
-// and marks those that begin a word; WordPiece marks the others. The merges come in the order in which they
-// were made, so a shorter vocabulary is the beginning of a longer one.
+// Learns a WordPiece vocabulary from a text. SentencePiece finds the pieces of BERT's own words by byte-pair
+// merges and marks those that begin a word; WordPiece marks the others. The merges are in the order in which
+// they were made, so a shorter vocabulary is the beginning of a longer one.
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kWordBegins = "\u2581";
 constexpr int32_t kUsualCharacters = 1000;  // more than the alphabets of a text have
 
-// BERT's words with a space between, a line for each line of the text.
+// BERT's words with a space between them, one line for each line of the text.
 std::vector<std::string> word_lines(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts) {
@@ -41,8 +41,8 @@ bool is_one_character(std::string_view utf8) {
 
 std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::train(const std::vector<std::string>& texts,
                                                                     int32_t entries) {
-  // A text may have fewer pieces than are asked for: that is no error here. Nor are too few asked for, until
-  // it is known how many its characters need.
+  // A text can have fewer pieces than `entries`; that is no error here. `entries` can also be too small, but
+  // that is known only when the number of characters is known.
   sentencepiece::SentencePieceProcessor pieces;
   const auto status = pieces.LoadFromSerializedProto(train_sentencepiece(
       word_lines(texts), std::max(entries, kUsualCharacters), {{"hard_vocab_limit", "false"}}));
@@ -57,13 +57,13 @@ std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::train(const std::v
     }
     const bool begins = piece.starts_with(kWordBegins);
     if (begins) piece.remove_prefix(kWordBegins.size());
-    if (begins && is_one_character(piece)) continue;  // it is there as a character
+    if (begins && is_one_character(piece)) continue;  // already added as a character
     merged.push_back((begins ? "" : "##") + std::string(piece));
   }
   if (static_cast<int64_t>(tokens.size()) > entries) {
     throw request_error(
         fmt::format("a WordPiece vocabulary of {} is too small for this text: its characters alone need {}; "
-                    "choose a larger one, or a model with one",
+                    "choose a larger one, or a model with a larger vocabulary",
                     entries, tokens.size()));
   }
   const size_t room = static_cast<size_t>(entries) - tokens.size();

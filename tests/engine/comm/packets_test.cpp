@@ -50,10 +50,10 @@ TEST(PacketLine, WhoDoesNotTakeAPacketIsLateAndIsSentNothingMore) {
   BesideAStopped processes;
   ProcessPatience patience{nullptr, 0.1};
   PacketLine line(processes, 1, patience);
-  EXPECT_LT(late_after([&] { line.send(1, Packet().put(7), 0.2); }, "has not taken"), 30);
+  EXPECT_LT(late_after([&] { line.send(1, Packet().put(7), 0.2); }, "has not accepted"), 30);
   EXPECT_EQ(processes.begun, 1U);
   EXPECT_EQ(processes.given_up, 1);
-  late_after([&] { line.send(1, Packet().put(8)); }, "before");
+  late_after([&] { line.send(1, Packet().put(8)); }, "earlier");
   EXPECT_EQ(processes.begun, 1U);
 }
 
@@ -74,7 +74,7 @@ TEST(PacketLine, WhoHasEndedIsLateAtOnce) {
   ProcessPatience patience{nullptr, 1e9, &departed};
   PacketLine line(processes, 1, patience);
   child.end();
-  EXPECT_LT(late_after([&] { line.send(1, Packet().put(7)); }, "has ended, and has not taken"), 30);
+  EXPECT_LT(late_after([&] { line.send(1, Packet().put(7)); }, "has ended, and has not accepted"), 30);
   EXPECT_LT(late_after([&] { line.poll(); }, "has ended, and has not sent the rest"), 30);
 }
 

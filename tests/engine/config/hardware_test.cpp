@@ -125,10 +125,10 @@ TEST(Hardware, ADamagedCalibrationIsNamed) {
   EXPECT_FALSE(left.is_calibrated());
   EXPECT_THAT(left.basis,
               AllOf(HasSubstr("the calibration is damaged"), HasSubstr(path), HasSubstr("ends in the middle"),
-                    HasSubstr("bench calibrate writes it anew")));
+                    HasSubstr("run bench calibrate to measure it again")));
   ++calibrated.ranks_per_node;
   write_hardware_file(calibrated, path);
-  EXPECT_THAT(this_machine(path).basis, AllOf(HasSubstr("was measured on"), HasSubstr("writes it anew")));
+  EXPECT_THAT(this_machine(path).basis, AllOf(HasSubstr("was measured on"), HasSubstr("measure it again")));
   std::filesystem::remove_all(std::filesystem::path(path).parent_path());
 }
 

@@ -65,7 +65,7 @@ TEST(Validate, ImpossibleDegreesGetTheNearest) {
             "uneven or "
             "padded.");
   EXPECT_EQ(refusal([](Settings& s) { s.tp = 0; }),
-            "T = 0 is not possible: there is at least one rank. Try 1.");
+            "T = 0 is not possible: there must be at least one rank. Try 1.");
   EXPECT_THAT(refusal([](Settings& s) { s.tp = std::numeric_limits<int>::min(); }), HasSubstr("Try 1."));
   EXPECT_THAT(refusal([](Settings& s) { s.tp = std::numeric_limits<int>::max(); }), HasSubstr("Try 12."));
   // 32 heads, T = 6.
@@ -118,7 +118,7 @@ TEST(Validate, GroupedQueriesDivideByTheirKeyHeads) {
               HasSubstr("12 heads are not divisible by 8. Try 4 or 12, or choose the heads policy uneven."));
   EXPECT_EQ(grouped(4, 8, HeadsPolicy::Uneven), "no error");
   EXPECT_THAT(grouped(4, 8, HeadsPolicy::Padded),
-              HasSubstr("zero heads would read key heads that are not zero"));
+              HasSubstr("a zero head would read a key head that is not zero"));
   EXPECT_EQ(grouped(5, 1), "12 heads are not divisible by 5 key heads. Try 4 or 6 key heads.");
   EXPECT_THAT(grouped(13, 1), HasSubstr("key heads = 13"));
   EXPECT_THAT(grouped(-1, 1), HasSubstr("key heads = -1"));
@@ -177,13 +177,13 @@ TEST(Validate, SizesMustFitTogether) {
   EXPECT_THAT(refusal([](Settings& s) { s.input.kind = InputKind::Npy; }), HasSubstr("needs a file"));
   EXPECT_THAT(refusal([](Settings& s) { s.model.norm_epsilon = std::numeric_limits<double>::quiet_NaN(); }),
               HasSubstr("epsilon"));
-  EXPECT_THAT(refusal([](Settings& s) { s.model.norm_epsilon = 1e-320; }), HasSubstr("in fp32 too"));
+  EXPECT_THAT(refusal([](Settings& s) { s.model.norm_epsilon = 1e-320; }), HasSubstr("also in fp32"));
   for (const double epsilon : {1e-320, 0.0, -1e-8, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_THAT(refusal([&](Settings& s) {
                   s.block = Block::Model;
                   s.optimizer.epsilon = epsilon;
                 }),
-                HasSubstr("must be above 0, in fp32 too, such as 1e-8"));
+                HasSubstr("must be above 0, also in fp32. Try 1e-8"));
   }
   // Each size is legal and the product is not.
   EXPECT_THAT(refusal([](Settings& s) {

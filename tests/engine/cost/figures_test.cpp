@@ -32,13 +32,13 @@ TEST(WorkedFigures, TheRatioByTheChaptersCountAndByTheExactOne) {
   EXPECT_NEAR(flops.by_formula, (5.50e11 + 1.37e11) / 8, 1e8);
   const double tokens = 4 * 2048, d = 4096;
   EXPECT_DOUBLE_EQ(flops.exact, (24 * tokens * d * d + 4 * tokens * 2048 * d) / 8);
-  EXPECT_NEAR(figure("the same with the link").exact, 0.732, 0.001);
+  EXPECT_NEAR(figure("the same with one link direction").exact, 0.732, 0.001);
 }
 
 TEST(WorkedFigures, NormStatistics) {
   EXPECT_EQ(figure("statistics of a LayerNorm").exact, 65'536);
-  EXPECT_EQ(figure("all-reduce it is held against").exact, 134'217'728);  // 128 MiB
-  EXPECT_EQ(figure("all-reduce it is held against").by_formula, 2 * 134'217'728.0);
+  EXPECT_EQ(figure("all-reduce it is compared with").exact, 134'217'728);  // 128 MiB
+  EXPECT_EQ(figure("all-reduce it is compared with").by_formula, 2 * 134'217'728.0);
   EXPECT_EQ(figure("activations against statistics").by_formula, 2048);
   EXPECT_EQ(figure("activations against statistics").exact, 1024);
 }

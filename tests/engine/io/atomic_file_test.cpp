@@ -106,7 +106,7 @@ TEST_F(AtomicFileTest, ARefusedWriteLeavesTheOldFile) {
 
 TEST_F(AtomicFileTest, ImpossiblePlacesAreRefused) {
   EXPECT_THAT(error_of([&] { AtomicFile file(path("absent/x")); }),
-              HasSubstr("No such file or directory; name a folder that is there"));
+              HasSubstr("No such file or directory; name a folder that exists"));
   EXPECT_THAT(error_of([&] { AtomicFile file(folder_.string()); }), HasSubstr("it is a folder"));
 }
 

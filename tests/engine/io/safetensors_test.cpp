@@ -207,7 +207,7 @@ TEST_F(SafetensorsTest, SaysWhatIsWrong) {
   EXPECT_THAT(tensor_refusal(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"),
               HasSubstr("must be two numbers"));
   EXPECT_THAT(tensor_refusal(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})"),
-              HasSubstr("F32 of shape [3] has 12 bytes and its offsets span 8"));
+              HasSubstr("F32 of shape [3] has 12 bytes but its offsets span 8"));
   EXPECT_THAT(tensor_refusal(R"({"dtype":"F32","shape":[4],"data_offsets":[0,16]})"),
               HasSubstr("ends at byte 16 of the data and the file has 8"));
   EXPECT_THAT(tensor_refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"),

@@ -56,13 +56,13 @@ TEST(Holds, RanksAreThoseOfAllReplicas) {
   EXPECT_THAT(refusal({4, "wte", 1}, testing::small_model(2, 2)),
               HasSubstr("T x D = 2 x 2: choose from 0 to 3"));
   EXPECT_THAT(refusal({-1, "attn.proj", 1}), HasSubstr("choose from 0 to 1"));
-  EXPECT_THAT(refusal({1, "attn.proj", 1}, testing::small_layer(1)), HasSubstr("the one rank is 0"));
+  EXPECT_THAT(refusal({1, "attn.proj", 1}, testing::small_layer(1)), HasSubstr("The only rank is 0"));
 }
 
 TEST(Holds, ARefusalSaysWhatThereIs) {
   EXPECT_THAT(refusal({0, "attn.prj", 1}), HasSubstr("did you mean \"attn.proj\" (step 4)"));
   EXPECT_THAT(refusal({0, "nostep", 1}), Not(HasSubstr("did you mean"))) << "nothing is near";
-  EXPECT_THAT(refusal({0, "", 1}), HasSubstr("no step \"\""));
+  EXPECT_THAT(refusal({0, "", 1}), HasSubstr("names step \"\""));
   EXPECT_THAT(refusal({0, "38", 1}), HasSubstr("Choose from 0 to 37"));
   EXPECT_THAT(refusal({0, "-1", 1}), HasSubstr("Choose from 0 to 37"));
   EXPECT_THAT(refusal({0, "99999999999999999999", 1}), HasSubstr("Choose from 0 to 37"));

@@ -277,7 +277,7 @@ TEST_F(RecordingSamplesTest, AHostileContentIsFound) {
       {"UPDATE pictures SET data = x'00' WHERE exact = 1", "its values take"},
       {"UPDATE pictures SET data = zeroblob(1000000) WHERE exact = 1", "its values take"},
       {"UPDATE parity SET tensor = 100000 WHERE tensor = (SELECT max(tensor) FROM parity)", "tensor 100000"},
-      {"UPDATE parity SET picture = 999999", "of an error is none"},
+      {"UPDATE parity SET picture = 999999", "of an error is not valid"},
       {"DROP TABLE pictures", "no such table"}};
   for (const auto& [harm, word] : harms) {
     std::filesystem::copy_file(path("sound"), path("harmed"),

@@ -167,7 +167,7 @@ TEST_F(RecordingTest, AFileThatIsThereIsNotWrittenOver) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Request);
-    EXPECT_THAT(error.what(), HasSubstr("is there already"));
+    EXPECT_THAT(error.what(), HasSubstr("already exists"));
   }
 }
 
@@ -194,7 +194,7 @@ TEST_F(RecordingTest, WhatTheDiskCannotKeepUpWithIsCounted) {
 TEST_F(RecordingTest, AFileThatIsNoneIsSaidToBe) {
   EXPECT_THAT(error_of(path("nothing")), HasSubstr("no such file"));
   std::ofstream(path("text")) << std::string(5000, 'x');
-  EXPECT_THAT(error_of(path("text")), HasSubstr("is no SQLite database"));
+  EXPECT_THAT(error_of(path("text")), HasSubstr("is not an SQLite database"));
   std::ofstream(path("empty")).close();
   EXPECT_THAT(error_of(path("empty")), HasSubstr("no Shardlens recording"));
   Database(path("other"), Database::Access::Create).run("CREATE TABLE t(x)");
@@ -236,8 +236,8 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
   record(path("sound"));
   const std::vector<std::pair<const char*, const char*>> harms{
       {"UPDATE meta SET value = '{}' WHERE key = 'program'", "program"},
-      {"UPDATE meta SET value = x'00ff' WHERE key = 'program'", "value is bytes, and should be a text"},
-      {"DELETE FROM meta WHERE key = 'machine'", "does not say its machine"},
+      {"UPDATE meta SET value = x'00ff' WHERE key = 'program'", "value is bytes, but should be a text"},
+      {"DELETE FROM meta WHERE key = 'machine'", "its table meta has no machine"},
       {"UPDATE events SET rank = 99 WHERE pass = 1 AND rank = 3", "rank 99"},
       {"UPDATE events SET rank = -1 WHERE pass = 1 AND rank = 3", "rank -1"},
       {"DELETE FROM events WHERE pass = 1 AND rank = 2 AND step = 5", "step 6 follows step 4"},
@@ -247,7 +247,7 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
       {"UPDATE meta SET value = 'no JSON' WHERE key = 'program'", "JSON"},
       {"UPDATE meta SET value = CAST(x'ff41' AS TEXT) WHERE key = 'machine'", "UTF-8"},
       {"UPDATE meta SET value = 'soon' WHERE key = 'finished'",
-       "value is a text, and should be a whole number"},
+       "value is a text, but should be a whole number"},
       {"UPDATE meta SET value = 1e300 WHERE key = 'started_unix_seconds'", "after 1970"},
       {"UPDATE meta SET value = NULL WHERE key = 'started_unix_seconds'", "after 1970"},
       {"UPDATE events SET begin_ns = 'x' WHERE pass = 1", "begin_ns is a text"},
@@ -259,7 +259,7 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
       {"UPDATE passes SET begin_ns = -7 WHERE pass = 1", "-7 nanoseconds"},
       {"UPDATE costs SET flops = -1", "FLOPs of a step"},
       {"UPDATE memory SET planned_bytes = 9223372036854775807", "planned bytes"},
-      {"UPDATE metrics SET value = 'much'", "value is a text, and should be a number"},
+      {"UPDATE metrics SET value = 'much'", "value is a text, but should be a number"},
       {"INSERT INTO holds VALUES(1, 99, 0, 5)", "rank 99 is held"},
       {"INSERT INTO holds VALUES(1, 0, 5, -5)", "-5 nanoseconds"},
       {"DROP TABLE holds", "no such table"},

@@ -78,9 +78,9 @@ TEST(Choose, RanksShareAGpuByTheirOwnKernelWhereNcclHasNoRoomForAll) {
   EXPECT_EQ(choose(wish(7), one).communicator, CommunicatorChoice::Nccl);
   const Choice eight = choose(wish(8), one);
   EXPECT_EQ(eight.communicator, CommunicatorChoice::LocalCuda);
-  EXPECT_EQ(eight.reason, "8 ranks on GPU 0: by NCCL at most 7 ranks share a GPU");
+  EXPECT_EQ(eight.reason, "8 ranks on GPU 0: NCCL lets at most 7 ranks share a GPU");
   EXPECT_THAT(refusal(wish(8, BackendChoice::Cuda, CommunicatorChoice::Nccl), one),
-              AllOf(HasSubstr("by NCCL at most 7 ranks share a GPU"), HasSubstr("use --comm local_cuda")));
+              AllOf(HasSubstr("NCCL lets at most 7 ranks share a GPU"), HasSubstr("use --comm local_cuda")));
   GpuFacts part = machine(1, kNewNccl);  // such as one of seven of an H100
   part.gpus[0].multiprocessors = 6;
   EXPECT_EQ(choose(wish(3), part).communicator, CommunicatorChoice::Nccl);
@@ -219,7 +219,7 @@ TEST(Choose, ForcedWhereItCanBe) {
 
 TEST(Choose, ARankAloneIsToldThatMpiIsNotUsed) {
   EXPECT_THAT(choose(wish(1, BackendChoice::Cpu, CommunicatorChoice::Mpi), machine(0, 0)).reason,
-              HasSubstr("not by mpi"));
+              HasSubstr("mpi is not used"));
 }
 
 TEST(Choose, RefusedWithTheRemedyWhereItCannot) {
@@ -235,7 +235,7 @@ TEST(Choose, RefusedWithTheRemedyWhereItCannot) {
   EXPECT_THAT(refusal(forced(BackendChoice::Cuda, CommunicatorChoice::Local), machine(4, 0)),
               HasSubstr("--comm auto"));
   EXPECT_THAT(refusal(forced(BackendChoice::Cuda, CommunicatorChoice::Mpi), machine(4, 0)),
-              HasSubstr("start it by mpirun -n, or use --comm auto"));
+              HasSubstr("start it with mpirun -n, or use --comm auto"));
   EXPECT_THAT(refusal(forced(BackendChoice::Cpu, CommunicatorChoice::Nccl), machine(4, kOldNccl)),
               HasSubstr("add --backend cuda"));
   EXPECT_THAT(refusal(forced(BackendChoice::Auto, CommunicatorChoice::LocalCuda), machine(0, 0)),
@@ -316,7 +316,7 @@ TEST(ChooseOverProcesses, GpusAreThoseAskedFor) {
 
 TEST(ChooseOverProcesses, NcclSharesAGpuOnlyWhereItsKernelsHaveRoom) {
   const std::string many = refusal(over_processes(), processes("aaaaaaaa", 1, kNewNccl));
-  EXPECT_THAT(many, HasSubstr("ranks 0, 1, 2, 3, 4, 5, 6, 7 would share GPU 0 of a, and by NCCL at most 7 "
+  EXPECT_THAT(many, HasSubstr("ranks 0, 1, 2, 3, 4, 5, 6, 7 would share GPU 0 of a, and NCCL lets at most 7 "
                               "ranks share a GPU; start fewer processes on a"));
   std::vector<ProcessFacts> small = processes("aaa", 1, kNewNccl);
   for (ProcessFacts& rank : small) rank.facts.gpus[0].multiprocessors = 4;

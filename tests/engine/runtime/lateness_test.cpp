@@ -68,8 +68,8 @@ TEST(Lateness, WhereAllAreAlikeAllOthersWaitAsLong) {
   EXPECT_NEAR(late[0].longer_seconds, 0.020, 1e-9);
   EXPECT_EQ(
       to_sentence(program, late[0]),
-      "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 60.0 ms longer; on time, the "
-      "pass would have ended 20.0 ms sooner");
+      "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 60.0 ms longer; without the "
+      "delay, the pass would have ended 20.0 ms sooner");
 }
 
 // Ranks that are not alike wait for each other every time: only what is added to that is the late one's.
@@ -107,8 +107,8 @@ TEST(Lateness, WhatASlowerRankHidesCostsNothing) {
   EXPECT_EQ(late[0].waiting_ranks, 0);
   EXPECT_NEAR(late[0].longer_seconds, 0, 1e-9);
   EXPECT_EQ(to_sentence(program, late[0]),
-            "rank 1 was late by 20.0 ms before attn.proj: nobody waited for it; on time, the pass would have "
-            "ended no sooner");
+            "rank 1 was late by 20.0 ms before attn.proj: no rank waited for it; without the delay, the "
+            "pass would have ended no sooner");
 }
 
 TEST(Lateness, TwoLateRanksAreEachReckonedBesideTheOther) {

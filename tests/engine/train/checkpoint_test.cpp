@@ -134,7 +134,7 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheCheckpointBefore) {
     trainer.save();
   });
   EXPECT_THAT(message, AllOf(HasSubstr("of step 3 could not be saved"), HasSubstr("model.safetensors"),
-                             HasSubstr("stands as it was")));
+                             HasSubstr("is unchanged")));
   EXPECT_EQ(contents("run/model.safetensors"), before);
   EXPECT_EQ(files_in_folder(), 2u) << "run and run.lock";
   trainer.save();  // and once there is room again
@@ -169,13 +169,13 @@ TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolder) {
   options.checkpoint = path("run");
   {
     const Trainer has_not_saved_yet = small_trainer(options);
-    EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("another run writes to"));
+    EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("another run is writing to"));
   }
   Trainer trainer = trained(small_model(1), 1);
   fs::create_directories(path("run.part"));
   write("run.part/model.safetensors", "being saved");
   EXPECT_THAT(resume_error(),
-              AllOf(HasSubstr("another run writes to"), HasSubstr(path("run")), HasSubstr("wait")));
+              AllOf(HasSubstr("another run is writing to"), HasSubstr(path("run")), HasSubstr("wait")));
   EXPECT_EQ(contents("run.part/model.safetensors"), "being saved");
   while (trainer.steps_done() < trainer.options().steps) trainer.step();
   trainer.save();
@@ -212,7 +212,7 @@ TEST_F(CheckpointTest, ALinkStaysAndWhatItLeadsToIsTheCheckpoint) {
   EXPECT_TRUE(fs::is_symlink(path("run")));
   EXPECT_EQ(read_training_state(path("disk")).step, 2);
   EXPECT_THAT(error_of([&] { small_trainer(resume_options(path("disk"))); }),
-              HasSubstr("another run writes to"));
+              HasSubstr("another run is writing to"));
   fs::create_directory_symlink("disk/later", path("new"));
   TrainOptions options = small_training(small_model(1), 6);
   options.checkpoint = path("new/");
@@ -242,7 +242,7 @@ TEST_F(CheckpointTest, ParametersThatAreNoNumbersAreNotSaved) {
   std::memcpy(whole.data() + 20, &infinity, 4);
   write_whole(trainer.executor(), program, id, whole);
   EXPECT_THAT(error_of([&] { trainer.save(); }),
-              AllOf(HasSubstr("holds infinity at element 5"), HasSubstr("stands as it was")));
+              AllOf(HasSubstr("holds infinity at element 5"), HasSubstr("is unchanged")));
 }
 
 TEST_F(CheckpointTest, WhatIsDamagedOrMissingIsNamed) {
@@ -348,8 +348,8 @@ TEST_F(CheckpointTest, AnotherTextOrTokenizerIsRefused) {
   EXPECT_NO_THROW(small_trainer(options));
   options.text.hash = 7;
   EXPECT_THAT(error_of([&] { small_trainer(options); }),
-              AllOf(HasSubstr("1,000 tokens"), HasSubstr("as many, but not the same"),
-                    HasSubstr("goes on with the text it began with")));
+              AllOf(HasSubstr("1,000 tokens"), HasSubstr("as many, but other ones"),
+                    HasSubstr("Resume with the text of the first run")));
   options.text.tokens = 999;
   EXPECT_THAT(error_of([&] { small_trainer(options); }), AllOf(HasSubstr("1,000 tokens"), HasSubstr("999")));
   options.text.tokenizer = std::make_shared<OtherTokenizer>();

@@ -85,12 +85,12 @@ TEST(TensorWords, WhatIsAPictureOnlySaysWhy) {
   EXPECT_EQ(
       picture_only_words(make_sample(large, 2, 0, values.data()), of_all),
       "Picture only: exact values were not kept because a rank's piece has 1,049,600 elements, and they "
-      "are kept of pieces of up to 1,048,576. " +
+      "are kept only for pieces of up to 1,048,576. " +
           of_all);
   const SampleDetail none{256, 0};
   EXPECT_EQ(picture_only_words(make_sample(small, 2, 0, values.data(), none), of_all),
-            "Picture only: exact values were not kept because those of smaller tensors fill the 512 MiB set "
-            "aside for a run. " +
+            "Picture only: exact values were not kept because those of smaller tensors fill the 512 MiB "
+            "reserved for a run. " +
                 of_all);
 }
 

@@ -213,7 +213,7 @@ TEST_F(WatchedJob, ThatIsStoppedStandsStillAndThatIsKilledIsGone) {
   const ReplaySnapshot& last = harness.studio().replayed();
   EXPECT_TRUE(last.is_open());
   EXPECT_EQ(last.pass, last.recording->passes - 1) << "it was followed to the end";
-  EXPECT_THAT(last.message, HasSubstr("is gone without an end"));
+  EXPECT_THAT(last.message, HasSubstr("stopped before its end"));
   EXPECT_TRUE(exists(harness, "//Message/Close"));
   EXPECT_FALSE(exists(harness, kFollow));
   EXPECT_FALSE(has_live_mark(harness));

@@ -1,5 +1,6 @@
-// The Bar: what is run, how it is cut, and what is true of it. One row that never overflows: when the window
-// is narrow it first drops hints and labels, then shortens the chips; what remains keeps its tooltip.
+// The Bar: one row with the settings of the run, the buttons that run it, and chips that state facts about
+// it. The row never overflows: in a narrow window it first drops hints and labels, then shortens the chips.
+// The parts that remain keep their tooltips.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -35,20 +36,20 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kGap = 8;
-constexpr size_t kParity = 1, kProvenance = 3;  // of the chips
+constexpr size_t kParity = 1, kProvenance = 3;  // indices of chips
 
-/// How much of itself the Bar shows.
+/// Which parts of the Bar are shown, and how long their texts are.
 struct Detail {
   bool brand = true;
   bool hint = true;
   bool labels = true;
-  bool words = true;  ///< on the buttons; else icons
+  bool words = true;  ///< on the buttons; if false, icons
   bool layer = true;
   bool split = true;
   bool dtype = true;
   bool size = true;
   bool pause = true;
-  bool degrees = true;  ///< all that are worth a click; else the paper's and the chosen one
+  bool degrees = true;  ///< also those beyond the paper's and the chosen one
   ChipDetail parity = ChipDetail::Full;
   ChipDetail provenance = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
@@ -60,7 +61,7 @@ struct Detail {
   ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
 };
 
-/// From everything to the least.
+/// Every level of detail, from everything to the least.
 std::vector<Detail> details() {
   std::vector<Detail> all(1);
   const auto then = [&](const auto& change) {
@@ -112,13 +113,14 @@ Fields field_texts(const Settings& settings, const Detail& detail) {
           .size = {label("Batch \u00D7 seq"), fmt::format("{} \u00D7 {}", settings.batch, settings.seq)}};
 }
 
-/// The degrees worth a click: the possible ones up to 16 if `all`, and the paper's 2, 4 and 8 even where they
-/// are not.
+/// The degrees that the Bar offers: 1, the paper's 2, 4 and 8 (even if they are not possible), the chosen one
+/// and, if `all`, the possible ones up to 16.
 std::vector<Segment> degree_segments(const Settings& settings, bool all) {
   const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
   std::set<int> shown{1, 2, 4, 8, settings.tp};
   for (const int tp : possible) {
-    // An MLP, and heads that need not divide, can be cut into any number: the smallest stand for them.
+    // An MLP can be cut into any number of parts, and so can heads that need not divide: show only small
+    // degrees.
     const bool any = settings.block == Block::Mlp || settings.heads_policy != HeadsPolicy::Strict;
     if (all && tp <= (any ? 4 : 16)) shown.insert(tp);
   }
@@ -145,8 +147,7 @@ std::vector<Segment> degree_segments(const Settings& settings, bool all) {
   return segments;
 }
 
-/// `model` in place of the settings' own; T, layer and sequence move as little as they must to remain
-/// possible.
+/// Returns the settings with `model`. T, layer and sequence change only if they are not possible with it.
 Settings with_model(Settings settings, const Model& model) {
   settings.model = model;
   settings.weights_path.clear();
@@ -160,7 +161,7 @@ Settings with_model(Settings settings, const Model& model) {
   return settings;
 }
 
-/// One line of a list: a title, and dim words at its right.
+/// Draws one line of a list: a title, and dim words at its right. Returns true if it was clicked.
 bool draw_choice(const Context& c, const std::string& title, const std::string& words, bool chosen,
                  float width) {
   const ImVec2 min = ImGui::GetCursorScreenPos();
@@ -181,7 +182,7 @@ void draw_list(const Context& c, const char* id, bool open, const auto& content)
   const std::string popup = fmt::format("{} list", id);
   if (open) ImGui::OpenPopup(popup.c_str());
   ImGui::SetNextWindowPos(below, ImGuiCond_Appearing);
-  // What is longer than the window is high scrolls below its field instead of covering the Bar.
+  // A list that is higher than the window scrolls below its field. It must not cover the Bar.
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   ImGui::SetNextWindowSizeConstraints(
       {0, 0}, {FLT_MAX, std::max(c.px(120), viewport.Pos.y + viewport.Size.y - below.y - c.px(8))});
@@ -337,8 +338,8 @@ float row_width(const Context& c, const Row& row) {
   return width;
 }
 
-/// The row with what its chips say once a run is over. While it is under way they change several times a
-/// second, and no button may move from under the mouse for that.
+/// Returns the row with the chips' texts of a finished run. The row is measured with them, because during a
+/// run the texts change several times a second and the buttons must not move under the mouse.
 Row at_rest(const Snapshot& snapshot, Row row) {
   const bool lasts = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
                      snapshot.state == RunState::Cancelled || (snapshot.result && snapshot.result->replayed);
@@ -352,8 +353,8 @@ Row at_rest(const Snapshot& snapshot, Row row) {
   return row;
 }
 
-/// The last chip says less for the moment, rather than that the row is wider than `available` pixels; under
-/// the mouse it says all.
+/// Shortens the last chip's text if the row is wider than `available` pixels. The tooltip then holds the full
+/// text.
 Row fitted_row(const Context& c, Row row, float available) {
   Chip& chip = row.chips[kProvenance];
   const float excess = row_width(c, row) - available;
@@ -391,7 +392,7 @@ void draw_command(const Context& c, const char* id, const std::string& text, But
                  waits ? "\nA recording is shown: close it, or run its settings here beside it." : "");
 }
 
-/// At the Bar's right end.
+/// Draws the key hint at the Bar's right end. A click opens the command palette.
 void draw_hint(const Context& c, float top) {
   const float width = hint_width(c);
   ImGui::SetCursorScreenPos({ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - width - c.px(16), top});
@@ -428,7 +429,7 @@ void draw_bar(const Context& c) {
     ImGui::SameLine();
   };
   const ImVec2 fields = ImGui::GetCursorScreenPos();
-  ImGui::BeginDisabled(c.replay.is_open());  // these are the recording's
+  ImGui::BeginDisabled(c.replay.is_open());  // the recording sets these
   draw_field_with_list("Model", row.fields.model, draw_model_list);
   if (row.detail.layer) draw_field_with_list("Layer", row.fields.layer, draw_layer_list);
   const int degree = draw_segments(c, "T", "T", row.degrees);

@@ -1,4 +1,4 @@
-// Words for the Bar's chips.
+// Texts, tooltips and colours of the Bar's chips.
 #include "ui/panels/bar/bar_chips.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
     chip.text = chip.short_text = chip.least_text = "not run";
     chip.tooltip = "Nothing has run, so nothing can be compared.";
   }
-  if (snapshot.stale()) return chip;  // what was compared is of other settings
+  if (snapshot.stale()) return chip;  // the comparison belongs to other settings
   if (shown && !shown->not_compared.empty()) {
     chip.text = "not compared with serial";
     chip.tooltip = shown->not_compared;
@@ -87,7 +87,7 @@ Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
 
 Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   const auto chip = [](const std::string& text, const std::string& tooltip, ImU32 colour, Mark mark) {
-    // Where there is less room, what matters of it: "measured", "running on one rank".
+    // The part before the first colon or comma, for less room: "measured", "running on one rank".
     const std::string brief = text.substr(0, text.find_first_of(":,"));
     return Chip{text, brief, brief, tooltip, colour, mark};
   };
@@ -105,8 +105,8 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   }
   if (snapshot.stale()) return chip("out of date", notice(snapshot), theme.dim, Mark::Ring);
   if (!snapshot.activity.empty()) {
-    return chip(snapshot.activity, "What is shown is right; this is still being worked on.", theme.forward,
-                Mark::Ring);
+    return chip(snapshot.activity, "The numbers on the screen are right. This work is still going on.",
+                theme.forward, Mark::Ring);
   }
   if (!snapshot.result) {
     return chip("estimated", "Nothing has run yet: all numbers come from the plan.", theme.dim, Mark::Ring);
@@ -114,17 +114,17 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   if (!snapshot.result->timed && !snapshot.result->replayed && snapshot.state == RunState::Paused) {
     return chip(fmt::format("paused, {} of {} steps done", snapshot.position,
                             snapshot.plan ? snapshot.plan->program.steps.size() : 0),
-                "Run goes on to the end; times appear after a whole run.", theme.text, Mark::Ring);
+                "Press Run to go on to the end. Times appear after a whole run.", theme.text, Mark::Ring);
   }
   if (!snapshot.result->timed && !snapshot.result->replayed) {
-    return chip("not timed", "The steps have run one by one; times appear after a whole run.", theme.dim,
+    return chip("not timed", "The steps ran one by one. Times appear after a whole run.", theme.dim,
                 Mark::Ring);
   }
   if (snapshot.result->replayed) {
     return Chip{snapshot.result->provenance,
                 snapshot.result->how(),
                 snapshot.result->how(),
-                fmt::format("Times, values and memory {} recorded on {}. Nothing of them was measured here.",
+                fmt::format("Times, values and memory {} recorded on {}. None of them was measured here.",
                             snapshot.result->live ? "are just being" : "were", snapshot.result->machine),
                 theme.agreement,
                 Mark::Dot};
@@ -144,7 +144,7 @@ Chip late_chip(const Settings& wanted, const Theme& theme) {
   return {.text = delays_clause(wanted),
           .short_text = one ? fmt::format("rank {} {}", wanted.delays[0].rank, how) : how,
           .least_text = how,
-          .tooltip = tooltip + ". A click makes everybody on time.",
+          .tooltip = tooltip + ". Click to remove every delay.",
           .colour = theme.communication,
           .mark = Mark::Cross};
 }
@@ -165,7 +165,7 @@ Chip record_chip(const RecordingState& runs, const RecordingState& steps, const 
             .tooltip = "Write every run and every training step into a file, to be replayed anywhere.",
             .colour = theme.recording,
             .mark = Mark::Ring};
-  if (!on && !files.empty()) chip.tooltip += "\n\nRecorded last:" + files;
+  if (!on && !files.empty()) chip.tooltip += "\n\nLast recording:" + files;
   if (!on) return chip;
   const std::string bytes = bytes_text(static_cast<double>(runs.bytes + steps.bytes));
   const std::string count = counted(passes, "pass", "passes");
@@ -175,10 +175,10 @@ Chip record_chip(const RecordingState& runs, const RecordingState& steps, const 
   chip.least_text = grouped_text(passes);
   chip.mark = runs.problem.empty() && steps.problem.empty() ? Mark::Dot : Mark::Cross;
   chip.tooltip = fmt::format(
-      "Recording: {} and {} in the file by now; {} and {} dropped. A whole run is a pass, and so is a "
-      "training step. Click to stop.{}",
+      "Recording: {} and {} in the file so far; {} and {} dropped. Each whole run and each training step is "
+      "one pass. Click to stop.{}",
       count, bytes, counted(dropped, "pass", "passes"), counted(pictures, "picture"),
-      files.empty() ? "\nNothing has run since: Run writes the first pass." : files);
+      files.empty() ? "\nNothing has run since the start. Run writes the first pass." : files);
   return chip;
 }
 

@@ -1,6 +1,5 @@
-// The facts that the Bar always states, from nothing but the Snapshot: does the sharded run equal the serial
-// one, which communicator carries it and why, where the numbers on the screen come from, and what is
-// recorded.
+// The Bar's chips, made from the Snapshot alone. They answer: does the sharded run equal the serial one,
+// which communicator carries it and why, where do the numbers on the screen come from, and what is recorded?
 #pragma once
 
 #include "engine/runtime/snapshot.h"
@@ -12,10 +11,11 @@ namespace shardlens::ui {
 Chip parity_chip(const Snapshot& snapshot, const Theme& theme);
 Chip communicator_chip(const Snapshot& snapshot, const Theme& theme);
 Chip provenance_chip(const Snapshot& snapshot, const Theme& theme);
-/// Who is late on purpose; there must be somebody.
+/// Names the ranks that are late on purpose. `wanted` must hold at least one delay.
 Chip late_chip(const Settings& wanted, const Theme& theme);
 
-/// The red button: what is recorded, and where the file is. `runs` of the Session, `steps` of a training.
+/// The red button: what is recorded, and where the file is. `runs`: recorded by the Session; `steps`: by a
+/// training.
 Chip record_chip(const RecordingState& runs, const RecordingState& steps, const Theme& theme);
 
 }  // namespace shardlens::ui

@@ -1,4 +1,4 @@
-// The sound and the broken run beside each other: losses, gradient norms, and what each check found in them.
+// Compares the sound and the broken run: their losses, their gradient norms, and what each check found.
 #include <fmt/format.h>
 #include <implot.h>
 
@@ -15,7 +15,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kCheckHeight = 21;
-constexpr float kBothPlots = 460;  ///< a width in which the norms have room beside the losses
+constexpr float kBothPlots = 460;  ///< from this width on, the norms are drawn beside the losses
 
 ImVec4 vec(ImU32 colour) {
   return ImGui::ColorConvertU32ToFloat4(colour);
@@ -87,7 +87,7 @@ void draw_pair(const Context& context, const BreakReport& report, const Pair& pa
       spec.LineWeight = context.px(weight);
       ImPlot::PlotLine(id, x.data(), y.data(), static_cast<int>(y.size()), spec);
     };
-    // The broken one lies beneath, wider: where both agree it is the other's rim.
+    // The broken curve is drawn first, and wider: where both agree, it shows as a rim around the sound one.
     line("broken", broken, context.theme.text, 3.5f);
     line("sound", sound, sound_colour(context.theme), 1.8f);
     const int64_t step = ImPlot::IsPlotHovered() ? std::llround(ImPlot::GetPlotMousePos().x) : 0;

@@ -1,5 +1,5 @@
-// The Break it tab: a switch for each classic mistake, and, once one is on, what it does: a sound and a
-// broken run of the same model from the same seed, beside the studio's own run, which stays as it is.
+// The Break it tab: a switch for each classic mistake. When one is on, a sound and a broken run of the same
+// model start from the same seed, and the tab shows how they differ. The studio's own run stays as it is.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 
@@ -25,12 +25,12 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kListWidth = 320;
-constexpr float kListBeside = 860;    ///< a centre this wide has switches and results side by side
-constexpr float kLow = 560;           ///< a lower one shows switches, errors and curves one at a time
-constexpr float kLeastPicture = 132;  ///< a lower one is not read: the page scrolls instead
+constexpr float kListBeside = 860;    ///< from this width on, switches and results are side by side
+constexpr float kLow = 560;           ///< a lower centre shows switches, errors and curves one at a time
+constexpr float kLeastPicture = 132;  ///< a lower picture is unreadable, so the page scrolls instead
 constexpr float kGap = 12;
 
-/// Asks the engine which faults the wanted settings give an opportunity to, once for each.
+/// Asks the engine which faults are possible with the wanted settings. Asks once for each change of them.
 void look(const Context& context) {
   std::optional<Settings>& asked = context.view.of<BreakView>().asked;
   if (asked == context.wanted()) return;
@@ -95,8 +95,10 @@ float draw_choice(const Context& context, const BreakChoice& choice, ImVec2 at, 
           fitted(type.note, "needs " + choice.remedy->words, text_room - context.px(20));
       if (small_button(context, label, fmt::format("remedy {}", facts.name), below))
         context.want(choice.remedy->settings);
-      tooltip(context, fmt::format("Not possible as it is: the fault needs {}.\nChanges the settings: {}.",
-                                   facts.needs, choice.remedy->words));
+      tooltip(context,
+              fmt::format(
+                  "Not possible with these settings: the fault needs {}.\nA click changes the settings: {}.",
+                  facts.needs, choice.remedy->words));
       height += small_button_height(context);
     } else {
       height += draw_wrapped(list, below, type.note,
@@ -106,20 +108,20 @@ float draw_choice(const Context& context, const BreakChoice& choice, ImVec2 at, 
   return height + context.px(14);
 }
 
-/// Where a fault is run best: on a whole model that trains while a room watches.
+/// Offers a toy: a whole model that trains in seconds, which shows a fault best. Returns the height it took.
 float draw_toy(const Context& context, const BreakSettings& toy, ImVec2 at, float width) {
   const Type type(context);
   const bool layer = context.breaks.looked_at->block != Block::Model;
-  const std::string words = layer
-                                ? "One layer runs once and shows where the error starts. What it does to the "
-                                  "loss, a model in training shows:"
-                                : "Fifty steps of this model, twice over, take a while. A toy takes seconds:";
+  const std::string words =
+      layer ? "One layer runs once and shows where the error starts. A model in training shows what it does "
+              "to the loss:"
+            : "Two runs of fifty steps take a while with this model. A toy takes seconds:";
   const float height = draw_wrapped(ImGui::GetWindowDrawList(), at, type.note, words, width) + context.px(6);
   if (small_button(context, toy.words, "toy", {at.x, at.y + height})) context.want(toy.settings);
   return height + small_button_height(context) + context.px(16);
 }
 
-/// What no planted mistake does: a rank that is there no more.
+/// Offers to lose a rank, which no planted mistake does. Returns the height it took.
 float draw_lost_rank(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -130,8 +132,8 @@ float draw_lost_rank(const Context& context, ImVec2 at, float width) {
   y += type.strong.size + context.px(4);
   const DelayChoice choice = delay_choice(context, context.snapshot.plan->program);
   const std::string words = fmt::format(
-      "Rank {} hangs in the run on the Stage, as one that crashed. The others wait where they next "
-      "meet it, give it up after {} s and say so; Run again brings it back.",
+      "Rank {} hangs in the run on the Stage, like a rank that crashed. The others wait for it in their next "
+      "collective, give up after {} s and report it. Run again brings it back.",
       choice.rank, kLostAfterSeconds);
   y += draw_wrapped(list, {at.x + indent, y}, type.note, words, room) + context.px(4);
   if (small_button(context, fmt::format("Lose rank {}", choice.rank), "lose", {at.x + indent, y})) {
@@ -148,7 +150,7 @@ void draw_list(const Context& context) {
   const Type type(context);
   const BreakSnapshot& breaks = context.breaks;
   if (breaks.choices.empty()) {
-    draw_text(ImGui::GetWindowDrawList(), at, type.body, "Looking what can go wrong here …");
+    draw_text(ImGui::GetWindowDrawList(), at, type.body, "Looking for mistakes that are possible here …");
     return;
   }
   if (breaks.toy) y += draw_toy(context, *breaks.toy, {at.x, y}, width);
@@ -167,14 +169,15 @@ std::string settings_words(const Settings& settings) {
                      to_string(settings.dtype), settings.batch, settings.seq);
 }
 
-/// What the report is of, and, of a run that has ended, what to do where that is set no more.
+/// Names the report's settings. If the run has ended and the wanted settings differ, also says how to run
+/// those.
 std::string run_words(const BreakSnapshot& breaks, const Settings& wanted) {
   const BreakReport& report = *breaks.report;
   const std::string of = settings_words(report.plan->program.settings), now = settings_words(wanted);
   std::string words = of;
   if (!report.text.empty()) words += " · " + report.text;
   if (!breaks.is_active() && of != now)
-    words += fmt::format(". Set meanwhile: {}. Run again runs that.", now);
+    words += fmt::format(". The settings are now: {}. Run again uses them.", now);
   return words;
 }
 
@@ -202,7 +205,7 @@ std::string state_words(const BreakSnapshot& breaks) {
   return {};
 }
 
-/// What is planted, how it stands, and the buttons; returns the height it took.
+/// Draws which fault is planted, the state of the runs, and the buttons. Returns the height it took.
 float draw_head(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -216,11 +219,10 @@ float draw_head(const Context& context, ImVec2 at, float width) {
     right -= context.px(8);
     return pressed;
   };
-  if (button("Switch off", "The fault is taken out again")) context.send(break_command::Clear{});
+  if (button("Switch off", "Removes the fault")) context.send(break_command::Clear{});
   if (breaks.is_active()) {
-    if (button("Stop", "Gives both runs up; what they showed so far stays"))
-      context.send(break_command::Stop{});
-  } else if (button("Run again", "With the settings as they are now")) {
+    if (button("Stop", "Stops both runs. Their results so far are kept")) context.send(break_command::Stop{});
+  } else if (button("Run again", "Starts both runs with the present settings")) {
     context.view.of<BreakView>().probe = 0;
     context.send(break_command::Start{context.wanted(), *breaks.planted});
   }
@@ -321,7 +323,7 @@ float words_height(const Context& context, const std::string& words, float width
   return type.strong.size + context.px(6) + wrapped_height(type.body, words, width);
 }
 
-/// Errors, curves and findings under one another, or the one part of them that a low window has room for.
+/// Draws errors, curves and findings below each other. A low window shows only one part of them.
 void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
   const BreakSnapshot& breaks = context.breaks;
   float y = at.y + draw_head(context, at, size.x);
@@ -349,14 +351,14 @@ void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
   if (errors_shown) y += draw_words(context, words, {at.x, y}, size.x);
   if (errors_shown && loss_shown) y += gap;
   if (loss_shown) y += draw_break_checks(context, report, {at.x, y}, size.x);
-  // A page of its own for a loss that there is none of: where there is one instead.
+  // One pass has no loss curve, so the loss page offers the toy, which has one.
   if (low && loss_shown && !trains && breaks.toy)
     y += gap + draw_toy(context, *breaks.toy, {at.x, y + gap}, size.x);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({size.x, std::floor(y - at.y)});
 }
 
-/// The parts that this window shows one at a time; none: it shows everything.
+/// The parts that this window shows one at a time. Empty: it shows everything at once.
 std::vector<BreakPage> pages_of(bool beside, bool low) {
   std::vector<BreakPage> pages;
   if (beside) return pages;
@@ -371,7 +373,8 @@ std::string page_name(BreakPage page, bool low) {
   return low ? "where it starts" : "what it does";
 }
 
-/// The row that chooses a page; returns its height. A page that this window does not have gives way.
+/// The row that chooses a page; returns its height. If this window does not have the chosen page, Errors
+/// replaces it.
 float draw_pages(const Context& context, bool beside, bool low, ImVec2 at) {
   BreakPage& page = context.view.of<BreakView>().page;
   const std::vector<BreakPage> pages = pages_of(beside, low);
@@ -401,13 +404,11 @@ void draw_break_it(const Context& context) {
     y += draw_pages(context, beside, low, at);
   } else {
     const Type type(context);
-    y +=
-        draw_wrapped(
-            ImGui::GetWindowDrawList(), at, type.body,
-            "Plant a classic mistake in a copy of this model: it is run sound and broken, from the same seed "
-            "on the same text, beside the run you see on the Stage, which stays as it is.",
-            room.x) +
-        context.px(kGap);
+    y += draw_wrapped(ImGui::GetWindowDrawList(), at, type.body,
+                      "Plant a classic mistake in a copy of this model. The copy runs sound and broken, from "
+                      "the same seed and on the same text. The run on the Stage stays as it is.",
+                      room.x) +
+         context.px(kGap);
   }
   const float height = std::max(context.px(80), at.y + room.y - y);
   const bool list_shown = beside || !planted || context.view.of<BreakView>().page == BreakPage::Faults;

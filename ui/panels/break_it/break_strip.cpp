@@ -1,6 +1,6 @@
 // The error of every tensor of one pass, in the order in which they are computed: where it starts, and how
-// far it spreads forward and then backward. Logarithmic, because one wrong sum and its rounding are eight
-// orders of magnitude apart.
+// far it spreads forward and then backward. The axis is logarithmic, because a wrong sum is eight orders of
+// magnitude larger than a rounding error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr double kBelowBound = 1e-3;  ///< the axis begins so far below the bound
+constexpr double kBelowBound = 1e-3;  ///< the axis begins at this multiple of the bound
 constexpr double kTop = 10;
 constexpr float kLeastColumn = 2;  ///< pixels at scale 1
 
@@ -122,7 +122,7 @@ void draw_stretches(const Context& context, const std::vector<StripStretch>& str
       break;
     }
   }
-  // Which pass, below: a stretch of stretches.
+  // Below them, the pass: one bar for all neighbouring stretches of a phase.
   for (size_t i = 0; i < stretches.size();) {
     size_t end = i + 1;
     while (end < stretches.size() && stretches[end].phase == stretches[i].phase &&
@@ -142,7 +142,8 @@ void draw_stretches(const Context& context, const std::vector<StripStretch>& str
   }
 }
 
-/// The line at which the error starts, and its name above the bars, which selects it.
+/// Draws a line where the error starts and, above the bars, the tensor's name. A click on it selects the
+/// tensor.
 void draw_start(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 label_min,
                 const Axes& axes) {
   const Type type(context);
@@ -165,7 +166,7 @@ void draw_start(const Context& context, const BreakReport& report, const BreakPr
   if (ImGui::InvisibleButton("starts at", {width, type.strong.size + context.px(4)}))
     select_like(context, program, first.tensor);
   const bool hovered = ImGui::IsItemHovered();
-  tooltip(context, "Selects it on the Stage and in the Inspector: there it is as it should be.");
+  tooltip(context, "Selects this tensor on the Stage and in the Inspector. They show its right values.");
   draw_text(list, {left, label_min.y}, in(type.strong, hovered ? context.theme.forward : context.theme.text),
             text);
   const float below = label_min.y + type.strong.size + context.px(3);

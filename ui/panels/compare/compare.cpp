@@ -1,5 +1,5 @@
-// The Compare tab: what if we cut it differently? Three pages of one answer: two or three splits side by
-// side, all of them ranked, and one of them at several degrees. And a fourth: two runs that were recorded.
+// The Compare tab: what changes if the model is cut differently? Its four pages show two or three splits side
+// by side, every split ranked, one split at several T, and two recorded runs.
 #include <imgui.h>
 
 #include <algorithm>
@@ -29,13 +29,13 @@ const std::array<std::string, 4> kPages{"side by side", "tournament", "sweep of 
 std::string why_not_measured(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (context.comparison.measuring || context.diff.running || context.scaling.measures())
-    return "Something is measured already";
+    return "Another measurement is still running";
   if (context.train.is_active())
-    return "Training computes on every core: pause it, and nothing disturbs what is measured";
-  if (context.breaks.is_active()) return "What is broken runs beside the sound one: it comes first";
+    return "Training uses every core and would disturb the measurement: pause it first";
+  if (context.breaks.is_active()) return "The sound and the broken run of the Break it tab must end first";
   if (snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
       !snapshot.activity.empty())
-    return "The run on the Stage comes first";
+    return "The run on the Stage must end first";
   return {};
 }
 
@@ -83,7 +83,7 @@ bool compare_head(const Context& context, const std::string& title, const std::s
   ImGui::SetCursorScreenPos({right - button_width(context, text), top});
   const bool clicked =
       draw_button(context, "measure", text, measuring ? ButtonLook::Plain : ButtonLook::Accent,
-                  measuring || refused.empty(), measuring ? "What is measured so far stays" : refused);
+                  measuring || refused.empty(), measuring ? "The results so far are kept" : refused);
   if (clicked && measuring) context.send(comparison_command::Stop{});
   ImGui::SetCursorScreenPos(
       {at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))});

@@ -21,8 +21,8 @@ void draw_recordings(const Context& context);
 /// The width of the choice of pages, at the right of every page's title.
 float compare_choice_width(const Context& context);
 
-/// What each split costs, below its column: `lefts` and `width` are the columns'. Returns the height it took;
-/// with `draw` false only says it. `low`: there is little room.
+/// Draws what each split costs, below its column: `lefts` and `width` are the columns'. Returns the height it
+/// took; if `draw` is false, it only computes the height. `low`: there is little room.
 float draw_totals(const Context& context, const SplitTrials& trials, const std::vector<float>& lefts, float y,
                   float width, bool low, bool draw);
 
@@ -34,15 +34,16 @@ std::string why_not_measured(const Context& context);
 bool compare_head(const Context& context, const std::string& title, const std::string& explanation,
                   const std::string& label, const std::string& refused);
 
-/// Where that button stands: its width, and the middle of its height on a page that begins at `y`.
+/// The place of that button: its width, and the middle of its height on a page that begins at `y`.
 float measure_button_width(const Context& context, const std::string& label);
 float measure_button_middle(const Context& context, float y);
 
-/// `settings` for comparison with others whatever their split; whatever their T too.
+/// `settings` with a fixed split, or with T = 1: two of them are equal if they differ only in the split, or
+/// only in T.
 Settings but_for_split(Settings settings);
 Settings but_for_degree(Settings settings);
 
-/// "Out of date: this is ..." when `of` are not the settings wanted; else empty.
+/// "Out of date: this is ..." if `of` are not the wanted settings; else empty.
 std::string out_of_date(const Settings& of, const Settings& wanted);
 
 }  // namespace shardlens::ui

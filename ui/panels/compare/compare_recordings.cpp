@@ -1,4 +1,5 @@
-// Two recordings, or one and the same run made here: which two, and where did they part?
+// The page that compares two recordings, or a recording with the same run made here. It offers a choice of
+// both and shows where they part.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui_internal.h>
@@ -35,7 +36,7 @@ bool is_chosen(const DiffView& view) {
   return !view.a.empty() && (view.b_here || !view.b.empty());
 }
 
-/// Asks for what is chosen, once. A run here waits for what computes, and then begins by a click.
+/// Asks for the chosen comparison, once. If B runs here, it waits until nothing else computes.
 void ask_diff(const Context& context) {
   DiffView& view = context.view.of<DiffView>();
   if (!is_chosen(view)) {
@@ -56,7 +57,8 @@ void choose(DiffView& view, bool is_b, const std::string& path) {
   if (is_b) view.b_here = false;
 }
 
-/// Whether A is known to be of a training: the text it learned is not in it, so it cannot be run here.
+/// True if A is known to record a training. Such a recording does not hold the text, so it cannot be run
+/// here.
 bool is_of_a_training(const Context& context) {
   const std::string& path = context.view.of<DiffView>().a;
   const ComparedRuns* runs = context.diff.compared.get();
@@ -68,19 +70,19 @@ bool is_of_a_training(const Context& context) {
   });
 }
 
-/// What A or B can be.
+/// Draws the recordings that A or B can be.
 void draw_choices(const Context& context, bool is_b) {
   DiffView& view = context.view.of<DiffView>();
   if (ImGui::MenuItem("Open a file …"))
     choose_recording(context, is_b ? ChosenFor::CompareB : ChosenFor::CompareA);
   if (is_b) {
     const bool training = is_of_a_training(context);
-    if (ImGui::MenuItem("What A recorded, run here", nullptr, false, !training)) {
+    if (ImGui::MenuItem("Run A's settings here", nullptr, false, !training)) {
       view.b_here = true;
       view.asked.reset();
     }
-    tooltip(context, training ? "A is of a training, and the text it learned is not in it: record the same "
-                                "training here, and choose both files."
+    tooltip(context, training ? "A records a training but does not hold its text, so it cannot run here. "
+                                "Record the same training here, then choose both files."
                               : "");
   }
   if (context.replay.is_open()) {
@@ -109,7 +111,7 @@ float slot_height(const Context& context) {
   return context.px(2 * 8) + type.strong.size + context.px(4) + type.note.size;
 }
 
-/// A card that says which recording it is; a click offers others.
+/// Draws a card that names the recording. A click offers others.
 void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -121,7 +123,7 @@ void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
   ImGui::PushID(id);
   if (click_area("choice", size)) ImGui::OpenPopup("choices");
   const bool hovered = ImGui::IsItemHovered();
-  tooltip(context, path.empty() || here ? "Another recording" : path);
+  tooltip(context, path.empty() || here ? "Choose another recording" : path);
   ImGui::SetNextWindowSizeConstraints({size.x * 0.6f, 0}, {FLT_MAX, context.px(520)});
   const ImVec2 max{min.x + size.x, min.y + size.y};
   if (ImGui::BeginComboPopup(ImGui::GetID("choices"), {min, max}, ImGuiComboFlags_None)) {
@@ -139,7 +141,7 @@ void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
   draw_text(list, {left, top}, in(type.strong, colour), is_b ? "B" : "A");
   const float words = left + context.px(20), room = max.x - context.px(32) - words;
   const bool none = path.empty() && !here;
-  const std::string title = here   ? "What A recorded, run here"
+  const std::string title = here   ? "Run A's settings here"
                             : none ? "Choose a recording …"
                                    : recording_title(path);
   draw_text(list, {words, top}, in(type.strong, none ? theme.dim : theme.text),
@@ -155,7 +157,7 @@ void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
             ICON_FA_CARET_DOWN, Align::Centre);
 }
 
-/// A, what exchanges them, and B; beside each other where there is room. Returns the height it took.
+/// Draws A, the button that swaps them, and B, side by side if there is room. Returns the height it took.
 float draw_slots(const Context& context, ImVec2 at, float width) {
   DiffView& view = context.view.of<DiffView>();
   const float height = slot_height(context), side = context.px(kControlHeight), gap = context.px(8);
@@ -173,7 +175,7 @@ float draw_slots(const Context& context, ImVec2 at, float width) {
   if (ImGui::Button(ICON_FA_RETWEET "###swap", {side, side})) std::swap(view.a, view.b);
   ImGui::PopStyleVar();
   ImGui::EndDisabled();
-  tooltip(context, "A becomes B, and B A");
+  tooltip(context, "Swaps A and B");
   return bottom - at.y;
 }
 
@@ -194,7 +196,7 @@ VerdictLook look_of(const Theme& theme, DiffVerdict verdict) {
   return {theme.dim, ICON_FA_QUESTION};
 }
 
-/// The answer in words, and the ways to the place. Returns the height it took.
+/// Draws the answer in words, and the buttons that open the place in A or B. Returns the height it took.
 float draw_answer(const Context& context, const ComparedRuns& runs, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -204,7 +206,7 @@ float draw_answer(const Context& context, const ComparedRuns& runs, ImVec2 at, f
   const float pad = context.px(kPadding), icon = context.px(28);
   const float left = at.x + pad + icon;
 
-  // The buttons first: the headline has what they leave.
+  // The buttons come first: the headline gets the room that they leave.
   float right = at.x + width - pad;
   const auto button = [&](const char* id, const char* text, const char* help) {
     right -= button_width(context, text);
@@ -242,7 +244,7 @@ float draw_answer(const Context& context, const ComparedRuns& runs, ImVec2 at, f
   return y - at.y;
 }
 
-/// What is done now, or what stands in the way, and the button that changes it. Returns the height it took.
+/// Draws what happens now or what prevents it, and the button that changes it. Returns the height it took.
 float draw_state(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   DiffView& view = context.view.of<DiffView>();
@@ -252,17 +254,17 @@ float draw_state(const Context& context, ImVec2 at, float width) {
   if (context.diff.busy) {
     words = as_sentence(context.diff.activity) + " …";
     label = "Stop";
-    help = "Gives the comparison up";
+    help = "Stops the comparison";
   } else if (!is_chosen(view)) {
     words =
-        "Two recordings of one thing: the same run twice, on two machines, before and after a change, or "
-        "with another split. The page says where their values part, and what takes longer in which.";
+        "Choose two recordings of the same run: made twice, on two machines, before and after a change, or "
+        "with another split. This page shows where their values part and what takes longer in which run.";
   } else if (waits) {
-    words = why_not_measured(context) + ". Then what A recorded is run here.";
+    words = why_not_measured(context) + ". Then A's run starts here.";
   } else if (!context.diff.message.empty()) {
     words = as_sentence(context.diff.message);
     if (!words.empty() && words.back() != '.') words += ".";
-    words += " Another recording can be chosen above.";
+    words += " You can choose another recording above.";
     label = view.b_here ? "Run it again" : "Try again";
   }
   if (words.empty()) return 0;

@@ -1,4 +1,4 @@
-// Keys, and the longest common subsequence.
+// The keys of rows, and their alignment by the longest common subsequence.
 #include "ui/panels/compare/compare_rows.h"
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 namespace shardlens::ui {
 namespace {
 
-// For each of `merged` the row of `keys` that stands in its line, or -1.
+// For each row of `merged`: the index of the row of `keys` on the same line, or -1.
 std::vector<int> matches(const std::vector<AlignedRow>& merged, const std::vector<std::string>& keys) {
   const size_t n = merged.size(), m = keys.size();
-  std::vector<std::vector<int>> longest(n + 1, std::vector<int>(m + 1, 0));  // of what follows
+  std::vector<std::vector<int>> longest(n + 1, std::vector<int>(m + 1, 0));  // from [i] and [j] on
   for (size_t i = n; i-- > 0;) {
     for (size_t j = m; j-- > 0;)
       longest[i][j] = merged[i].key == keys[j] ? longest[i + 1][j + 1] + 1
@@ -54,7 +54,7 @@ void merge(std::vector<AlignedRow>& merged, const std::vector<std::string>& keys
 }  // namespace
 
 std::string key_of(const Step& step) {
-  const bool converts = is_collective(step.op) || step.op == Op::Identity || step.op == Op::Slice;
+  const bool converts = is_conversion(step.op);
   // "all-reduce mlp.proj.sum" in one split may be "reduce-scatter mlp.proj.sum" in another.
   const std::string name = converts ? "converts" + step.name.substr(to_string(step.op).size()) : step.name;
   return to_string(step.phase) + " " + name;

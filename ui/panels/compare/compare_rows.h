@@ -1,6 +1,5 @@
-// The rows of several Programs brought to one height: what is the same step in all of them stands in one
-// line, and what only some have leaves a gap in the others. That is how two splits are read side by side: the
-// gaps and the bands are what differs.
+// Aligns the rows of several Programs. A step that several of them have is on one line; the others have a gap
+// there. That makes two splits readable side by side: the gaps and the bands are what differs.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace shardlens::ui {
 
-/// What a row is, whatever the split: the phase and what is computed, or what is converted.
+/// Identifies a row independently of the split: its phase, and what it computes or converts.
 std::string key_of(const Program& program, const stage::Row& row);
 std::string key_of(const Step& step);
 
@@ -19,7 +18,7 @@ struct AlignedRow {
   std::vector<int> rows;  ///< [program]: its row of that key; -1: it has none here
 };
 
-/// Every row of every program once, in an order that keeps each program's own; as many as possible are
+/// Returns every row of every program once, and keeps the order of each program. As many rows as possible are
 /// shared (longest common subsequence, program by program). `keys`: [program][row].
 std::vector<AlignedRow> aligned(const std::vector<std::vector<std::string>>& keys);
 

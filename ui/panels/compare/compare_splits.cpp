@@ -1,6 +1,6 @@
-// Side by side: a column a split, each a Stage of its own that is drawn by the Stage's own functions. The
-// same step stands at the same height in all of them, so what one split needs and another does not is a gap.
-// One scroll moves all, and one selection goes through all, with the keys that walk through the Program.
+// The page Side by side: one column for each split, drawn by the Stage's own functions. The same step is at
+// the same height in all columns, so a step that only one split needs leaves a gap in the others. All columns
+// scroll together and share one selection, which follows the keys that walk through the Program.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -26,7 +26,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kZoom = 0.62f;  // two lines of words a row
+constexpr float kZoom = 0.62f;  // each row has room for two lines of text
 constexpr const char* kNone = "none";
 
 std::vector<Split> compared_splits(const CompareView& view, const Settings& settings) {
@@ -37,11 +37,11 @@ std::vector<Split> compared_splits(const CompareView& view, const Settings& sett
   return splits;
 }
 
-/// Asks for the plans that are shown, once for each choice. Another choice gives up what is measured; who
-/// comes here for the first time gives up nothing.
+/// Asks for the plans of the shown splits, once for each choice. A new choice stops a running measurement;
+/// opening the page for the first time does not.
 void ask_splits(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
-  if (!snapshot.plan) return;  // these settings are refused in words elsewhere
+  if (!snapshot.plan) return;  // other panels say why these settings are refused
   CompareView& view = context.view.of<CompareView>();
   comparison_command::PlanSplits wish{but_for_split(snapshot.settings),
                                       compared_splits(view, snapshot.settings)};
@@ -51,7 +51,7 @@ void ask_splits(const Context& context) {
   context.send(wish);
 }
 
-/// The trials are those that are wanted.
+/// True if the trials are of the wanted settings and splits.
 bool is_wanted(const SplitTrials& trials, const Context& context) {
   const std::vector<Split> splits =
       compared_splits(context.view.of<CompareView>(), context.snapshot.settings);
@@ -60,7 +60,7 @@ bool is_wanted(const SplitTrials& trials, const Context& context) {
                     [](const SplitTrial& trial, const Split& split) { return trial.split == split; });
 }
 
-/// Of a whole model one part is shown: the one that is open on the Stage, else its first layer.
+/// Which part of a whole model is shown: the one that is open on the Stage, else the first layer.
 int shown_section(const Context& context, const std::shared_ptr<const Plan>& plan) {
   if (!is_whole_model(plan->program)) return kWholeModel;
   const auto sections = static_cast<int>(sections_of(plan).list.size());
@@ -68,7 +68,8 @@ int shown_section(const Context& context, const std::shared_ptr<const Plan>& pla
   return open >= 0 && open < sections ? open : 1;
 }
 
-/// One split's Stage. A Context of its own makes the Stage's functions draw this plan and not the Session's.
+/// One split's Stage. It has its own Context, so that the Stage's functions draw this plan and not the
+/// Session's.
 struct Column {
   Column(const Context& page, const SplitTrial& trial, stage::Rect room)
       : view(page.view), context(page.of(snapshot, view)) {
@@ -95,7 +96,7 @@ struct Column {
 };
 using Columns = std::vector<std::unique_ptr<Column>>;
 
-/// The lines of plans that are shown together, made once.
+/// The lines of the plans that are shown together, computed once for them.
 const std::vector<AlignedRow>& lines_of(const Columns& columns) {
   using PlansAndSections = std::vector<std::pair<std::shared_ptr<const Plan>, int>>;
   static Cache<PlansAndSections, std::vector<AlignedRow>, kPlansAtOnce> known;
@@ -112,7 +113,7 @@ const std::vector<AlignedRow>& lines_of(const Columns& columns) {
   });
 }
 
-/// Where each line lies.
+/// The place of each line.
 struct Lines {
   const std::vector<AlignedRow>& list;
   std::vector<float> top, height;
@@ -151,7 +152,7 @@ Lines place(const Context& context, Columns& columns) {
   return lines;
 }
 
-/// The selection of the other panels is followed: walking through the Program walks here.
+/// Follows the selection of the other panels, so the keys that walk through the Program work here too.
 void follow_selection(const Context& context) {
   CompareView& view = context.view.of<CompareView>();
   const Plan* plan = shown_plan(context.snapshot);
@@ -163,7 +164,7 @@ void follow_selection(const Context& context) {
   view.row = view.followed_key = std::move(key);
 }
 
-/// A line was clicked: its step is selected everywhere, where the program on the Stage has it.
+/// After a click on a line: selects its step in every panel, if the Program on the Stage has that step.
 void select_line(const Context& context, const std::string& key, int layer) {
   CompareView& view = context.view.of<CompareView>();
   view.row = key;
@@ -283,7 +284,7 @@ void interact(const Context& context, const Columns& columns, const Lines& lines
     }
     if (!selectable) continue;
     ImGui::SetCursorScreenPos({view.min.x, view.min.y + lines.top[i] - scroll});
-    // A step that two splits make at different places has two lines: the second one's id says so.
+    // A step that two splits do at different places has two lines: the second one gets an id of its own.
     const bool again = std::any_of(lines.list.begin(), lines.list.begin() + static_cast<std::ptrdiff_t>(i),
                                    [&](const AlignedRow& before) { return before.key == line.key; });
     const std::string id = again ? fmt::format("##{} again {}", line.key, i) : "##" + line.key;
@@ -336,18 +337,18 @@ void draw_columns(const Context& context, Columns& columns, stage::Rect room) {
 std::string explanation(const Context& context) {
   const SplitTrials* trials = context.comparison.trials.get();
   if (trials == nullptr)
-    return context.comparison.measuring ? "Planned when what is measured now is done." : "Planning.";
+    return context.comparison.measuring ? "Planning begins when the present measurement ends." : "Planning.";
   if (!is_wanted(*trials, context)) {
     const std::string stale = out_of_date(trials->settings, but_for_split(context.wanted()));
-    return stale.empty() ? "Out of date: planning the splits of now." : stale;
+    return stale.empty() ? "Out of date: planning the present splits." : stale;
   }
   const Settings& s = trials->settings;
-  std::string text = "The same step stands at the same height. ";
-  if (s.block == Block::Model) text += "One part of the whole model is shown, the figures are of all of it. ";
+  std::string text = "The same step is at the same height. ";
+  if (s.block == Block::Model) text += "One part of the model is shown; the figures are for all of it. ";
   text += "Estimated on " + trials->predicted_on + ". ";
   const auto ran = std::count_if(trials->trials.begin(), trials->trials.end(),
                                  [](const SplitTrial& trial) { return trial.result != nullptr; });
-  if (ran == 0) return text + "Nothing of it is measured yet.";
+  if (ran == 0) return text + "Nothing is measured yet.";
   const auto all = static_cast<std::ptrdiff_t>(trials->trials.size());
   const std::string which = ran == all ? "Measured" : fmt::format("{} of {} measured", ran, all);
   return text + which + " on " + trials->measured_on + ", the fastest of three passes.";
@@ -362,7 +363,7 @@ void draw_side_by_side(const Context& context) {
   const ImVec2 head = ImGui::GetCursorScreenPos();
   const float head_right = head.x + ImGui::GetContentRegionAvail().x;
   std::string refused = why_not_measured(context);
-  if (trials == nullptr || !is_wanted(*trials, context)) refused = "They are planned first";
+  if (trials == nullptr || !is_wanted(*trials, context)) refused = "Wait until the splits are planned";
   if (compare_head(context, "Side by side", explanation(context), "Measure them", refused))
     context.send(comparison_command::RunSplits{});
   const Type type(context);

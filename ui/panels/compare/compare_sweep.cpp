@@ -1,5 +1,5 @@
-// The sweep of T: one table and, below it, what a rank holds of the weights beside 1/T, and the error beside
-// its bound.
+// The sweep of T: one table, and below it two charts. They compare the weights that a rank holds with 1/T,
+// and the error with its bound.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -25,7 +25,7 @@ std::string seconds_or(double seconds, const char* otherwise) {
   return seconds > 0 ? format_seconds(seconds) : otherwise;
 }
 
-/// One figure of a row; `note` stands small below it.
+/// One figure of a row; `note` is small text below it.
 struct Cell {
   std::string text, note;
 };
@@ -132,7 +132,7 @@ float draw_table(const Context& context, const Sweep& sweep, ImVec2 at, float wi
       draw_text(list, {x, y + line}, type.note, fitted(type.note, cells[i].note, room), Align::Right);
     }
     if (!point.refused.empty()) {
-      // Where figures are missing stands why.
+      // The reason is drawn in the place of the missing figures.
       const float from = point.planned() ? at.x + 0.77f * width : first + context.px(24);
       const float room = at.x + width - from;
       draw_text(list, {from, y}, type.note, fitted(type.note, point.refused, room));
@@ -141,14 +141,14 @@ float draw_table(const Context& context, const Sweep& sweep, ImVec2 at, float wi
     ImGui::Dummy({width, point.planned() ? 2 * line : type.mono.size});
     if (ImGui::IsItemHovered() && !point.refused.empty()) ImGui::SetTooltip("%s", point.refused.c_str());
     if (ImGui::IsItemHovered() && point.measured)
-      ImGui::SetTooltip("worst of all tensors: %s%s%s", point.worst_tensor.c_str(),
+      ImGui::SetTooltip("worst tensor: %s%s%s", point.worst_tensor.c_str(),
                         broken ? "; the first that breaks its bound: " : "", point.first_broken.c_str());
     y += (point.planned() ? 2 * line : type.mono.size) + context.px(5);
   }
   return y - at.y;
 }
 
-/// A bar for every T: what a rank holds, of it what is whole everywhere, and where 1/T would be.
+/// Draws a bar for each T: the weights that a rank holds, the replicated part of them, and a line at 1/T.
 void draw_weights(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2 size) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -188,7 +188,7 @@ void draw_weights(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2
     const auto height = [&](double count) { return static_cast<float>(count / most) * (bottom - top); };
     const float whole = height(static_cast<double>(p.weight_bytes));
     const float same = p.tp == 1 ? 0 : std::max(1.0f, height(static_cast<double>(p.replicated_weight_bytes)));
-    // What has not run is an outline.
+    // A T that has not run is an outline.
     if (p.measured) {
       fill_rect(list, {middle - bar / 2, bottom - whole}, {middle + bar / 2, bottom}, theme.forward);
     } else {
@@ -247,10 +247,10 @@ void draw_errors(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2 
     }
     const ImVec2 at{min.x + (static_cast<float>(i) + 0.5f) * step, place(p.worst_relative_error)};
     const ImU32 ink = p.agrees ? theme.agreement : theme.communication;
-    const bool exact = p.worst_relative_error == 0;  // off the axis, whose bottom stands for it
+    const bool exact = p.worst_relative_error == 0;  // a logarithmic axis has no zero: draw it at the bottom
     if (has_before && !exact) list->AddLine(before, at, faded(theme.agreement, 0.5f), context.px(1.5f));
     list->AddCircleFilled(at, context.px(5), ink);
-    // Above a point there may be the bound, below it there is room.
+    // The figure is below the point, because the bound may be above it.
     draw_text(list, {at.x, at.y + context.px(exact ? -22 : 8)}, type.mono_note,
               exact ? "exactly 0" : format_error(p.worst_relative_error), Align::Centre);
     before = at;
@@ -261,10 +261,9 @@ void draw_errors(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2 
 std::string explanation(const Context& context, const Sweep* sweep) {
   if (sweep == nullptr)
     return "One click plans T = 1, 2, 4, 8 and 16, runs each here, compares every tensor with T = 1 and "
-           "times "
-           "it: weights a rank fall as 1/T, the error stays at the floor.";
+           "times it. The weights of a rank fall as 1/T; the error stays at the rounding floor.";
   const std::string stale = out_of_date(but_for_degree(sweep->settings), but_for_degree(context.wanted()));
-  if (!stale.empty()) return stale + " Sweep again for the settings of now.";
+  if (!stale.empty()) return stale + " Sweep again for the present settings.";
   const Settings& s = sweep->settings;
   return fmt::format(
       "{}, {}, split {}, {}, {} × {}. Measured on {}, a step is the fastest of three. Estimated on {}.",

@@ -1,5 +1,5 @@
-// What each split costs, below its Stage: every figure says whether it is planned, estimated or measured, and
-// bars of one scale through all columns say which split has more of it.
+// The costs of each split, below its Stage. Every figure says whether it is planned, estimated or measured.
+// Bars with one scale for all columns show which split has more of it.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -43,7 +43,7 @@ std::string estimated(const SplitTrial& trial) {
   return trial.predicted_seconds > 0 ? format_seconds(trial.predicted_seconds) : "no estimate";
 }
 
-/// What is counted from the Programs.
+/// The figures that are counted in the Programs.
 std::vector<Total> counted(const Theme& theme, const SplitTrials& trials) {
   return {total(
               trials, "collectives, forward + backward", "collectives", theme.communication,
@@ -82,7 +82,7 @@ std::vector<Total> totals_of(const Theme& theme, const SplitTrials& trials) {
   return all;
 }
 
-/// The same where the window is low: planned or estimated, and measured, share a row.
+/// The figures for a low window: the planned or estimated one and the measured one share a row.
 std::vector<Total> few_totals_of(const Theme& theme, const SplitTrials& trials) {
   std::vector<Total> all = counted(theme, trials);
   all.push_back(total(

@@ -1,6 +1,6 @@
-// The tournament: every legal split of the model on every T x D, ranked by predicted time within a rank's
-// memory. A click takes one over, and the Stage shows and runs it; this machine, once it is calibrated, runs
-// the best ones and says whether the prediction's order held.
+// The tournament: ranks every legal split of the model on every T x D by predicted time, within a rank's
+// memory. A click on a split sets it, and the Stage shows and runs it. After its calibration, this machine
+// runs the best ones, and the page says whether the predicted order held.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -33,7 +33,8 @@ namespace {
 constexpr size_t kListed = 25;
 constexpr std::array<int, 3> kDivisors{1, 2, 4};
 
-/// What ranks them: what was chosen, else this machine where it was measured in this dtype.
+/// The hardware that ranks them: the chosen one, else this machine if it was measured in this dtype, else an
+/// H100.
 const Hardware& hardware_of(const Context& context) {
   const std::string& chosen = context.view.of<CompareView>().hardware;
   if (!chosen.empty()) return find_hardware(chosen);
@@ -61,8 +62,8 @@ TournamentWish wish_of(const Context& context) {
   return wish;
 }
 
-/// Asks for the tournament that is shown, once for each choice. Another choice gives up what is measured; who
-/// comes here for the first time gives up nothing.
+/// Asks for the shown tournament, once for each choice. A new choice stops a running measurement; opening the
+/// page for the first time does not.
 void ask(const Context& context, const TournamentWish& wish) {
   CompareView& view = context.view.of<CompareView>();
   if (view.asked_tournament == wish || (context.comparison.measuring && !view.asked_tournament)) return;
@@ -71,7 +72,7 @@ void ask(const Context& context, const TournamentWish& wish) {
   context.send(comparison_command::HoldTournament{wish});
 }
 
-/// What a split has in place of megatron's cuts.
+/// The cuts of a split that differ from megatron's.
 std::string against_megatron(const Split& split) {
   const Split usual;
   std::vector<std::string> parts;
@@ -89,10 +90,10 @@ std::string against_megatron(const Split& split) {
 }
 
 std::string cuts_of(const Entrant& entrant) {
-  return entrant.tp == 1 ? "one rank a replica: nothing to cut" : against_megatron(entrant.split);
+  return entrant.tp == 1 ? "one rank per replica: nothing to cut" : against_megatron(entrant.split);
 }
 
-/// As devices are sold: an H100's 80 GB are 80 GB here too.
+/// Decimal, as devices are sold: an H100's 80 GB are 80 GB here too.
 std::string gigabytes(int64_t bytes) {
   return decimal_bytes(static_cast<double>(bytes));
 }
@@ -106,7 +107,7 @@ void take_over(const Context& context, const Entrant& entrant) {
   show_tab(context, Tab::Stage);
 }
 
-/// Hardware, T x D and memory. Returns the height it took.
+/// Draws the choices of hardware, T x D and memory. Returns the height it took.
 float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at, float width) {
   const Type type(context);
   CompareView& view = context.view.of<CompareView>();
@@ -145,7 +146,7 @@ float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at
                                   kDivisors.begin()));
   if (chosen_limit >= 0) view.limit_divisor = kDivisors[static_cast<size_t>(chosen_limit)];
 
-  // The machine on a line of its own where the first is full.
+  // The hardware gets a line of its own if the first is full.
   std::vector<std::string> titles;
   for (const Hardware& preset : hardware_presets()) titles.push_back(preset.title);
   const float machine = text_width(type.body, hardware.title) + text_width(type.note, "on") + context.px(60);
@@ -161,7 +162,7 @@ struct TournamentColumns {
   float place, degrees, cuts, time, share, memory, measured;  ///< cuts: left edge; the others right edges
   float bar, bar_width;
   float cuts_width;
-  bool cuts_below;  ///< where the columns are narrow: a line of its own under the figures
+  bool cuts_below;  ///< the columns are narrow: the cuts get a line of their own below the figures
 };
 
 TournamentColumns columns_of(const Context& context, ImVec2 at, float width, bool runs) {
@@ -197,12 +198,12 @@ double communication(const Entrant& entrant) {
   return total > 0 ? (entrant.sum.tp_seconds + entrant.sum.dp_seconds) / total : 0;
 }
 
-/// From 1; nothing where the hardware states no speed, since then there is no order.
+/// The place, counted from 1; empty if the hardware states no speed, because then there is no order.
 std::string place_text(const HeldTournament& held, size_t place) {
   return held.has_times ? std::to_string(place + 1) : std::string();
 }
 
-/// One entrant's row, whose figures' line is `row` high; `run`: what it took here, or null.
+/// Draws one entrant's row; its line of figures is `row` high. `run`: the time measured here, or null.
 void draw_entrant(const Context& context, const HeldTournament& held, size_t place, const TimeComparison* run,
                   const TournamentColumns& c, float y, float row, double most) {
   const Type type(context);
@@ -247,7 +248,7 @@ int64_t memory_of(const Entrant& entrant) {
   return entrant.memory_bytes > 0 ? entrant.memory_bytes : entrant.state_bytes;
 }
 
-/// In the order that is wanted; without one as they are ranked.
+/// Sorts the places by the chosen column; without one, they stay as they are ranked.
 void sort_places(const Tournament& tournament, const SortOrder& order, std::vector<size_t>& places) {
   if (order.column < 0) return;
   const auto before = [&](size_t i, size_t j) {
@@ -272,7 +273,7 @@ void sort_places(const Tournament& tournament, const SortOrder& order, std::vect
                    [&](size_t i, size_t j) { return order.descending ? before(j, i) : before(i, j); });
 }
 
-/// The places listed, and megatron's below them where it is not among them.
+/// The listed places, and below them megatron's if it is not among them.
 std::vector<size_t> listed_places(const HeldTournament& held, const SortOrder& order) {
   std::vector<size_t> places = held.tournament.listed;
   if (held.megatron < held.tournament.entrants.size() &&
@@ -282,7 +283,7 @@ std::vector<size_t> listed_places(const HeldTournament& held, const SortOrder& o
   return places;
 }
 
-/// What an entrant took here; null: it was not run.
+/// The time of an entrant, measured here; null: it was not run.
 const TimeComparison* run_of(const HeldTournament& held, size_t place) {
   const std::vector<size_t>& listed = held.tournament.listed;
   const auto at = static_cast<size_t>(std::find(listed.begin(), listed.end(), place) - listed.begin());
@@ -354,7 +355,7 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
     const bool is_it = context.snapshot.settings.block == Block::Model &&
                        now.tp == context.snapshot.settings.tp && now.dp == context.snapshot.settings.dp &&
                        shown == entrant.split;
-    // As high as its cuts, which take as many lines as they need.
+    // The row is as high as its cuts, which take as many lines as they need.
     const float cuts = wrapped_height(type.body, cuts_of(entrant), c.cuts_width) + context.px(10);
     const float figures = c.cuts_below ? context.px(28) : std::max(context.px(28), cuts);
     const float row = c.cuts_below ? figures + cuts : figures;
@@ -365,7 +366,7 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
       fill_rect(list, {at.x, y}, {at.x + width, y + row}, is_it ? faded(theme.forward, 0.16f) : theme.card,
                 context.px(4));
     if (hovered)
-      ImGui::SetTooltip("%s\nA click takes it over: the Stage shows it, and runs it where this machine can",
+      ImGui::SetTooltip("%s\nClick to use this split: the Stage shows it, and runs it if this machine can",
                         words_of(entrant.split).c_str());
     draw_entrant(context, held, places[i], run_of(held, places[i]), c, y, figures, most);
     y += row;
@@ -376,9 +377,9 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
 
 std::string explanation(const Context& context, const HeldTournament* held, bool current) {
   if (held == nullptr)
-    return context.comparison.measuring ? "Every legal split is ranked when what is measured now is done."
+    return context.comparison.measuring ? "Every legal split is ranked when the present measurement ends."
                                         : "Ranking every legal split.";
-  if (!current) return "Out of date: ranking every split for the settings of now.";
+  if (!current) return "Out of date: ranking every split for the present settings.";
   if (!held->refused.empty()) return as_sentence(held->refused);
   const Tournament& t = held->tournament;
   std::string text = fmt::format(
@@ -386,7 +387,7 @@ std::string explanation(const Context& context, const HeldTournament* held, bool
       held->wish.settings.model.title, to_string(held->wish.settings.dtype),
       grouped_text(static_cast<int64_t>(t.entrants.size())), t.programs, format_seconds(held->seconds));
   text += held->has_times ? "Estimated on " + held->predicted_on + "; memory planned. "
-                          : as_sentence(held->predicted_on) + ": it states no speed, so this is no order. ";
+                          : as_sentence(held->predicted_on) + ": it states no speed, so there is no order. ";
   if (t.listed.empty())
     text += fmt::format("None fits into {} a rank.", gigabytes(t.limit_bytes));
   else if (t.too_large > 0)
@@ -395,7 +396,7 @@ std::string explanation(const Context& context, const HeldTournament* held, bool
   return text;
 }
 
-/// What the runs say of the prediction's order.
+/// Says whether the runs came in the predicted order.
 std::string verdict(const HeldTournament& held) {
   if (held.runs.size() < 2) return {};
   std::vector<double> seconds;
@@ -414,11 +415,11 @@ void draw_tournament(const Context& context) {
   const HeldTournament* held = context.comparison.tournament.get();
   std::string refused = why_not_measured(context);
   if (held == nullptr || !held->refused.empty() || held->wish != wish)
-    refused = "They are ranked first";
+    refused = "Wait until the splits are ranked";
   else if (!held->can_run && wish.settings.hardware != kThisMachine)
     refused = "Only this machine can run them: choose it as hardware, and calibrate it";
   const bool current = held != nullptr && held->wish == wish;
-  // What is to be run here is ranked by this machine's own speed, which is measured first.
+  // Splits that run here are ranked by this machine's own speed, so the machine must be calibrated first.
   const bool calibrates = current && !held->can_run && wish.settings.hardware == kThisMachine;
   const std::string label = context.scaling.measures()
                                 ? fmt::format("{} ({})", as_sentence(context.scaling.activity),

@@ -1,4 +1,4 @@
-// What the Compare tab compares. Its page of recordings has a state of its own: see diff_view.h.
+// The state of the Compare tab. Its page of recordings has a state of its own: see diff_view.h.
 #pragma once
 
 #include <array>

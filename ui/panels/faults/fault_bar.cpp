@@ -28,8 +28,8 @@ constexpr const char* kDetails = ICON_FA_CHEVRON_DOWN "  Details";
 constexpr const char* kLessDetails = ICON_FA_CHEVRON_UP "  Details";
 constexpr const char* kShow = ICON_FA_SEARCH_PLUS "  Show";
 
-/// The whole message below the strip, over what lies there. True when a click elsewhere, or Escape, takes it
-/// away.
+/// Draws the whole message below the strip, over the panels. Returns true if a click elsewhere or Escape
+/// closes it.
 bool draw_details(const Context& c, const char* name, const std::string& message) {
   const ImVec2 corner{ImGui::GetWindowPos().x + c.px(16),
                       ImGui::GetWindowPos().y + ImGui::GetWindowHeight() + c.px(4)};
@@ -50,8 +50,8 @@ bool draw_details(const Context& c, const char* name, const std::string& message
   return elsewhere || ImGui::IsKeyPressed(ImGuiKey_Escape, false);
 }
 
-/// From the right: buttons, and then what is left for the words. Where these would be cut, buttons without a
-/// command of their own show their icons alone.
+/// A strip, filled from the right: first the buttons, then the text in the room that they leave. If the text
+/// would be cut, buttons without a command of their own show only their icons.
 struct Strip {
   const Context& c;
   std::string text;  ///< what happened
@@ -63,7 +63,7 @@ struct Strip {
   TextStyle bold() const { return {c.fonts.bold, c.px(kBodySize), c.theme.text}; }
   float words_left() const { return left + c.px(28); }
 
-  /// Of the buttons to come, before the first of them.
+  /// Decides whether the buttons show only icons. Call it before the first of them is drawn.
   void make_room(std::initializer_list<const char*> buttons) {
     float room = right - words_left() - c.px(kButtonGap);
     for (const char* button : buttons) room -= button_width(c, button) + c.px(kButtonGap);
@@ -88,7 +88,7 @@ struct Strip {
     const char* const icon = details ? ICON_FA_CHEVRON_UP : ICON_FA_CHEVRON_DOWN;
     if (button("Details", brief ? icon : details ? kLessDetails : kDetails, "The whole message"))
       details = !details;
-    const bool on_button = ImGui::IsItemHovered();  // which takes it away itself
+    const bool on_button = ImGui::IsItemHovered();  // a click on it closes the details too
     if (details && draw_details(c, name, message) && !on_button) details = false;
   }
 
@@ -128,7 +128,7 @@ void draw_training_fault(const Context& c) {
   const std::string which = c.train.curves.size() > 1 ? fmt::format("{} of {}", model, curve.name) : model;
   Strip strip{c, fmt::format("Training {}, step {}: {}", which, step,
                              fault_words(curve.plan->program, *curve.failure))};
-  if (strip.button("Close", ICON_FA_TIMES, "Close this strip; Train keeps saying where it ended"))
+  if (strip.button("Close", ICON_FA_TIMES, "Close this strip. Train still shows where the training ended"))
     c.view.of<FaultView>().training_closed = true;
   strip.command("train.restart", ICON_FA_UNDO "  " + restart_words(c.train), ButtonLook::Accent);
   if (c.train.frozen == nullptr)

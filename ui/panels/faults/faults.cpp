@@ -1,4 +1,4 @@
-// What is said of a fault, and what is done about it: see faults.h.
+// Faults in words, and the actions for them: see faults.h.
 #include "ui/panels/faults/faults.h"
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ void run_again(const Context& context) {
   if (again == context.wanted()) {
     context.send(command::Run{});
   } else if (context.view.changes.would_undo_to(again)) {
-    context.undo();  // so that to undo once more does not lose the rank anew
+    context.undo();  // so that one more undo does not lose the rank again
   } else {
     context.want(again);
   }

@@ -28,13 +28,13 @@ bool belongs_to(const Step& step, TensorId tensor) {
   return has(step.inputs) || has(step.outputs);
 }
 
-/// Of a recording that is played again the values of a whole pass are there at once: those of a step that it
-/// has not come to yet are kept back, as the Stage does.
+/// True if the run has not reached `step` yet. A replayed recording has the values of a whole pass at once,
+/// so the values of later steps are hidden, as on the Stage.
 bool is_ahead(const Snapshot& snapshot, StepId step) {
   return step >= 0 && !shows_stale(snapshot) && static_cast<size_t>(step) >= snapshot.position;
 }
 
-/// What is selected, in the plan that is on the screen.
+/// The selected tensor, in the plan that is on the screen.
 Subject subject_of(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   Subject subject;
@@ -46,7 +46,7 @@ Subject subject_of(const Context& context) {
   if (step >= 0 && step < static_cast<StepId>(program.steps.size())) subject.step = step;
   TensorId tensor = context.view.selected_tensor;
   if (tensor < 0 || tensor >= static_cast<TensorId>(program.tensors.size())) tensor = kNoTensor;
-  // The step leads: a tensor left over from another step or program gives way to the step's own output.
+  // The step decides: a tensor left over from another step or program is replaced by the step's own output.
   if (subject.step >= 0) {
     const Step& selected = program.step(subject.step);
     if (tensor == kNoTensor || !belongs_to(selected, tensor)) {
@@ -92,13 +92,13 @@ std::string provenance_of(const Context& context, const Subject& subject) {
   const auto id = static_cast<size_t>(subject.tensor_id);
   const std::vector<int64_t>& sampled_in = subject.result->sampled_in;
   const bool here = id >= sampled_in.size() || sampled_in[id] == context.replay.pass;
-  // A recording keeps pictures of some passes alone; the Bar says that all of it is replayed.
+  // A recording keeps pictures only of some passes. The Bar already says that everything is replayed.
   return here ? subject.result->provenance
               : fmt::format("values last kept in pass {}", grouped_text(sampled_in[id]));
 }
 
-/// The longest of these that fits: all of it; without the machine's name; without where the times are from,
-/// which are not of these values.
+/// Returns the longest of these that fits: all of it; without the machine's name; without the source of the
+/// times, which does not concern these values.
 std::string fitting(const TextStyle& style, const std::string& provenance, float room) {
   std::string words = provenance;
   if (const size_t colon = provenance.find(": ");
@@ -222,7 +222,7 @@ void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32
   pen.y += height + context.px(12);
 }
 
-/// What was measured about the layout's promise: equal hashes where every rank must hold the same bits.
+/// Says whether the layout's promise was kept: the hashes are equal if every rank must hold the same bits.
 std::string checked_promise(const Subject& subject) {
   if (subject.ranks() == 1 || subject.tensor().layout.kind != LayoutKind::Replicated) return {};
   for (const auto& sample : subject.samples) {
@@ -253,7 +253,7 @@ void draw_nothing_selected(const Context& context, const Subject& subject, Pen& 
   const char* const lines[] = {
       "Click a tensor on the Stage to see it on every rank: its values, its layout, and its error against "
       "one rank.",
-      "Click an amber band to read why the ranks had to meet there, and what it cost."};
+      "Click an amber band to read why the ranks communicate there, and what it costs."};
   if (!subject.plan) {
     pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, text, "There is no plan yet. Setup says why.", pen.width);
     return;
@@ -283,8 +283,8 @@ void select_tensor(ViewState& view, const Program& program, TensorId tensor) {
 void draw_inspector(const Context& context) {
   Subject subject = subject_of(context);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  // As wide with a scroll bar as without one: pictures are as high as they are wide, and where what they
-  // leave is just about enough, a bar would come and go with every frame.
+  // The width always leaves room for a scroll bar. A picture's height follows its width, so otherwise the bar
+  // could appear and disappear with every frame.
   const ImGuiWindow& window = *ImGui::GetCurrentWindow();
   const float room =
       ImGui::GetContentRegionAvail().x - (window.ScrollbarY ? 0.0f : ImGui::GetStyle().ScrollbarSize);

@@ -1,4 +1,4 @@
-// What the Inspector's parts share: the tensor looked at, with everything that is known of it.
+// Shared by the Inspector's parts: the selected tensor, with its plan, samples and comparison.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace shardlens::ui {
 
-/// One tensor of the plan shown, and what the run left of it.
+/// One tensor of the shown plan, and its data from the run.
 struct Subject {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Result> result;  ///< of `plan`; null before there is one
@@ -31,14 +31,14 @@ struct Subject {
   bool has_samples() const;
 };
 
-/// A place that moves down the panel as parts are drawn; each part leaves it below itself.
+/// The place where the next part is drawn. Each part moves it down, below itself.
 struct Pen {
   ImDrawList* list;
   float x, y, width;
   TextTable facts{{{"what"}, {"value"}}, {}};  ///< of the part being drawn, for copying
 };
 
-/// A heatmap per rank with zoom, numbers in the cells, where its slice lies, and its rms.
+/// A heatmap per rank with zoom, numbers in the cells, the place of its slice, and its rms.
 void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen);
 /// The ranks' pieces joined or summed, and the difference from the serial run.
 void draw_against_serial(const Context& context, const Subject& subject, Pen& pen);

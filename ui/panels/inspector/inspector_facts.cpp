@@ -1,4 +1,4 @@
-// The Inspector's figures: a quiet table of names at the left and values at the right, each measured where it
+// The Inspector's figures: a table with names at the left and values at the right. A value is measured if it
 // can be.
 #include <fmt/format.h>
 #include <imgui.h>
@@ -27,7 +27,7 @@ void draw_fact(const Context& context, Pen& pen, std::string_view name, std::str
   pen.y += row_height(context);
 }
 
-/// A row whose values are tensors one can go to, each on a line of its own after the first.
+/// Draws a row of tensors. A click on one selects it. Each after the first is on a line of its own.
 void draw_links(const Context& context, const Subject& subject, Pen& pen, const char* name,
                 const std::vector<std::pair<TensorId, std::string>>& links) {
   draw_text(pen.list, {pen.x, pen.y}, small_text(context, context.theme.dim), name);
@@ -56,7 +56,7 @@ void draw_links(const Context& context, const Subject& subject, Pen& pen, const 
   if (links.empty()) pen.y += row_height(context);
 }
 
-/// What the step that makes the tensor reads, with layouts.
+/// The inputs of the step that makes the tensor, with layouts.
 std::vector<std::pair<TensorId, std::string>> needs(const Subject& subject) {
   std::vector<std::pair<TensorId, std::string>> links;
   const StepId producer = producer_of(subject.program(), subject.tensor_id);
@@ -69,7 +69,7 @@ std::vector<std::pair<TensorId, std::string>> needs(const Subject& subject) {
   return links;
 }
 
-/// What the steps that read the tensor make of it.
+/// The outputs of the steps that read the tensor.
 std::vector<std::pair<TensorId, std::string>> feeds(const Subject& subject) {
   std::vector<std::pair<TensorId, std::string>> links;
   for (const StepId reader : consumers_of(subject.program(), subject.tensor_id)) {
@@ -83,7 +83,7 @@ std::vector<std::pair<TensorId, std::string>> feeds(const Subject& subject) {
   return links;
 }
 
-/// Statistics over all ranks: the extremes of all, the mean and rms of all elements together.
+/// Statistics over all ranks: the extremes over all ranks, the mean and rms of all elements together.
 TensorStats over_ranks(const Subject& subject) {
   TensorStats all;
   double sum = 0, squares = 0;
@@ -207,7 +207,7 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
     pen.y += context.px(8);
     return;
   }
-  // One bar a rank: waiting faint, transfer solid, all on one scale.
+  // One bar for each rank: waiting is faint, transfer is solid, all on one scale.
   double longest = 0;
   for (const auto& rank : subject.result->events) {
     if (id < rank.size()) longest = std::max(longest, rank[id].wait_seconds() + rank[id].transfer_seconds());

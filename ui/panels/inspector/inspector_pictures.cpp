@@ -1,6 +1,6 @@
-// The Inspector's pictures. Every rank's piece under one colour scale and one zoom, so that the same place is
-// seen on all of them; when the cells are large enough the numbers themselves stand in them. Below, what the
-// pieces make together, and how far that is from the serial run.
+// The Inspector's pictures. All ranks' pieces share one colour scale and one zoom, so they show the same
+// place. Cells that are large enough show their numbers. Below are the joined pieces and their difference
+// from the serial run.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -68,7 +68,8 @@ void draw_numbers(const Context& context, const Subject& subject, const TensorSa
   }
 }
 
-/// Where an element of a rank's own matrix lies in the full one; the same place when it is not sliced.
+/// Returns the place in the full matrix of an element of a rank's own matrix; the same place if it is not
+/// sliced.
 std::pair<int64_t, int64_t> place_in_full(const Subject& subject, int rank, int64_t row, int64_t col) {
   for (const Placement& piece : placements(subject.tensor(), subject.ranks(), rank)) {
     const bool inside = row >= piece.local_rows.begin && row < piece.local_rows.end &&
@@ -193,7 +194,7 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   }
 }
 
-/// A thin ghost of the full tensor's cut side with this rank's part in its colour.
+/// Draws a thin bar for the cut side of the full tensor, with this rank's part in its colour.
 void draw_place(const Context& context, const Subject& subject, int rank, ImVec2 at, float width,
                 ImDrawList* list) {
   const Tensor& tensor = subject.tensor();
@@ -210,7 +211,7 @@ void draw_place(const Context& context, const Subject& subject, int rank, ImVec2
   }
 }
 
-/// Caption below a picture: rank, what it holds, rms. Returns its height.
+/// Draws the caption below a picture: the rank, the range it holds, its rms. Returns its height.
 float draw_caption(const Context& context, const Subject& subject, int rank, ImVec2 at, float width,
                    bool long_form, ImDrawList* list) {
   const Theme& theme = context.theme;
@@ -245,7 +246,7 @@ float draw_caption(const Context& context, const Subject& subject, int rank, ImV
   return line + name.size - at.y;
 }
 
-/// What a cell of the pictures stands for, where it is not one element, and how to see more or all.
+/// Says what a cell of the pictures shows if it is not one element, and how to see more or all.
 std::string resolution_note(const Context& context, const Subject& subject) {
   const auto first = std::find_if(subject.samples.begin(), subject.samples.end(),
                                   [](const auto& sample) { return sample && sample->picture.rows > 0; });
@@ -263,7 +264,7 @@ std::string resolution_note(const Context& context, const Subject& subject) {
   return fmt::format("Cells are means of {} × {}; the wheel zooms in.", rows, cols);
 }
 
-/// Says of which tensor no zoom reaches the values themselves.
+/// Says that the tensor's values were kept only as a picture, so no zoom can show each of them.
 void draw_picture_only(const Context& context, const Subject& subject, Pen& pen) {
   const auto first = std::find_if(subject.samples.begin(), subject.samples.end(), [](const auto& sample) {
     return sample && sample->stats.count > 0 && !sample->has_exact();
@@ -279,11 +280,12 @@ void draw_picture_only(const Context& context, const Subject& subject, Pen& pen)
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("picture only", {pen.width, height});
   tooltip(context,
-          "The wheel still zooms into the picture. A smaller batch, sequence or model is kept exactly.");
+          "The wheel still zooms into the picture. Exact values are kept for a smaller batch, sequence or "
+          "model.");
   pen.y = at.y + height;
 }
 
-/// Height of a picture `width` wide: a matrix nearly as in the sketch, a vector a strip.
+/// Height of a picture `width` wide: 56 % of the width for a matrix, a strip for a vector.
 float picture_height(const Context& context, const Subject& subject, float width) {
   const MatrixShape full = matrix_shape(subject.tensor());
   if (full.rows == 1) return context.px(24);

@@ -1,4 +1,4 @@
-// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
+// The zoom of the Inspector's pictures. They show the same part of every rank's piece.
 #pragma once
 
 #include "engine/program/program.h"

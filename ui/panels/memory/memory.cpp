@@ -1,6 +1,5 @@
-// The Memory tab: the memory wall of the whole model, and what this layer holds on each rank. Pages of
-// one idea: why a model must be cut at all, what the cut leaves on a rank, planned and measured, and what the
-// machine itself says of its memory.
+// The Memory tab. Its three pages show why a model must be cut at all (the memory wall), what each rank holds
+// after the cut, planned and measured, and what the machine reports about its memory.
 #include <array>
 #include <string>
 

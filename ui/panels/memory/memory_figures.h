@@ -27,10 +27,11 @@ std::string capacity(const Hardware& hardware);
 /// "one V100" or "this machine".
 std::string one_device(const Hardware& hardware);
 
-/// The preset called `name`, or the first that is sold when there is none (a remembered name may be old).
+/// The preset called `name`, or the first that is not this machine if none has that name (a saved name may be
+/// old).
 const Hardware& device_or_first(const std::string& name);
 
-/// A ratio as a room reads it: "4.9", "1.04", "512".
+/// A ratio with few digits, to be read from a distance: "4.9", "1.04", "512".
 std::string ratio_text(double ratio);
 
 /// Degrees shown as columns: 1, 2, 4, 8 and on by doubling until `smallest` is among them, at most 1024.
@@ -40,7 +41,7 @@ std::vector<int> wall_degrees(int smallest);
 struct ModelMark {
   std::string label;
   double parameters = 0;
-  bool important = false;  ///< its label is drawn first where two would touch, and it is in the list
+  bool important = false;  ///< its label is drawn first if two would touch, and it is in the list
 };
 const std::vector<ModelMark>& model_marks();
 
@@ -58,10 +59,10 @@ struct Wall {
 };
 
 /// The wall of `parameters` on the preset `device`; a size within 0.4 % of a marked model is taken as that
-/// model. `tp` is the column to explain, where it is among the columns; else the smallest that fits.
+/// model. `tp` is the column to explain, if it is among the columns; else the smallest that fits.
 Wall build_wall(double parameters, const std::string& device, int tp);
 
-/// What the wall says, in sentences made of its figures.
+/// The result in sentences, with its figures.
 struct WallVerdict {
   std::string claim, detail;
 };

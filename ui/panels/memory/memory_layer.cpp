@@ -1,6 +1,6 @@
-// What this layer holds on each rank: planned by liveness before the run, beside the most each arena held
-// while it ran, and how the bytes come and go over the steps. Planned and measured speak of the same arenas,
-// so they must be equal to the byte, and the page says whether they are.
+// The page of this layer's memory on each rank: planned by liveness before the run, beside the most that each
+// arena held in the run, and the bytes over the steps. Planned and measured bytes are of the same arenas, so
+// they must be equal to the byte. The page says whether they are.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -51,7 +51,7 @@ void draw_bar(const Context& context, const BytesByKind& bytes, float x0, float 
   }
 }
 
-/// A pair of bars a rank: planned (dashed) and measured (solid).
+/// Draws a pair of bars for each rank: planned (dashed) and measured (solid).
 void draw_ranks(const Context& context, ImVec2 min, ImVec2 size) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -123,7 +123,7 @@ void draw_ranks(const Context& context, ImVec2 min, ImVec2 size) {
   }
 }
 
-/// Exact bytes by kind of one rank. Returns the height it took.
+/// Draws the exact bytes of one rank by kind. Returns the height it took.
 float draw_kinds(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -175,12 +175,12 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   copyable_table("bytes", at, {right, y}, make);
   const bool equal = marks && (*marks)[rank] == planned;
   std::string says =
-      !marks  ? "Nothing of this plan has run yet: planned by liveness."
+      !marks  ? "This plan has not run yet. Its bytes are planned by liveness."
       : equal ? "Equal to the byte: planned by liveness before the run, " + how + " on " +
                     context.snapshot.result->machine + "."
       : context.snapshot.state == RunState::Done || context.snapshot.result->replayed
           ? "Planned and " + how + " differ."
-          : "The run stands after step " + std::to_string(context.snapshot.position) + ": measured so far.";
+          : "The run is now after step " + std::to_string(context.snapshot.position) + ": measured so far.";
   y += draw_wrapped(list, {at.x, y + context.px(6)}, in(type.note, equal ? theme.agreement : theme.dim), says,
                     width) +
        context.px(10);

@@ -1,5 +1,5 @@
-// The machine's own word on its memory: of every GPU by its driver, else of the machine by the operating
-// system, each beside what we plan to hold there; and how the GPUs reach each other.
+// The page This machine: its memory as the machine reports it (a GPU's by the driver, the main memory by the
+// operating system), beside what the plan holds there. It also shows how the GPUs reach each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ std::string memory_text(int64_t bytes) {
   return bytes_text(static_cast<double>(bytes));
 }
 
-/// A bar of `total`, of which `filled` is in `colour`; the words stand below it.
+/// Draws a bar of `total` with `filled` of it in `colour`, and the words below it. Returns the height it
+/// took.
 float draw_share(const Context& context, ImVec2 at, float width, int64_t filled, int64_t total, ImU32 colour,
                  const std::string& words) {
   const Type type(context);
@@ -41,8 +42,8 @@ float draw_share(const Context& context, ImVec2 at, float width, int64_t filled,
 std::string told_words(const MemoryRow& row) {
   if (row.total_bytes <= 0) return "asking …";
   if (row.used_bytes < 0)
-    return fmt::format("{} in all; {} does not say how much of it is in use", memory_text(row.total_bytes),
-                       row.teller);
+    return fmt::format("{} in total; {} does not report how much of it is in use",
+                       memory_text(row.total_bytes), row.teller);
   std::string words = fmt::format("{} in use, {} free of {}, says {}", memory_text(row.used_bytes),
                                   memory_text(row.free_bytes()), memory_text(row.total_bytes), row.teller);
   if (row.process_bytes >= 0) words += fmt::format("; this program holds {}", memory_text(row.process_bytes));
@@ -54,7 +55,7 @@ std::string planned_words(const MemoryRow& row) {
   const std::string words = fmt::format("Our accounting: {} in the arenas of {}, as planned",
                                         memory_text(row.planned_bytes), ranks_text(row.ranks));
   if (!row.is_exceeded()) return words;
-  return fmt::format("{}; that is {:.3g} × what there is", words,
+  return fmt::format("{}; that is {:.3g} × the memory there is", words,
                      static_cast<double>(row.planned_bytes) / static_cast<double>(row.total_bytes));
 }
 
@@ -75,9 +76,9 @@ float draw_memory_row(const Context& context, const MemoryRow& row, ImVec2 at, f
 
 void draw_memory_machine(const Context& context) {
   page_head(context, "This machine",
-            "What the machine says of itself, above; what this plan holds there, below, on the same scale. "
-            "Beside its arenas this program keeps the values of the run on one rank that was compared with, "
-            "and what Train made last.",
+            "Above: what the machine reports. Below, on the same scale: what this plan holds there. Outside "
+            "the arenas, this program also keeps the values of the serial run that it compared with, and "
+            "Train's last results.",
             context.px(kPageChoices));
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();

@@ -6,7 +6,7 @@
 
 namespace shardlens::ui {
 
-inline constexpr float kPageChoices = 288;  ///< of the head's width, at its right
+inline constexpr float kPageChoices = 288;  ///< width of the choice of pages, at the head's right
 
 /// The whole model against one device: 16 bytes per parameter, a column per T (memory_wall.cpp).
 void draw_memory_wall(const Context& context);
@@ -21,20 +21,20 @@ void draw_memory_layer(const Context& context);
 /// Bytes held while each step runs, stacked by kind; a click selects the step (memory_steps.cpp).
 void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size);
 
-/// What the machine tells of its memory and its GPUs (memory_machine.cpp).
+/// What the machine reports about its memory and its GPUs (memory_machine.cpp).
 void draw_memory_machine(const Context& context);
 
 /// The rank whose bytes are explained: the selected one, else rank 0.
 size_t explained_rank(const Context& context);
 
-/// One binary unit for a whole chart, so that its numbers compare.
+/// One binary unit for a whole chart, so that its numbers can be compared.
 struct ByteUnit {
   double bytes = 1;
   const char* name = "B";
 };
 ByteUnit unit_for(double top_bytes);
 
-/// The kinds from the bottom of a bar to its top: what stays for the whole run first.
+/// The kinds from the bottom of a bar to its top: first the kinds that stay for the whole run.
 inline constexpr std::array<MemoryKind, kMemoryKinds> kStackOrder{
     MemoryKind::Weight, MemoryKind::WeightGradient, MemoryKind::OptimizerState,     MemoryKind::KeyValueCache,
     MemoryKind::Input,  MemoryKind::Activation,     MemoryKind::ActivationGradient, MemoryKind::Workspace};

@@ -1,5 +1,5 @@
-// Memory over the steps of one pass: what is alive while each step runs, as planned, under the line of what
-// the arenas have held at most, as measured.
+// Memory over the steps of one pass: the planned bytes that are live while each step runs, and above them a
+// line for the most that the arenas have held so far, as measured.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,14 +14,14 @@
 namespace shardlens::ui {
 namespace {
 
-/// A line over the steps: what the rank's arenas together have held at most, as measured.
+/// Draws a line over the steps: the most that the rank's arenas together have held so far, as measured.
 void draw_marks(const Context& context, size_t rank, ImVec2 origin, float slot, float scale) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.result || snapshot.stale() || rank >= snapshot.result->events.size()) return;
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<StepEvent>& events = snapshot.result->events[rank];
-  if (events.empty() || total_bytes(events.back().high_water_bytes) == 0) return;  // a recording has no such
+  if (events.empty() || total_bytes(events.back().high_water_bytes) == 0) return;  // not in a recording
   std::vector<ImVec2> line;
   for (size_t i = 0; i < events.size(); ++i) {
     const double bytes = static_cast<double>(total_bytes(events[i].high_water_bytes));

@@ -1,4 +1,4 @@
-// What the Memory tab shows.
+// The state of the Memory tab.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // The memory wall: what mixed-precision Adam keeps for every parameter through the whole run, one column per
-// tensor-parallel degree, against the memory of one device. The idea it carries: the column only sinks below
-// the line by cutting the model itself; another data-parallel copy is another column of the same height.
+// tensor-parallel degree, against the memory of one device. The idea it carries: a column gets below the line
+// only if the model itself is cut. Another data-parallel copy is just another column of the same height.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -18,7 +18,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// The logarithmic slider: drag, or click a mark's figure. Snaps to a mark that is near.
+/// Draws the logarithmic slider: drag it, or click a mark's figure. It snaps to a mark that is near.
 void draw_slider(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -76,7 +76,7 @@ void draw_slider(const Context& context, ImVec2 at, float width) {
     list->AddCircle({x, track_y}, knob + context.px(3), faded(theme.forward, 0.7f), 0, context.px(2));
 }
 
-/// Slider and device, labels in one column. Returns the height they took.
+/// Draws the slider and the choice of devices, with their labels in one column. Returns the height they took.
 float draw_controls(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -112,7 +112,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   return context.px(48) + choice_row_height(context);
 }
 
-/// One rank's bytes by kind, each with the arithmetic it comes from. Returns the height it took.
+/// Draws one rank's bytes by kind, each with its arithmetic. Returns the height it took.
 float draw_table(const Context& context, const Wall& wall, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -174,7 +174,8 @@ float draw_verdict(const Context& context, const Wall& wall, ImVec2 at, float wi
   return height;
 }
 
-/// The marked models and the degree each needs on this device; a click takes the model. Returns the height.
+/// Draws the marked models and the T that each needs on this device; a click chooses the model. Returns the
+/// height.
 float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float width, float room) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -219,9 +220,9 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
   return y - at.y;
 }
 
-/// The wall begins with the paper's largest model, before which one device is not enough. A model chosen in
-/// Setup is looked at here too, unless it is so small that the slider does not reach it; that of a recording
-/// or of a frozen training step was chosen by nobody now.
+/// The wall begins with the paper's largest model, for which one device is not enough. It then follows the
+/// model chosen in Setup, unless that is outside the slider's range. The model of a recording or of a frozen
+/// training step is ignored, because the user did not choose it now.
 void look_at_chosen_model(const Context& context) {
   if (context.replay.is_open() || context.train.frozen != nullptr) return;
   MemoryView& view = context.view.of<MemoryView>();
@@ -238,11 +239,10 @@ void look_at_chosen_model(const Context& context) {
 
 void draw_memory_wall(const Context& context) {
   look_at_chosen_model(context);
-  page_head(
-      context, "The memory wall",
-      "Mixed-precision Adam keeps 16 bytes for every parameter through the whole run; a plan here has 18, "
-      "as its gradients add up in fp32. Each column is one rank.",
-      context.px(kPageChoices));
+  page_head(context, "The memory wall",
+            "Mixed-precision Adam keeps 16 bytes for every parameter through the whole run; a plan here has "
+            "18, because its gradients add up in fp32. Each column is one rank.",
+            context.px(kPageChoices));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > context.px(900);

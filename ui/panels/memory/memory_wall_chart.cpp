@@ -1,5 +1,5 @@
-// The chart of the memory wall: a column per degree, stacked by what it is kept for, against one device's
-// line.
+// The chart of the memory wall: one column per T, stacked by what the bytes are for, against a line at one
+// device's memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,21 +14,21 @@
 namespace shardlens::ui {
 namespace {
 
-/// Where one column stands.
+/// The place of one column.
 struct ColumnPlace {
   float centre, width, slot;
   float base_y, top_y, wall_y, pixels_per_byte;
   double unit;  ///< bytes of the axis' unit
 };
 
-/// Whether the longest of the parts' names fits: all are written or none.
+/// True if the names of all parts fit: either all are written or none.
 bool names_fit(const TextStyle& style, float width) {
   return std::all_of(wall_parts().begin(), wall_parts().end(),
                      [&](const WallPart& part) { return text_width(style, part.name) + 4 < width; });
 }
 
-/// A part's figure in the axis' unit, and in the first column its name: the legend. Left out where it would
-/// not be readable.
+/// Draws a part's figure in the axis' unit, and in the first column its name, as a legend. Draws nothing if
+/// it would not be readable.
 void draw_part_label(const Context& context, const Wall& wall, size_t column, size_t part,
                      const ColumnPlace& place, ImVec2 min, ImVec2 max) {
   const Type type(context);
@@ -49,7 +49,7 @@ void draw_part_label(const Context& context, const Wall& wall, size_t column, si
   draw_text(list, {place.centre, named ? y + line : y}, numbers, figure.data(), Align::Centre);
 }
 
-/// One column: its parts, its total above, its T below. A click explains it in the table.
+/// Draws one column: its parts, its total above, its T below. A click explains it in the table.
 void draw_column(const Context& context, const Wall& wall, size_t index, const ColumnPlace& place) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -67,7 +67,7 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
     sum += bytes.parts[part];
     const float above = std::round(place.base_y - static_cast<float>(sum) * place.pixels_per_byte);
     const ImU32 colour = wall_part_colour(part);
-    const float gap = below - above > 3 ? 1.0f : 0.0f;  // a hair of ground between parts
+    const float gap = below - above > 3 ? 1.0f : 0.0f;  // a thin gap between parts
     fill_rect(list, {left, above}, {right, below - (part == 0 ? 0 : gap)}, colour);
     draw_part_label(context, wall, index, part, place, {left, above}, {right, below});
     below = above;
@@ -87,7 +87,7 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
   draw_text(list, {place.centre, text_y}, figure, amount, Align::Centre);
   draw_text(list, {place.centre, text_y + figure.size + context.px(1)}, type.note, second, Align::Centre);
 
-  // its T, boxed where it is explained
+  // its T, in a box if the table explains this column
   const bool explained = tp == wall.explained;
   const float label_y = place.base_y + context.px(8);
   const std::string name = "T = " + std::to_string(tp);

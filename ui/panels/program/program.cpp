@@ -151,7 +151,7 @@ ImGuiTableColumnFlags shown_if(bool roomy) {
   return roomy ? ImGuiTableColumnFlags_None : ImGuiTableColumnFlags_Disabled;
 }
 
-/// Scrolls the current table so that the selected step is seen, once each time another is selected.
+/// Scrolls the current table so that the selected step is visible, once after each new selection.
 void follow_selection(const Context& context, const std::vector<ProgramRow>& rows, float row_height) {
   ImGuiStorage* storage = ImGui::GetStateStorage();
   const ImGuiID key = ImGui::GetID("followed");
@@ -199,7 +199,7 @@ void draw_steps(const Context& context, const std::vector<ProgramRow>& rows, ImV
                  [&] { return as_table(rows); });
 }
 
-/// Every tensor the selected step reads and writes; a click inspects it.
+/// Draws every tensor that the selected step reads and writes; a click inspects it.
 void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
   const Theme& theme = context.theme;
   const Type type(context);
@@ -209,7 +209,7 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
   rule(context, at, size.x);
   const std::string title = "Step " + std::to_string(step.id) + " · " + step.name;
   draw_text(list, {at.x, at.y + context.px(10)}, type.strong, fitted(type.strong, title, size.x));
-  const bool converts = is_collective(step.op) || step.op == Op::Identity || step.op == Op::Slice;
+  const bool converts = is_conversion(step.op);
   const std::string why = converts ? stage::reason_of(program, step.id) : step.equation;
   const float height =
       draw_wrapped(list, {at.x, at.y + context.px(31)}, converts ? type.note : type.mono_note, why, size.x);
@@ -254,13 +254,13 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
                  [&] { return tensor_table(program, step); });
 }
 
-/// The plan's rows.
+/// The plan's rows, computed once.
 const std::vector<ProgramRow>& rows_of(const std::shared_ptr<const Plan>& plan) {
   static Cache<std::shared_ptr<const Plan>, std::vector<ProgramRow>> known;
   return known.of(plan, [&] { return program_rows(*plan); });
 }
 
-/// Of these the ones that hold the words of the filter.
+/// The rows of `all` that hold the words of the filter.
 const std::vector<ProgramRow>& shown_rows(const std::shared_ptr<const Plan>& plan,
                                           const std::vector<ProgramRow>& all, const std::string& filter) {
   if (filter.empty()) return all;
@@ -289,7 +289,7 @@ void draw_program(const Context& context) {
           ", one text for " +
           (program.ranks() == 1 ? "the one rank" : "all " + std::to_string(program.ranks()) + " ranks") +
           ". Planned in " + format_seconds(plan.plan_seconds) +
-          ", measured. FLOPs and bytes are counted, not run.",
+          ", measured. FLOPs and bytes are counted from the steps.",
       context.px(80));
   copy_menu(context, {right, top.y}, all, shown);
   ImGui::Dummy({0, context.px(2)});

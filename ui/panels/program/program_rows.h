@@ -1,5 +1,5 @@
-// The Program as text: one row of cells a step, a filter over them, and the same as JSON. What the Program
-// tab shows and copies; computed from the Plan alone.
+// The Program as text: one row of cells for each step, a filter for the rows, and the rows as JSON. The
+// Program tab shows and copies them. They are computed from the Plan alone.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct ProgramRow {
 
 std::vector<ProgramRow> program_rows(const Plan& plan);
 
-/// The rows that hold every word of `filter`, in any cell, whatever the case; all for an empty filter.
+/// The rows that hold every word of `filter`, in any cell, in upper or lower case; all for an empty filter.
 std::vector<ProgramRow> filtered(const std::vector<ProgramRow>& rows, const std::string& filter);
 
 /// The rows as a table with the columns' names.

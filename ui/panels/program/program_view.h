@@ -1,4 +1,4 @@
-// Which steps the Program tab lists.
+// The state of the Program tab: which steps it lists.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Two recordings side by side: which ones, and what of them is shown.
+// The state of the comparison of two recordings: which ones, and what is shown.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace shardlens::ui {
 
-/// What two recordings are compared in, below the answer.
+/// The parts of the comparison below the answer.
 enum class DiffPart { Steps, Totals, Memory, Metrics };
 
 /// A moment of one of the two recordings, to be shown as soon as that recording is open.
@@ -22,11 +22,11 @@ struct DiffJump {
 
 struct DiffView {
   std::string a, b;     ///< paths, or "gallery:NAME"; empty: none is chosen
-  bool b_here = false;  ///< B is what A recorded, run here
+  bool b_here = false;  ///< B is A's run, run again on this machine
   DiffPart part = DiffPart::Steps;
   SortOrder order;                ///< of the steps
-  std::string metric;             ///< whose curves are shown; empty: the loss, or what there is
-  int row = -1;                   ///< the step that was clicked, counted without an order; -1: none
+  std::string metric;             ///< whose curves are shown; empty: the first one
+  int row = -1;                   ///< the step that was clicked, as an index of the unsorted rows; -1: none
   std::optional<DiffWish> asked;  ///< what was last asked for
   std::optional<DiffJump> jump;
 };

@@ -1,5 +1,5 @@
 // Bookmarks and notes of the recording that is open: a list at the right, below the strip of the replay. They
-// are in the file itself, so whoever gets it has them.
+// are in the file itself, so everyone who gets the file has them.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -23,9 +23,10 @@ namespace {
 constexpr float kNotesWidth = 440;
 constexpr float kMostHeight = 520;
 constexpr const char* kLiveNotes =
-    "The run still writes this file: notes are kept in this window, and saved in the file when it has ended.";
+    "The run still writes this file. Notes stay in this window and are saved in the file when the run has "
+    "ended.";
 
-/// The notes that hold the words of the filter, or whose places do.
+/// The notes whose text or place holds the words of the filter.
 const std::vector<const ReplayNote*>& found_notes(const ReplaySnapshot& replay, const std::string& filter) {
   using Notes = std::shared_ptr<const std::vector<ReplayNote>>;
   static Cache<std::pair<Notes, std::string>, std::vector<const ReplayNote*>> known;
@@ -48,7 +49,7 @@ TextTable copied(const ReplaySnapshot& replay) {
   return table;
 }
 
-/// The field for a new one, and the button that puts it into the file.
+/// Draws the field for a new note, and the button that saves it in the file.
 void draw_new_note(const Context& c) {
   NotesView& view = c.view.of<NotesView>();
   const float add = button_width(c, "Add");
@@ -59,14 +60,14 @@ void draw_new_note(const Context& c) {
   const std::string typed = view.text;
   const bool entered = ImGui::InputTextWithHint("##note", "A note about this moment and this step",
                                                 &view.text, ImGuiInputTextFlags_EnterReturnsTrue);
-  // Escape leaves the field; what was typed is there when one comes back.
+  // Escape leaves the field but keeps the typed text.
   if (ImGui::IsItemDeactivated() && !entered && ImGui::IsKeyPressed(ImGuiKey_Escape, false))
     view.text = typed;
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
   const bool possible = c.replay.recording->passes > 0;
   const bool clicked = draw_button(c, "add note", "Add", ButtonLook::Accent, possible,
-                                   "Saved in the file; without words it is a bookmark");
+                                   "Saves it in the file. Without words it is a bookmark");
   if ((!entered && !clicked) || !possible) return;
   c.send(replay_command::AddNote{note_here(c, view.text)});
   view.text.clear();
@@ -87,7 +88,7 @@ float note_height(const Context& c, const ReplayNote& note, float width) {
   return c.px(38) + wrapped_height(words_style(c, note), words_of(note), note_text_width(c, width));
 }
 
-/// One note; returns its height. A click goes there.
+/// Draws one note and returns its height. A click goes to its place.
 float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width) {
   const Type type(c);
   const Theme& theme = c.theme;
@@ -122,7 +123,7 @@ float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width
   if (edited) {
     ImGui::SetCursorScreenPos({at.x + c.px(8), at.y + c.px(30)});
     ImGui::SetNextItemWidth(width - c.px(16));
-    if (changed) view.edited = 0;  // the pencil again: leaves it as it was
+    if (changed) view.edited = 0;  // a second click on the pencil ends the edit
     if (ImGui::InputText("##words", &view.edited_text, ImGuiInputTextFlags_EnterReturnsTrue)) {
       c.send(replay_command::EditNote{note.note.id, view.edited_text});
       view.edited = 0;
@@ -196,14 +197,13 @@ void draw_notes(const Context& c, float top) {
   const std::vector<const ReplayNote*>& found = found_notes(c.replay, view.filter);
   for (const ReplayNote* note : found) pen.y += draw_note(c, *note, pen, room) + c.px(4);
   if (found.empty())
-    pen.y +=
-        draw_wrapped(ImGui::GetWindowDrawList(), {pen.x, pen.y + c.px(4)}, in(type.body, c.theme.dim),
-                     c.replay.notes->empty()
-                         ? "No notes yet. B sets a bookmark at the moment and the step that are shown, N "
-                           "writes a note. They are kept in the file."
-                         : "No note has these words.",
-                     room) +
-        c.px(8);
+    pen.y += draw_wrapped(ImGui::GetWindowDrawList(), {pen.x, pen.y + c.px(4)}, in(type.body, c.theme.dim),
+                          c.replay.notes->empty()
+                              ? "No notes yet. Press B to set a bookmark at the moment and step on the "
+                                "screen, or N to write a note. Both are saved in the file."
+                              : "No note has these words.",
+                          room) +
+             c.px(8);
   ImGui::SetCursorScreenPos(pen);
   ImGui::Dummy({1, 1});
   ImGui::EndChild();

@@ -1,4 +1,4 @@
-// The notes of the open recording, as they are shown and written.
+// The state of the open recording's notes.
 #pragma once
 
 #include <cstdint>

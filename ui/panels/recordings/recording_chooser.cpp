@@ -65,12 +65,12 @@ bool draw_entry(const Context& c, const std::string& id, const char* icon, const
   return clicked;
 }
 
-/// `has_own`: there is a folder of what this studio recorded, which is offered from any other one.
+/// `has_own`: this studio's own recordings have a folder, which is offered in every other folder.
 void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
   const Type type(c);
   const std::string at = files.folder == "/" ? "/" : files.folder + "/";
   if (has_own && files.folder != c.view.recordings &&
-      draw_entry(c, "own", ICON_FA_DOT_CIRCLE, "What was recorded here", ""))
+      draw_entry(c, "own", ICON_FA_DOT_CIRCLE, "Recordings made here", ""))
     c.send(replay_command::List{c.view.recordings});
   if (files.folder != "/" && draw_entry(c, "..", ICON_FA_ARROW_UP, "..", ""))
     c.send(replay_command::List{parent_of(files.folder)});
@@ -94,7 +94,7 @@ void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
   ImGui::Dummy({1, height + c.px(16)});
 }
 
-/// What is being recorded on this machine now.
+/// Draws the recordings that are being written on this machine now.
 void draw_running(const Context& c, const RecordingList& files) {
   const Type type(c);
   if (files.running.empty() && c.view.of<ChooserView>().chosen_for != ChosenFor::Attach) return;
@@ -109,8 +109,8 @@ void draw_running(const Context& c, const RecordingList& files) {
     const ImVec2 pen = ImGui::GetCursorScreenPos();
     const float height =
         draw_wrapped(list, {pen.x + c.px(12), pen.y + c.px(4)}, in(type.body, c.theme.dim),
-                     "Nothing. A job started with --record FILE.shardlens appears here while it runs; one "
-                     "whose file lies elsewhere is opened by its path.",
+                     "Nothing. A job started with --record FILE.shardlens appears here while it runs. If its "
+                     "file is in another folder, enter the file's path above.",
                      c.px(kChooserWidth - 80));
     ImGui::Dummy({1, height + c.px(8)});
   }
@@ -164,7 +164,7 @@ void draw_recording_chooser(const Context& c) {
   if (!chooser.missing.empty() && chooser.missing == chooser.path) {
     const ImVec2 pen = ImGui::GetCursorScreenPos();
     draw_text(ImGui::GetWindowDrawList(), {pen.x, pen.y + c.px(4)}, in(type.note, c.theme.text),
-              "Nothing lies there: neither a file nor a folder.");
+              "There is no file or folder with this path.");
     ImGui::Dummy({0, type.note.size + c.px(8)});
   }
   ImGui::Dummy({0, c.px(4)});

@@ -1,4 +1,4 @@
-// Below the answer: the metrics of two recordings as curves over each other.
+// The metrics of two recordings as curves in one plot, below the answer.
 #include <fmt/format.h>
 #include <implot.h>
 
@@ -17,7 +17,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr size_t kFewPoints = 80;  ///< of a curve: each is marked
+constexpr size_t kFewPoints = 80;  ///< a curve with at most so many points marks each
 
 ImPlotSpec line_of(ImU32 colour, float weight) {
   ImPlotSpec spec;
@@ -34,7 +34,7 @@ void plot_curve(const Context& context, const char* id, const std::vector<Compar
     y.push_back(point.value);
   }
   const ImU32 colour = run_colour(context.theme, is_b);
-  ImPlotSpec line = line_of(colour, context.px(is_b ? 1.5f : 3));  // B lies over A, and both are seen
+  ImPlotSpec line = line_of(colour, context.px(is_b ? 1.5f : 3));  // B is drawn over A, and both are visible
   if (points.size() <= kFewPoints) {
     line.Marker = is_b ? ImPlotMarker_Diamond : ImPlotMarker_Circle;
     line.MarkerSize = context.px(is_b ? 3.5f : 5);
@@ -119,8 +119,8 @@ void draw_diff_metrics(const Context& context, const ComparedRuns& runs, ImVec2 
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (runs.curves.empty()) {
     draw_wrapped(list, min, in(type.body, context.theme.dim),
-                 "No loss or other value is in both. A layer has none: record a whole model's steps or a "
-                 "training.",
+                 "No loss or other metric is in both recordings. A layer has none. Record a whole model's "
+                 "steps or a training.",
                  size.x);
     return;
   }

@@ -1,4 +1,4 @@
-// Below the answer: two recordings step by step, in totals and in memory.
+// The parts below the answer: they compare two recordings step by step, in totals and in memory.
 #include "ui/panels/recordings/recordings_parts.h"
 
 #include <fmt/format.h>
@@ -20,9 +20,10 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kRowHeight = 22;
-constexpr double kWidestRatio = 4;  ///< the bar of B / A ends there, either way
+constexpr double kWidestRatio = 4;  ///< the bar of B / A ends at this ratio and at its inverse
 
-/// Where the columns of the steps are: right edges, but for the name's left one. 0: there is no room for it.
+/// The columns of the steps: left edges of name and phase, right edges of the others. 0: there is no room for
+/// it.
 struct Columns {
   float step = 0, name = 0, name_end = 0, phase = 0;
   float time_a = 0, time_b = 0, ratio = 0, bar = 0, bar_width = 0;
@@ -31,13 +32,13 @@ struct Columns {
 
 Columns columns_of(const Context& context, float left, float width) {
   Columns c;
-  float right = left + width - context.px(16);  // of the scroll bar
+  float right = left + width - context.px(16);  // for the scroll bar
   const auto take = [&](float measure) {
     const float edge = right;
     right -= context.px(measure);
     return edge;
   };
-  // What a late rank costs is in the waiting, not in the times: it is the first to have room.
+  // The cost of a late rank is in the waits, not in the times, so the waits get room before the bytes sent.
   const bool waits = width > context.px(560), sends = width > context.px(760);
   if (sends) c.sent_b = take(78), c.sent_a = take(78);
   if (waits) c.wait_b = take(74), c.wait_a = take(74);
@@ -68,17 +69,19 @@ void draw_heads(const Context& context, const Columns& c, float y, SortOrder& or
   head(DiffColumn::Name, "name", c.name, Align::Left, false, c.name_end - c.name);
   head(DiffColumn::Phase, "phase", c.phase, Align::Left, false, room);
   head(DiffColumn::TimeA, "time A", c.time_a, Align::Right, true, room,
-       "Of the slowest rank, without waiting");
+       "Time of the slowest rank, without waiting");
   head(DiffColumn::TimeB, "time B", c.time_b, Align::Right, true, room,
-       "Of the slowest rank, without waiting");
+       "Time of the slowest rank, without waiting");
   head(DiffColumn::Ratio, "B / A", c.ratio, Align::Right, true, room, "Below 1: B is faster");
-  head(DiffColumn::WaitA, "waits A", c.wait_a, Align::Right, true, room, "For the rank that came last");
-  head(DiffColumn::WaitB, "waits B", c.wait_b, Align::Right, true, room, "For the rank that came last");
+  head(DiffColumn::WaitA, "waits A", c.wait_a, Align::Right, true, room,
+       "Time spent waiting for the last rank");
+  head(DiffColumn::WaitB, "waits B", c.wait_b, Align::Right, true, room,
+       "Time spent waiting for the last rank");
   head(DiffColumn::SentA, "sends A", c.sent_a, Align::Right, true, room, "Each rank");
   head(DiffColumn::SentB, "sends B", c.sent_b, Align::Right, true, room, "Each rank");
 }
 
-/// From the middle to the right where B takes longer, to the left where it is faster.
+/// Draws a bar from the middle: to the right if B takes longer, to the left if it is faster.
 void draw_ratio_bar(const Context& context, const Columns& c, float y, float height, double ratio) {
   if (c.bar_width <= 0 || ratio <= 0) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -145,7 +148,7 @@ void draw_step(const Context& context, const ComparedRuns& runs, const DiffRow& 
   bytes(c.sent_b, row.b_sent_bytes);
 }
 
-/// Rows of figures of both, in a list that scrolls.
+/// Draws rows with the figures of both, in a list that scrolls.
 void draw_figures(const Context& context, const char* id, const std::vector<FigureRow>& rows, ImVec2 min,
                   ImVec2 size) {
   const Type type(context);
@@ -201,7 +204,7 @@ void draw_figures(const Context& context, const char* id, const std::vector<Figu
   copyable_table(id, min, {min.x + size.x, min.y + size.y}, [&] { return figures_table(rows); });
 }
 
-/// A rank's memory in both as bars of kinds.
+/// Draws a rank's memory in both as bars, by kind.
 void draw_rank_bars(const Context& context, const ComparedRuns& runs, size_t rank, int64_t most, ImVec2 at,
                     float width) {
   const Type type(context);
@@ -343,7 +346,7 @@ void draw_diff_memory(const Context& context, const ComparedRuns& runs, ImVec2 m
   ImGui::PopStyleVar();
   copyable_table("compared ranks", min, {min.x + width, min.y + height}, [&] { return ranks_table(runs); });
 
-  // The fullest rank, and what the colours are.
+  // The fullest rank, and the key to the colours.
   const ImVec2 kinds =
       beside ? ImVec2{min.x + width + context.px(24), min.y} : ImVec2{min.x, min.y + height + context.px(8)};
   const float swatch = context.px(16);

@@ -1,4 +1,4 @@
-// The parts of the page that sets two recordings side by side.
+// The parts of the page that compares two recordings.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace shardlens::ui {
 
-/// The rows of the newest comparison, made once; and their places in the order that is wanted.
+/// The rows of a comparison, computed once, and their places in the chosen order.
 const std::vector<DiffRow>& shown_rows(const std::shared_ptr<const ComparedRuns>& runs);
 const std::vector<size_t>& shown_places(const std::shared_ptr<const ComparedRuns>& runs,
                                         const SortOrder& order);
 
-/// In which colour a run is drawn; its letter stands beside it.
+/// The colour of a run; its letter is drawn beside it.
 ImU32 run_colour(const Theme& theme, bool is_b);
 
 // Each draws into `size` pixels from `min`.
@@ -25,12 +25,12 @@ void draw_diff_totals(const Context& context, const ComparedRuns& runs, ImVec2 m
 void draw_diff_memory(const Context& context, const ComparedRuns& runs, ImVec2 min, ImVec2 size);
 void draw_diff_metrics(const Context& context, const ComparedRuns& runs, ImVec2 min, ImVec2 size);
 
-/// The step of the Program that is shown which is `row`'s; -1: there is none.
+/// The step of the shown Program that corresponds to `row`; -1: there is none.
 StepId shown_step(const Context& context, const ComparedRuns& runs, const DiffRow& row);
-/// Selects it, here and where it is shown; the replay goes to the parting where the row is of the step that
-/// parts.
+/// Selects the row here and its step in the other panels. If the two runs part in this step, the replay goes
+/// to that pass.
 void select_row(const Context& context, const ComparedRuns& runs, const DiffRow& row, int place);
-/// Opens A, or B, where the two part, or at its first pass.
+/// Opens A or B at the place where the two part, or at its first pass.
 void show_parting(const Context& context, const ComparedRuns& runs, bool in_b);
 
 }  // namespace shardlens::ui

@@ -1,4 +1,4 @@
-// Words and tables of two recordings side by side.
+// The words and tables that compare two recordings.
 #include "ui/panels/recordings/recordings_rows.h"
 
 #include <fmt/format.h>
@@ -32,14 +32,14 @@ std::string seconds_words(double seconds) {
   return seconds > 0 ? format_seconds(seconds) : "";
 }
 
-/// "pass 3", or "pass 3 of A, 5 of B" where they begin at other training steps.
+/// "pass 3", or "pass 3 of A, 5 of B" if they begin at different training steps.
 std::string pass_words(const Parting& parting) {
   return parting.a_pass == parting.b_pass ? fmt::format("pass {}", grouped_text(parting.a_pass))
                                           : fmt::format("pass {} of A, {} of B", grouped_text(parting.a_pass),
                                                         grouped_text(parting.b_pass));
 }
 
-/// Enough digits to see that two numbers are two.
+/// Enough digits to show that two numbers differ.
 std::string exact_value(double value) {
   return fmt::format("{:.9g}", value);
 }
@@ -61,8 +61,7 @@ void describe_tensor(const ComparedRuns& runs, const Parting& parting, Answer& a
   const std::string shape =
       fmt::format("{} {}, {}", to_string(tensor.shape), to_string(tensor.dtype), to_string(tensor.layout));
   if (parting.a_step < 0)
-    answer.lines.push_back("Both were fed with it, before the first step: other weights or inputs · " +
-                           shape);
+    answer.lines.push_back("It exists before the first step: the weights or inputs differ · " + shape);
   else
     answer.lines.push_back(fmt::format("Step {}, {}, {}: {} · {}", parting.a_step,
                                        a.step(parting.a_step).name, to_string(a.step(parting.a_step).phase),
@@ -99,7 +98,7 @@ std::string settings_words(const ComparedRuns& runs) {
   bool late = false;
   for (const SettingDiff& one : runs.diff.settings) {
     const auto value = [](const std::string& text) { return text.empty() ? std::string("–") : text; };
-    if (one.key.starts_with("delays"))  // of which each has several figures
+    if (one.key.starts_with("delays"))  // each delay has several settings
       late = true;
     else
       words.push_back(fmt::format("{} {} → {}", one.key, value(one.a), value(one.b)));
@@ -128,7 +127,8 @@ std::string run_words(const ComparedRun& run, int64_t passes) {
   const Settings& s = run.program->settings;
   const std::string replicas = s.dp > 1 ? fmt::format(" · D = {}", s.dp) : std::string();
   const std::string late = s.delays.empty() ? std::string() : " · " + delays_phrase(s);
-  // First what recordings of one model differ in most often: the end is cut where there is little room.
+  // The first words are what differs most often between recordings of one model, because little room cuts the
+  // end.
   return fmt::format("{} of {} · {} · T = {}{} · {}{} · {} × {} · {}{} · {}", run.verb, s.model.title,
                      to_string(s.dtype), s.tp, replicas, s.split.name, late, s.batch, s.seq,
                      passes_words(passes), run.finished ? "" : ", not finished", run.machine);
@@ -152,17 +152,16 @@ Answer answer_of(const ComparedRuns& runs) {
   if (!diff.compared_values()) {
     const bool cut_otherwise = diff.cut_otherwise > 0, in_other_dtype = diff.in_other_dtype > 0;
     answer.headline = diff.shared_passes == 0 ? "No pass is in both"
-                      : cut_otherwise         ? "Their values lie differently on the ranks"
+                      : cut_otherwise         ? "Their values are cut differently"
                       : in_other_dtype        ? "Their values are of different dtypes"
                                               : "Their values cannot be compared";
     answer.lines.push_back(
-        diff.shared_passes == 0 ? "One of them holds no pass, or they are of other training steps: record "
-                                  "both over the same ones."
-        : cut_otherwise         ? "No tensor is cut alike in both: record both with the same T and split."
-        : in_other_dtype
-            ? "No tensor is of one dtype in both: record both in the same one."
-            : "No pass of both has hashes or a loss. Record both with --record-pictures all, or with "
-              "pictures in the studio, and they have.");
+        diff.shared_passes == 0 ? "One of them holds no pass, or they hold different training steps. Record "
+                                  "the same steps in both."
+        : cut_otherwise  ? "No tensor is cut the same way in both. Record both with the same T and split."
+        : in_other_dtype ? "No tensor has the same dtype in both. Record both in one dtype."
+                         : "No pass has hashes or a loss in both. Record both with --record-pictures all, or "
+                           "with pictures in the studio.");
     answer.lines.push_back("Times, bytes and memory are compared below.");
     return answer;
   }
@@ -173,7 +172,7 @@ Answer answer_of(const ComparedRuns& runs) {
                                 : "The same values, as far as they were recorded";
     answer.lines.push_back(compared_words(diff) + " are equal.");
     if (diff.a_passes != diff.b_passes)
-      answer.lines.push_back(fmt::format("A has {}, B {}: only what both have is compared.",
+      answer.lines.push_back(fmt::format("A has {}, B {}. Only passes in both are compared.",
                                          passes_words(diff.a_passes), passes_words(diff.b_passes)));
   } else if (!diff.parting->metric.empty()) {
     answer.verdict = DiffVerdict::Parted;
@@ -184,8 +183,8 @@ Answer answer_of(const ComparedRuns& runs) {
     answer.lines.push_back(
         fmt::format("It is {} in A and {} in B.", exact_value(metric->a), exact_value(metric->b)));
     answer.lines.push_back(
-        "Which tensor was the first is not known: no hashes of that pass are in both. Record both with "
-        "--record-pictures all, and it is.");
+        "The first tensor that differs is not known, because that pass has no hashes in both. To find it, "
+        "record both with --record-pictures all.");
   } else {
     answer.verdict = DiffVerdict::Parted;
     const Parting& parting = *diff.parting;
@@ -193,11 +192,12 @@ Answer answer_of(const ComparedRuns& runs) {
                                   diff.in_other_dtype > 0 ? ", at the latest" : "",
                                   runs.a.program->tensor(parting.a_tensor).name, parting.rank);
     describe_tensor(runs, parting, answer);
-    answer.notes.push_back(fmt::format(
-        "{} of {} tensors compared in that pass differ{}", grouped_text(parting.differing),
-        grouped_text(parting.compared),
-        diff.hashed_passes > 1 ? fmt::format("; in the {} before, none", passes_words(diff.hashed_passes - 1))
-                               : std::string()));
+    answer.notes.push_back(
+        fmt::format("{} of {} tensors compared in that pass differ{}", grouped_text(parting.differing),
+                    grouped_text(parting.compared),
+                    diff.hashed_passes > 1
+                        ? fmt::format("; none differs in the {} before", passes_words(diff.hashed_passes - 1))
+                        : std::string()));
   }
   for (std::string& sentence : diff.not_compared()) answer.notes.push_back(std::move(sentence));
   return answer;
@@ -217,7 +217,7 @@ std::vector<DiffRow> diff_rows(const ComparedRuns& runs) {
     row.collective = is_collective(step.op);
     return row;
   };
-  // What only B has, by the step of B it follows.
+  // The steps that only B has, by the step of B that they follow.
   std::map<StepId, std::vector<DiffRow>> behind;
   const std::set<StepId> only_b(diff.only_b.begin(), diff.only_b.end());
   StepId before = -1;
@@ -265,7 +265,7 @@ std::vector<size_t> sorted_places(const std::vector<DiffRow>& rows, const SortOr
   for (size_t i = 0; i < places.size(); ++i) places[i] = i;
   if (order.column < 0) return places;
   const auto column = static_cast<DiffColumn>(order.column);
-  // A missing figure is none, whichever way the others are sorted.
+  // Rows without a figure come last in both orders.
   const auto figure = [column](const DiffRow& row) -> double {
     switch (column) {
       case DiffColumn::Step:
@@ -314,18 +314,19 @@ std::vector<FigureRow> total_rows(const ComparedRuns& runs) {
   const std::string mean = fmt::format("Mean of {} that both have", passes_words(diff.timed_passes));
   if (diff.timed_passes > 0) {
     rows.push_back({"time of a pass", "", "", "", mean, true});
-    time("whole pass", diff.a_pass_seconds, diff.b_pass_seconds, "To the last rank's end, waiting included");
+    time("whole pass", diff.a_pass_seconds, diff.b_pass_seconds,
+         "Until the last rank ends, waiting included");
     double a_wait = 0, b_wait = 0;
     for (const KindDiff& kind : diff.kinds) {
       time(op_name(kind.op, kind.beside), kind.a_seconds, kind.b_seconds,
-           kind.beside ? "Its steps on the slowest rank, summed; they went on beside other steps"
+           kind.beside ? "Its steps on the slowest rank, summed. They overlapped with other steps"
                        : "Its steps on the slowest rank, summed");
       if (kind.beside) continue;
       a_wait += kind.a_wait_seconds;
       b_wait += kind.b_wait_seconds;
     }
     time("waiting", a_wait, b_wait,
-         "In collectives, for the rank that came last; not in those beside other steps");
+         "In collectives, for the last rank. Overlapped collectives are not counted");
   }
   rows.push_back({"bytes", "", "", "", "", true});
   const auto bytes = [&](const std::string& name, int64_t a, int64_t b, const char* help) {

@@ -1,5 +1,4 @@
-// What is said of two recordings side by side: the answer in words, and the tables below it. Nothing here
-// draws.
+// The comparison of two recordings as text: the answer in words, and the tables below it. Nothing here draws.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace shardlens::ui {
 
-/// A recording as a person knows it: its file's name without folder and ending, or its title in the gallery.
+/// A recording's name for people: the file's name without folder and ending, or its title in the gallery.
 std::string recording_title(const std::string& path);
 /// A metric's name in words: "gradient norm" of gradient_norm.
 std::string metric_words(std::string name);
@@ -20,15 +19,15 @@ std::string run_words(const ComparedRun& run, int64_t passes);
 
 enum class DiffVerdict { Same, Parted, Unknown };
 
-/// Where did they part?
+/// The answer to: where did they part?
 struct Answer {
   DiffVerdict verdict = DiffVerdict::Unknown;
   std::string headline;
-  std::vector<std::string> lines;  ///< what else is known of it, the most important first
+  std::vector<std::string> lines;  ///< more about the difference, the most important first
   std::vector<std::string> notes;  ///< how much was compared, in short
 };
 Answer answer_of(const ComparedRuns& runs);
-/// In how far the two are not the same thing: settings and steps. Empty: they are.
+/// What differs between the two in settings and steps. Empty: nothing.
 std::string unlike_words(const ComparedRuns& runs);
 
 /// A step of both Programs, or of one.
@@ -46,11 +45,11 @@ struct DiffRow {
   double ratio() const { return in_both() && a_seconds > 0 ? b_seconds / a_seconds : 0; }  ///< 0: none
 };
 
-/// In A's order; what only B has stands behind the step that comes before it there.
+/// In A's order. A step that only B has follows the step that precedes it in B.
 std::vector<DiffRow> diff_rows(const ComparedRuns& runs);
 
 enum class DiffColumn { Step, Name, Phase, TimeA, TimeB, Ratio, WaitA, WaitB, SentA, SentB };
-/// Places of `rows` in this order; what one of the runs does not have comes last.
+/// Places of `rows` in this order; rows that lack the figure come last.
 std::vector<size_t> sorted_places(const std::vector<DiffRow>& rows, const SortOrder& order);
 
 /// One figure of both.
@@ -70,7 +69,7 @@ TextTable steps_table(const std::vector<DiffRow>& rows, const std::vector<size_t
 TextTable figures_table(const std::vector<FigureRow>& rows);
 TextTable ranks_table(const ComparedRuns& runs);  ///< memory of every rank by kind
 TextTable curve_table(const ComparedCurve& curve);
-/// The answer and what the two are, line by line.
+/// The answer and a description of both runs, line by line.
 std::string answer_text(const ComparedRuns& runs);
 
 }  // namespace shardlens::ui

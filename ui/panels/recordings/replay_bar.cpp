@@ -1,6 +1,6 @@
-// The strip of a recording that is open: what it is, a transport for its passes, where it stands in time, and
-// the ways on; of a run that is followed also how old the newest is. One row that never overflows: it drops
-// words before it drops anything that acts.
+// The strip of the open recording: its name, the buttons that play its passes, its place in time, and buttons
+// for notes, a run here and closing. For a live run it also shows the age of the newest data. The row never
+// overflows: it drops words before it drops a control.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -27,7 +27,7 @@ constexpr float kGap = 8;
 constexpr float kLeastScrubber = 96, kGoodScrubber = 220;
 constexpr float kLongestName = 180;
 
-/// How much of itself the strip shows.
+/// Which words the strip shows.
 struct Words {
   bool machine = true;  ///< beside the file's name
   bool buttons = true;  ///< else icons
@@ -70,7 +70,7 @@ TextStyle position_style(const Context& c) {
   return {c.fonts.body, c.px(kSmallSize), c.theme.text};
 }
 
-/// How the run came to an end of which nobody thought; empty where it ended as it should, or goes on.
+/// How the run ended early: killed or failed. Empty if it ended normally or still runs.
 std::string early_end(const ReplaySnapshot& replay, bool brief) {
   if (replay.is_live()) return {};
   const RecordingFacts& facts = *replay.recording;
@@ -79,7 +79,7 @@ std::string early_end(const ReplaySnapshot& replay, bool brief) {
   return {};
 }
 
-/// The same whatever the age is, so that nothing moves while it grows.
+/// The room for the age. It is the same for every age, so that nothing moves while the age grows.
 float age_width(const Context& c, const Words& words) {
   const bool silent = c.replay.writer == WriterState::Silent;
   const std::string longest = silent ? kLongestAge : "00:00 min ago";
@@ -148,7 +148,7 @@ void icon_button(const Context& c, const char* icon, const char* id) {
 
 void draw_speed(const Context& c, const FieldText& text) {
   if (draw_field(c, "speed", text)) ImGui::OpenPopup("speeds");
-  tooltip(c, "How fast Space plays: step by step, or as the clock went when it was recorded.");
+  tooltip(c, "How fast Space plays: step by step, or by the recorded clock.");
   const ImVec2 below{ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + c.px(4)};
   ImGui::SetNextWindowPos(below, ImGuiCond_Appearing);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(12), c.px(12)));
@@ -164,7 +164,7 @@ void draw_speed(const Context& c, const FieldText& text) {
   ImGui::PopStyleVar();
 }
 
-/// The whole recording as one line: a click or a drag goes to a moment, a mark is a note.
+/// Draws the whole recording as one line: a click or a drag goes to a moment, a mark is a note.
 void draw_scrubber(const Context& c, float width) {
   const ReplaySnapshot& replay = c.replay;
   const Theme& theme = c.theme;
@@ -208,7 +208,7 @@ void draw_scrubber(const Context& c, float width) {
   if (under != nullptr)
     tooltip(c, place_of(replay, *under) + (under->note.text.empty() ? "" : "\n" + under->note.text));
   else
-    tooltip(c, "Click or drag: the moment that is shown");
+    tooltip(c, "Click or drag to choose the moment that is shown");
 }
 
 }  // namespace
@@ -244,12 +244,12 @@ void draw_replay_bar(const Context& c) {
                                   facts.machine, facts.communicator.name, facts.communicator.reason);
   if (live)
     about +=
-        "\nThe run goes on and writes this file, and never knows that it is watched: what it has committed "
-        "is here within a second.";
+        "\nThe run still goes on and writes this file. Watching does not change the run. What it has written "
+        "appears here within a second.";
   else if (!facts.finished)
-    about += "\nIts run was killed: everything up to there is here.";
+    about += "\nIts run was killed. Everything before that is in the recording.";
   else if (!facts.failure.empty())
-    about += fmt::format("\nIts run failed: {}. Everything up to there is here.", facts.failure);
+    about += fmt::format("\nIts run failed: {}. Everything before that is in the recording.", facts.failure);
   if (facts.dropped_passes > 0)
     about += fmt::format("\n{} passes are not in it: {}", facts.dropped_passes, facts.problem);
   tooltip(c, about);

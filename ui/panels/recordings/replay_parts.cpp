@@ -1,4 +1,4 @@
-// Words and wishes of a replay.
+// Texts about a replay, and the commands that control it.
 #include "ui/panels/recordings/replay_parts.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr std::array<ReplaySpeed, 7> kSpeeds{{{0, "step by step"},
                                               {10, "× 10"},
                                               {100, "× 100"}}};
 
-/// "4.2 s", or minutes and seconds where there are many.
+/// "4.2 s", or minutes and seconds from 100 s on.
 std::string moment_text(double seconds) {
   if (seconds < 100) return format_seconds(seconds);
   const auto whole = std::llround(seconds);
@@ -70,7 +70,8 @@ void choose_recording(const Context& context, ChosenFor purpose) {
   context.view.close_covers();
   context.view.chooser_open = true;
   context.view.of<ChooserView>().chosen_for = purpose;
-  // First where the program was started, or where nothing lies there, what was recorded here.
+  // The first folder is the one where the program was started or, if it has no recordings, that of this
+  // studio's own recordings.
   if (context.replay.list)
     context.send(replay_command::List{context.replay.list->folder});
   else
@@ -81,7 +82,7 @@ void take_chosen(const Context& context, const std::string& path) {
   const ChosenFor purpose = context.view.of<ChooserView>().chosen_for;
   std::error_code unknown;
   const bool is_replayed = purpose == ChosenFor::Replay || purpose == ChosenFor::Attach;
-  if (is_replayed || std::filesystem::is_directory(path, unknown))  // which is listed
+  if (is_replayed || std::filesystem::is_directory(path, unknown))  // a folder is listed
     return context.send(replay_command::Open{path});  // closes the list when a recording is open
   DiffView& diff = context.view.of<DiffView>();
   if (purpose == ChosenFor::CompareA) {
@@ -120,7 +121,7 @@ void explain_fixed(const Context& context, ImVec2 min, ImVec2 max) {
 
 void say_recording_stays(const Context& context) {
   context.view.said = fmt::format(
-      "These are the settings of the recording, which stay as they are. Close it ({}) to choose others; "
+      "These are the settings of the recording. They cannot be changed. Close it ({}) to choose others; "
       "\"Run here too\" runs these on this machine.",
       key_text(find_command("replay.close").keys.front()));
 }

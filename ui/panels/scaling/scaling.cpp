@@ -1,5 +1,5 @@
-// The Scaling tab: what the paper measured, what the cost model makes of it, and what this machine does, each
-// by its own mark; the border of a node; and clusters nobody here has.
+// The Scaling tab: the paper's measurements, the cost model's estimates and this machine's times, each with
+// its own mark; the break-even at the border of a node; and clusters that are not here.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<ScalingPage, 5> kPages{ScalingPage::Weak, ScalingPage::Strong, ScalingPage::Heads,
                                             ScalingPage::BreakEven, ScalingPage::Cluster};
 
-/// Asks for what the page shows, once.
+/// Asks for the page's data, once.
 void ask(const Context& context) {
   ViewState& view = context.view;
   ScalingAsked& asked = view.of<ScalingAsked>();

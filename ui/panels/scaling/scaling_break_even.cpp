@@ -1,6 +1,6 @@
-// The break-even of doubling T across the node's border. With C and K the seconds a layer computes and
-// communicates on the ranks of one node, and K' what it communicates on two: the step shortens while half the
-// computing saved outweighs the K' - K that crossing adds.
+// The break-even of doubling T across the node's border. A layer computes for C seconds and communicates for
+// K seconds on the ranks of one node; on two nodes it communicates for K' seconds. The step gets shorter if
+// the saved C / 2 is more than the added K' - K.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// Whose node is left, and with what layer. Returns the height.
+/// Draws the choice of the machine and of the layer. Returns the height.
 float draw_choices(const Context& context, ImVec2 at, float width) {
   ScalingView& view = context.view.of<ScalingView>();
   std::vector<std::string> titles;
@@ -44,7 +44,7 @@ struct Bar {
   double compute, collectives;
 };
 
-/// The layer's time on T and on 2T ranks, as two bars of one scale. Returns the height.
+/// Draws the layer's time on T and on 2T ranks, as two bars of one scale. Returns the height.
 float draw_bars(const Context& context, const BreakEven& even, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -77,7 +77,7 @@ float draw_bars(const Context& context, const BreakEven& even, ImVec2 at, float 
   return y - at.y;
 }
 
-/// The formula and this run's numbers in it. Returns the height.
+/// Draws the formula with this run's numbers. Returns the height.
 float draw_formula(const Context& context, const CrossingStudy& study, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -121,7 +121,7 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
   for (int decade = static_cast<int>(std::floor(std::log10(least)));; ++decade) {
     for (const double step : {1, 2, 5}) {
       const double tick = step * std::pow(10, decade);
-      if (tick <= least) chart.y_ticks.clear();  // the axis begins with the last one below everything
+      if (tick <= least) chart.y_ticks.clear();  // the axis begins at the last tick below all values
       chart.y_ticks.push_back(tick);
       if (tick >= most) break;
     }
@@ -131,7 +131,7 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
   chart.x_text = [](double x) { return grouped_text(static_cast<int64_t>(x)); };
   chart.y_text = [](double y) { return fmt::format("{:g}", y); };
   chart.x_title = "hidden size of the layer";
-  chart.y_title = "C / K of layers so wide (line), and the break-even (dashed): above it crossing pays";
+  chart.y_title = "C / K at this width (line), and the break-even (dashed): above it crossing pays";
   const auto hidden = static_cast<double>(study.settings.model.hidden);
   if (!chart.x_ticks.empty() && hidden >= chart.x_ticks.front() && hidden <= chart.x_ticks.back()) {
     chart.x_line = hidden;
@@ -173,7 +173,7 @@ void draw_break_even(const Context& context, ImVec2 min, ImVec2 size) {
   y += draw_choices(context, {min.x, y}, size.x) + context.px(12);
   const CrossingStudy* study = context.scaling.crossing.get();
   if (study == nullptr) {
-    draw_text(list, {min.x, y}, type.body, "Being priced.");
+    draw_text(list, {min.x, y}, type.body, "Computing the estimate.");
     return;
   }
   const bool priced = study->refused.empty();
@@ -194,7 +194,7 @@ void draw_break_even(const Context& context, ImVec2 min, ImVec2 size) {
   const std::string basis = fmt::format(
       "Estimated on {}: {}. One layer of {}, {}, batch {} × sequence {}, forward and backward; nothing "
       "overlaps. "
-      "The chart keeps all but the width, and its heads.",
+      "The chart changes only the width and its heads.",
       study->predicted_on, study->basis, s.model.title, to_string(s.dtype), s.batch, s.seq);
   const float foot = wrapped_height(type.note, basis, size.x);
   const float chart = std::max(context.px(150), min.y + size.y - y - foot - context.px(20));

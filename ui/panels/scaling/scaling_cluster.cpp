@@ -1,5 +1,5 @@
-// A model on T x D x P devices that nobody here has: what is chosen, what it would hold and how long a step
-// would take, and below it the devices and the pipeline's time. All of it is estimated, and says so.
+// A model on T x D x P devices that are not here: the choices, the memory of each device and the time of a
+// step, and below them the devices and the pipeline's time. All of it is estimated, and the page says so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,14 +39,14 @@ int64_t nearest_stop(const std::vector<int64_t>& stops, int64_t value) {
   });
 }
 
-/// Model, machine and the four degrees, as rows of a form in the current window.
+/// Draws model, machine and the four degrees, as rows of a form in the current window.
 void draw_form(const Context& context) {
   ScalingView& view = context.view.of<ScalingView>();
   const std::vector<std::string> models = cluster_models(), machines = node_machines();
   const int model = option_row(context, "Model", model_preset(view.model).title, model_titles());
   if (model >= 0) view.model = models[static_cast<size_t>(model)];
   const int machine = option_row(context, "Machine", find_hardware(view.cluster).title, machine_titles(),
-                                 "Whose devices, links and nodes are priced");
+                                 "The machine whose devices, links and nodes are priced");
   if (machine >= 0) view.cluster = machines[static_cast<size_t>(machine)];
   const Model chosen = model_preset(view.model);
   if (model >= 0) {
@@ -61,7 +61,7 @@ void draw_form(const Context& context) {
     *count = std::clamp<int64_t>(*count, 1, 65536);
 }
 
-constexpr double kNamedShare = 2000;  ///< a part below one in so many is not worth a name
+constexpr double kNamedShare = 2000;  ///< a part below 1 / 2000 of the sum gets no name
 
 struct Part {
   std::string name, text;
@@ -69,8 +69,8 @@ struct Part {
   ImU32 colour;
 };
 
-/// A bar of parts and, below it, what each is. With a limit the bar's scale reaches it, and a line marks it.
-/// Returns the height.
+/// Draws a bar of parts and, below it, their names. If there is a limit, the bar's scale includes it and a
+/// line marks it. Returns the height.
 float draw_parts(const Context& context, const std::vector<Part>& parts, double limit,
                  const std::string& limit_text, ImVec2 at, float width) {
   const Type type(context);
@@ -185,7 +185,7 @@ float draw_figures(const Context& context, const ClusterStudy& study, ImVec2 at,
   for (const Figure& figure : figures)
     widest = std::max({widest, text_width(type.note, figure.label), text_width(type.figure, figure.figure),
                        text_width(type.note, figure.note)});
-  // Side by side, or two and two where they would lie over each other.
+  // Side by side, or in two columns if they would overlap.
   size_t columns = figures.size();
   if (width / static_cast<float>(columns) < widest + context.px(6)) columns = 2;
   const float own = width / static_cast<float>(columns), high = context.px(54);
@@ -234,8 +234,8 @@ std::string cluster_basis(const ClusterStudy& study) {
       bytes(MemoryKind::Weight) + bytes(MemoryKind::WeightGradient) + bytes(MemoryKind::OptimizerState);
   return fmt::format(
       "Estimated on {}: {}; nothing overlaps. fp16, AdamW, layers recomputed, batch {} × sequence {}. {:.0f} "
-      "bytes a parameter, as gradients add up in fp32: the memory wall's 16 have them in half precision. "
-      "FLOPs count recomputing; memory from above. Priced in {} (measured).",
+      "bytes a parameter, because gradients add up in fp32; the memory wall's 16 have them in half "
+      "precision. FLOPs include recomputing; memory is an upper bound. Priced in {} (measured).",
       study.hardware.title, study.hardware.basis, grouped_text(s.batch), grouped_text(s.seq),
       kept / of_weights, format_seconds(study.price_seconds));
 }
@@ -258,7 +258,7 @@ void draw_cluster(const Context& context, ImVec2 min, ImVec2 size) {
   if (study == nullptr || !study->refused.empty()) {
     draw_wrapped(list, right,
                  in(type.body, study == nullptr ? context.theme.text : context.theme.communication),
-                 study == nullptr ? "Being priced." : as_sentence(study->refused), width);
+                 study == nullptr ? "Computing the estimate." : as_sentence(study->refused), width);
   } else {
     y = std::max(y, right.y + draw_figures(context, *study, right, width)) + context.px(8);
     const std::string basis = cluster_basis(*study);

@@ -1,5 +1,5 @@
-// The cluster as it stands: a box is a group of T devices, a column a stage of the model, a row a replica
-// of it; boxes that touch share a node. And the pipeline's time, in which the bubble can be seen.
+// The picture of the cluster: a box is a group of T devices, a column is a stage of the model, a row is a
+// replica of it; boxes that touch share a node. A second picture shows the pipeline's time, with its bubble.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace shardlens::ui {
 namespace {
 
-/// Where the boxes stand.
+/// The places of the boxes.
 struct Grid {
-  int64_t stages = 1, replicas = 1, shown = 1;  ///< `shown` of the replicas
+  int64_t stages = 1, replicas = 1, shown = 1;  ///< `shown`: how many of the replicas are drawn
   int64_t tp = 1, node = 1;
   ImVec2 at;
   float cell_width = 0, cell_height = 0;
@@ -41,7 +41,7 @@ Grid grid_of(const Context& context, const ClusterStudy& study, ImVec2 at, ImVec
   return grid;
 }
 
-/// A box: its edges stand apart from those of other nodes, and a group of several nodes is parted.
+/// Draws a box. A gap separates it from boxes of other nodes, and lines divide a group of several nodes.
 void draw_group(const Context& context, const Grid& grid, int64_t stage, int64_t replica, bool lit) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -82,7 +82,7 @@ std::string about(const ClusterStudy& study, const Grid& grid, int64_t stage, in
                                              : fmt::format("nodes {} to {}", first_node, last_node));
 }
 
-/// What travels along which way, and over which wires.
+/// The bytes that travel in a box, along a row and down a column, and the links that carry them.
 std::vector<std::string> ways(const ClusterStudy& study) {
   const Settings& s = study.settings;
   const ModelPrice& price = study.price;
@@ -165,8 +165,8 @@ float draw_bubble(const Context& context, const ClusterStudy& study, ImVec2 min,
   if (study.stages == 1) {
     draw_text(list, min, type.strong, "One stage: no bubble");
     return draw_wrapped(list, {min.x, min.y + type.strong.size + context.px(8)}, type.note,
-                        "With more stages each works on another part of the batch, and waits while the "
-                        "pipeline fills and drains.",
+                        "With more stages, each stage works on its own part of the batch, and waits while "
+                        "the pipeline fills and drains.",
                         size.x) +
            type.strong.size + context.px(8);
   }
@@ -180,7 +180,7 @@ float draw_bubble(const Context& context, const ClusterStudy& study, ImVec2 min,
   if (schedule.stages != study.stages || schedule.parts != parts)
     words += fmt::format(" Drawn with {} stages and {} micro-batches: {}.", schedule.stages, schedule.parts,
                          format_percent(schedule.idle_share()));
-  words += " Forward, then backward in turn; grey waits.";
+  words += " First forward, then backward; grey is waiting.";
   const float foot = wrapped_height(type.note, words, size.x);
   const float head = type.strong.size + context.px(8);
   const ImVec2 at{min.x, min.y + head};

@@ -128,24 +128,23 @@ std::string source_words(Source source, ScalingPage page, const ScalingSnapshot&
                                  kOneGpuTera);
     }
     case Source::Model: {
-      if (!scaling.paper) return "being priced.";
+      if (!scaling.paper) return "not estimated yet.";
       std::string words =
           fmt::format("estimated on {}: {}. ", scaling.paper->predicted_on, scaling.paper->basis);
       if (page == ScalingPage::Weak)
         return words +
-               "With replicas a range: nothing overlaps, up to all-reduces hidden behind the backward "
+               "With replicas it is a range: from no overlap to all-reduces that hide behind the backward "
                "pass.";
       if (page == ScalingPage::Strong)
-        return words +
-               "It knows no products too small for the fitted rate and no launches: a bound from above.";
-      return words + "Heads change no FLOPs, so they make no difference to it.";
+        return words + "It leaves out launches and the slower small products, so it is an upper bound.";
+      return words + "Heads change no FLOPs, so the estimate stays the same.";
     }
     case Source::Here: {
       if (!scaling.measured) return "not measured yet.";
       const MeasuredScaling& m = *scaling.measured;
       std::string words =
-          fmt::format("measured on {}: one layer of {}, {}, batch {} × sequence {}, a core a rank", m.machine,
-                      m.layer.model.title, to_string(m.layer.dtype), m.layer.batch, m.layer.seq);
+          fmt::format("measured on {}: one layer of {}, {}, batch {} × sequence {}, one core per rank",
+                      m.machine, m.layer.model.title, to_string(m.layer.dtype), m.layer.batch, m.layer.seq);
       if (page == ScalingPage::Weak) words += "; on T ranks its weights are about T times as many";
       if (page == ScalingPage::Heads) words += fmt::format("; hidden {} on all cores", m.layer.model.hidden);
       return words + (m.complete() ? "." : fmt::format(". {} of {} runs so far.", m.done, m.runs));
@@ -157,18 +156,19 @@ std::string source_words(Source source, ScalingPage page, const ScalingSnapshot&
 PageWords page_words(ScalingPage page) {
   switch (page) {
     case ScalingPage::Weak:
-      return {"Weak scaling", "The model grows with the ranks. FLOP/s of each against those of one alone."};
+      return {"Weak scaling", "The model grows with the ranks. FLOP/s of each rank against one rank alone."};
     case ScalingPage::Strong:
-      return {"Strong scaling", "The same model and batch on more ranks: how many times as fast as on one."};
+      return {"Strong scaling",
+              "The same model and batch on more ranks: how many times as fast as one rank."};
     case ScalingPage::Heads:
       return {"Heads",
-              "The same model cut into more attention heads, each smaller. FLOP/s against one alone."};
+              "The same model cut into more attention heads, each smaller. FLOP/s against one rank alone."};
     case ScalingPage::BreakEven:
       return {"Break-even",
-              "Twice the ranks halve the computing, and their collectives leave the node. When does it pay?"};
+              "Twice the ranks halve the computing, but their collectives leave the node. When does it pay?"};
     case ScalingPage::Cluster:
       return {"Cluster",
-              "A training step on T × D × P devices: planned, never run here. Estimated throughout."};
+              "A training step on T × D × P devices: planned, not run here. All figures are estimates."};
   }
   return {};
 }

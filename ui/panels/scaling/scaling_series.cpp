@@ -1,4 +1,5 @@
-// Weak, strong and heads: one chart, three kinds of points, and below it a line each that says what they are.
+// The pages weak, strong and heads: one chart with three kinds of points, and below it a line about each
+// kind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr int kMostTicks = 7;  ///< about; a busy machine measures what it likes
+constexpr int kMostTicks = 7;  ///< about: the times of a busy machine may need another number
 constexpr std::array<Source, 3> kSources{Source::Paper, Source::Model, Source::Here};
 
 std::vector<double> powers_of_two(double from, double to) {
@@ -56,7 +57,7 @@ Chart axes_of(ScalingPage page, const std::vector<ScalingCurve>& curves) {
   return chart;
 }
 
-/// Alone every speed is one by definition: the paper's point says it for all.
+/// On one rank every speed is 1 by definition, so only the paper's point has a label there.
 std::string label_of(ScalingPage page, Source source, const ScalingDot& dot) {
   const bool alone = page != ScalingPage::Heads && dot.x == 1;
   return alone && source != Source::Paper ? "" : scaling_text(page, dot.value);
@@ -78,7 +79,7 @@ Chart chart_of(const Context& context, ScalingPage page) {
       drawn.dots.push_back({dot.x, dot.value, label_of(page, curve.source, dot), dot.best,
                             dot.best ? scaling_text(page, *dot.best) : "",
                             source_name(curve.source) + ": " + dot.what});
-    // The paper prints points; no line says what lies between them.
+    // The paper gives only points, so no line joins them.
     if (curve.source == Source::Paper) {
       for (const ChartDot& dot : drawn.dots)
         chart.curves.push_back({drawn.colour, drawn.mark, drawn.dashed, {dot}});
@@ -89,7 +90,7 @@ Chart chart_of(const Context& context, ScalingPage page) {
   return chart;
 }
 
-/// What measures here, or what is being measured; returns the width it took at the right.
+/// Draws the button that measures on this machine, or stops it. Returns the width it took at the right.
 float draw_measuring(const Context& context, ImVec2 right_top) {
   const ScalingSnapshot& scaling = context.scaling;
   if (scaling.measures())
@@ -108,7 +109,7 @@ std::string words_of(const Context& context, Source source, ScalingPage page) {
   return words;
 }
 
-/// Every point of the chart, with where it comes from.
+/// Every point of the chart, with its source.
 TextTable copied(const Context& context, ScalingPage page) {
   TextTable table{{{"points"},
                    {page == ScalingPage::Heads ? "attention heads" : "ranks", Align::Right},

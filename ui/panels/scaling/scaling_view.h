@@ -1,4 +1,4 @@
-// What the Scaling tab shows, and what it has asked to be priced.
+// The state of the Scaling tab, and the estimates that it has asked for.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class ScalingPage { Weak, Strong, Heads, BreakEven, Cluster };
 
 struct ScalingView {
   ScalingPage page = ScalingPage::Weak;
-  std::string crossing = "a100-80gb";  ///< the machine whose node is left
+  std::string crossing = "a100-80gb";  ///< the machine of the break-even page
   bool this_run = false;               ///< with this run's layer instead of the paper's largest model's
   // The cluster: a model on T x D x P devices. Each replica's batch has `parts` parts of one sequence.
   std::string model = "gpt-1t";
@@ -22,7 +22,7 @@ struct ScalingView {
   bool operator==(const ScalingView&) const = default;
 };
 
-/// The last questions, so that each is asked once.
+/// The last requests, so that each is sent once.
 struct ScalingAsked {
   bool paper = false;
   Settings crossing, cluster;

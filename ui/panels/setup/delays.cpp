@@ -16,7 +16,7 @@ DelayChoice delay_choice(const Context& context, const Program& program) {
   DelayChoice choice;
   choice.rank =
       context.view.of<DelayView>().rank >= 0 ? context.view.of<DelayView>().rank : context.view.selected_rank;
-  if (choice.rank < 0) choice.rank = world - 1;  // not the one that is looked at first
+  if (choice.rank < 0) choice.rank = world - 1;  // not rank 0, which people look at first
   choice.rank = std::min(choice.rank, world - 1);
   const StepId selected = context.view.selected_step;
   if (selected >= 0 && selected < static_cast<StepId>(program.steps.size())) {

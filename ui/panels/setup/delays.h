@@ -1,4 +1,5 @@
-// Delays a person gives to ranks, to see who waits for them. Setup, the Bar and the commands offer it.
+// Delays that the user gives to ranks, to see which ranks wait for them. Setup, the Bar and the commands
+// offer it.
 #pragma once
 
 #include <string>

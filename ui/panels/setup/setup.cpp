@@ -1,5 +1,5 @@
-// Setup: the model, T, the cut of each matrix, and how it is run. Every change is a Command at once; what
-// cannot be run says why, in the engine's own words, with the nearest settings that can to click on.
+// Setup: the model, T, the cut of each matrix, and how it is run. Every change is sent as a Command at once.
+// If the settings cannot run, the panel shows the engine's reason and offers the nearest settings that can.
 #include "ui/panels/setup/setup.h"
 
 #include <fmt/format.h>
@@ -42,8 +42,8 @@ std::vector<std::string> titles(const std::vector<Value>& values) {
   return list;
 }
 
-/// A chip per degree, the present one in the accent, those the model cannot be cut into faint. All can be
-/// clicked: the engine then says why not.
+/// Draws a chip for each degree: the present one in the accent colour, impossible ones faint. All can be
+/// clicked: the engine then says why one is impossible.
 void draw_degrees(const Context& context, const Settings& wanted) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -54,7 +54,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
   draw_text(list, {at.x, at.y + (height - label.size) / 2}, label, "T");
   const std::vector<int> possible = possible_degrees(wanted.model, wanted.block, wanted.heads_policy);
   const float left = at.x + context.px(20);
-  // One line where the chips are wide enough to hit, else two.
+  // One line if the chips are wide enough to hit, else two.
   const bool one_line = at.x + width - left >= context.px(22) * static_cast<float>(kDegrees.size());
   const size_t in_line = one_line ? kDegrees.size() : (kDegrees.size() + 1) / 2;
   const float chip = (at.x + width - left) / static_cast<float>(in_line);
@@ -77,7 +77,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
     }
     if (ImGui::IsItemHovered()) {
       fill_rect(list, min, max, theme.line, context.px(4));
-      if (!fits) ImGui::SetTooltip("T = %d cannot cut this model: click to read why", tp);
+      if (!fits) ImGui::SetTooltip("This model cannot be cut over %d ranks: click to read why", tp);
     }
     if (selected) fill_rect(list, min, max, fits ? theme.forward : theme.line, context.px(4));
     TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
@@ -90,8 +90,8 @@ void draw_degrees(const Context& context, const Settings& wanted) {
   ImGui::Dummy({0, 0});
 }
 
-/// Why the settings cannot be run, and what can: only there when they cannot, at the panel's lower edge over
-/// what lies there, so that no row moves away under the hand that changed it.
+/// If the settings cannot run: draws why, and offers settings that can. The card covers the rows at the
+/// panel's lower edge, so that no row moves away from under the mouse.
 void draw_refusal(const Context& context, const Settings& wanted) {
   const Snapshot& snapshot = context.snapshot;
   const bool refused = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed;
@@ -104,7 +104,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
     message = {"No GPU can be used here", "The row Runs on, below, says why."};
     offers.push_back({"run on the CPU", with_backend(wanted, BackendChoice::Cpu)});
   }
-  if (!wanted.delays.empty()) offers.push_back({"nobody is late", without_delays(wanted)});
+  if (!wanted.delays.empty()) offers.push_back({"every rank on time", without_delays(wanted)});
   if (snapshot.result && snapshot.result->plan) {
     const Settings& ran = snapshot.result->plan->program.settings;
     if (ran != wanted) offers.push_back({"what ran last", ran});
@@ -116,7 +116,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
   const float inner = width - 2 * pad;
   const float button = context.px(26), gap = context.px(6);
 
-  // Where each offer goes: as many in a line as fit.
+  // The place of each offer: as many in a line as fit.
   std::vector<ImVec2> places;
   std::vector<float> widths;
   ImVec2 pen{0, 0};
@@ -169,7 +169,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
   ImGui::Dummy({1, 1});
   ImGui::EndChild();
   ImGui::SetCursorScreenPos(content_end);
-  ImGui::Dummy({1, height + margin});  // the last rows can be scrolled up beside it
+  ImGui::Dummy({1, height + margin});  // room to scroll the last rows above the card
 }
 
 void draw_sizes(const Context& context, const Settings& wanted) {
@@ -177,7 +177,7 @@ void draw_sizes(const Context& context, const Settings& wanted) {
   Model& model = changed.model;
   bool any = false;
   if (slider_row(context, "Hidden", hidden_stops(wanted.model), model.hidden)) {
-    // The MLP keeps its proportion, and its width where the new one is none that a model can have.
+    // The MLP keeps its proportion if its width is a multiple of the hidden size; else it keeps its width.
     const Model& before = wanted.model;
     if (before.hidden > 0 && model.hidden > 0 && before.ffn % before.hidden == 0)
       model.ffn = before.ffn / before.hidden * model.hidden;
@@ -234,12 +234,12 @@ void draw_split(const Context& context, const Settings& wanted) {
   context.want(changed);
 }
 
-/// When a row-parallel product is summed over the ranks.
+/// The words for when a row-parallel product is summed over the ranks.
 std::string reductions_title(int chunks) {
-  return chunks == 1 ? "after the product" : fmt::format("beside it, in {} parts", chunks);
+  return chunks == 1 ? "after the product" : fmt::format("overlapped, in {} parts", chunks);
 }
 
-/// Where neighbouring passes over the same elements are one step.
+/// The words for when neighbouring passes over the same elements become one step.
 std::string fusion_title(Fusion fusion) {
   switch (fusion) {
     case Fusion::Auto:
@@ -292,7 +292,8 @@ std::string policy_title(HeadsPolicy policy) {
   return "zero heads";
 }
 
-/// What attention's time on the slowest rank was against the mean, of a run of these settings; 0: not known.
+/// Returns attention's time on the slowest rank divided by the mean, from a run of these settings; 0: not
+/// known.
 double measured_imbalance(const Snapshot& snapshot) {
   const bool measured = snapshot.result && snapshot.result->timed && !snapshot.stale();
   if (!measured) return 0;
@@ -308,7 +309,7 @@ double measured_imbalance(const Snapshot& snapshot) {
   return imbalance(seconds);
 }
 
-/// Once heads need not divide: how that is done, and what it costs, counted and measured.
+/// If heads need not divide: draws the policy and its cost, counted and measured.
 void draw_heads_policy(const Context& context, const Settings& wanted) {
   if (wanted.heads_policy == HeadsPolicy::Strict) return;
   draw_choice(context, "Heads policy", wanted, &Settings::heads_policy,
@@ -331,7 +332,7 @@ void draw_heads_policy(const Context& context, const Settings& wanted) {
 
 void draw_hardware(const Context& context, const Settings& wanted) {
   const std::vector<Hardware>& presets = hardware_presets();
-  // Of a recording "this machine" is the one it was made on.
+  // In a recording, "this machine" is the machine that made it.
   const bool elsewhere = context.replay.is_open() && wanted.hardware == kThisMachine;
   const std::string title =
       elsewhere ? context.replay.recording->machine : find_hardware(wanted.hardware).title;
@@ -360,7 +361,7 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
               reductions_title);
   draw_choice(context, "Fused steps", wanted, &Settings::fusion,
               std::array<Fusion, 3>{Fusion::Auto, Fusion::On, Fusion::Off}, fusion_title);
-  // A whole model's input are tokens, and its sums have no exact integers.
+  // A whole model's inputs are tokens, and its sums are not exact integers.
   if (wanted.block != Block::Model || wanted.operands == Operands::Integer) {
     draw_choice(context, "Values", wanted, &Settings::operands,
                 std::array<Operands, 2>{Operands::Normal, Operands::Integer}, [](Operands operands) {

@@ -1,4 +1,4 @@
-// What the parts of the Setup panel share.
+// Shared by the parts of the Setup panel.
 #pragma once
 
 #include <string>
@@ -26,27 +26,28 @@ void draw_choice(const Context& context, const char* label, const Settings& want
   context.want(changed);
 }
 
-/// `settings` with another part of the model to run: what that part cannot have is left out, and T moves as
-/// little as it must.
+/// Returns `settings` for another part of the model. Removes what that part cannot have, and lowers T only as
+/// far as needed.
 Settings with_block(Settings settings, Block block);
 
-/// What only a whole model has: replicas, parts of the batch, recompute, dropout, optimizer.
+/// Draws what only a whole model has: replicas, parts of the batch, recompute, dropout, optimizer.
 void draw_whole_model(const Context& context, const Settings& wanted);
 
-/// A card per weight matrix: the picture of its cut, its shape, and the choice of the cut; then the stream
-/// and, of a whole model, the embedding and the loss.
+/// Draws a card for each weight matrix: the picture of its cut, its shape, and the choice of the cut. Then
+/// draws the stream and, for a whole model, the embedding and the loss.
 void draw_matrices(const Context& context, const Settings& wanted);
 
-/// `settings` on another backend: what is about GPUs alone goes when the CPU is chosen, which refuses it.
+/// Returns `settings` on another backend. Removes the settings for GPUs if the CPU is chosen, because it
+/// refuses them.
 Settings with_backend(Settings settings, BackendChoice backend);
 
-/// What the ranks compute on, and on which GPUs; where there are none, why.
+/// Draws what the ranks compute on, and on which GPUs; if no GPU can be used, why.
 void draw_devices(const Context& context, const Settings& wanted);
 
-/// Ranks made late on purpose, what they cost, and one more.
+/// Draws the ranks that are late on purpose, their cost, and a form to add one more.
 void draw_late_ranks(const Context& context, const Settings& wanted);
 
-/// Bytes per rank by kind against the hardware's line, planned and, after a run, measured.
+/// Draws the bytes per rank by kind against the hardware's line, planned and, after a run, measured.
 void draw_memory_per_rank(const Context& context, const Settings& wanted);
 
 }  // namespace shardlens::ui

@@ -1,4 +1,5 @@
-// A rank made late on purpose: who, by how much and before which step; and what the last run says it cost.
+// The part of Setup for a rank that is late on purpose: which rank, by how much and before which step, and
+// its cost in the last run.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -28,7 +29,7 @@ void note(const Context& context, const std::string& text, ImU32 colour) {
   ImGui::Dummy({0, height + context.px(8)});
 }
 
-/// One delay, with a cross at its right that takes it away.
+/// Draws one delay, with a cross at its right that removes it.
 void draw_delay(const Context& context, const Settings& wanted, size_t index) {
   const Delay& delay = wanted.delays[index];
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -61,14 +62,14 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
   const Snapshot& snapshot = context.snapshot;
   const bool has_others =
       can_add_delay(context) && snapshot.plan->program.ranks() * snapshot.plan->program.replicas() > 1;
-  if (wanted.delays.empty() && !has_others) return;  // nobody would wait
+  if (wanted.delays.empty() && !has_others) return;  // no rank would wait
   heading(context, "A late rank");
   for (size_t i = 0; i < wanted.delays.size(); ++i) draw_delay(context, wanted, i);
   if (snapshot.result && !snapshot.stale()) {
     for (const Lateness& late : snapshot.result->late)
       note(context,
            as_sentence(to_sentence(snapshot.result->plan->program, late)) +
-               fmt::format(" (reckoned from times {}).", snapshot.result->how()),
+               fmt::format(" (computed from times {}).", snapshot.result->how()),
            context.theme.text);
   }
   if (!has_others) return;
@@ -78,7 +79,7 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
   for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank)
     ranks.push_back(fmt::format("rank {}", rank));
   const int chosen = option_row(context, "Who", ranks[static_cast<size_t>(choice.rank)], ranks,
-                                "The rank that stands still, in every pass");
+                                "The rank that is late, in every pass");
   if (chosen >= 0) context.view.of<DelayView>().rank = chosen;
   slider_row(context, "Late by, ms", {kDelays.begin(), kDelays.end()},
              context.view.of<DelayView>().milliseconds);
@@ -88,14 +89,13 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
                                          context.view.selected_step >= 0 ? ", which is selected" : "");
   note(context, before, context.theme.dim);
   if (draw_button(context, "Make late", "Make it late", ButtonLook::Plain, true,
-                  "The others wait for it where they next meet: the Timeline and Traffic show how long"))
+                  "The others wait for it in their next collective. The Timeline and Traffic show how long"))
     add_delay(context);
   ImGui::SameLine(0, context.px(8));
-  if (draw_button(
-          context, "Lose", ICON_FA_UNLINK "  Lose it", ButtonLook::Plain, true,
-          fmt::format("The rank never comes: the others give it up after {} s, and the run ends. Run again "
-                      "brings it back",
-                      kLostAfterSeconds)))
+  if (draw_button(context, "Lose", ICON_FA_UNLINK "  Lose it", ButtonLook::Plain, true,
+                  fmt::format("The rank never comes. The others give it up after {} s, and the run ends. Run "
+                              "again brings it back",
+                              kLostAfterSeconds)))
     lose_rank(context);
   ImGui::Dummy({0, context.px(8)});
   constexpr std::array<double, 6> kPatience{2, 5, 20, 60, 300, 0};
@@ -105,7 +105,7 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
   };
   for (const double seconds : kPatience) names.push_back(name(seconds));
   const int patience = option_row(context, "Lost after", name(wanted.timeout_seconds), names,
-                                  "How long ranks wait for one of them before it is lost and the run ends");
+                                  "How long the others wait for a rank before it is lost and the run ends");
   if (patience >= 0) {
     Settings changed = wanted;
     changed.timeout_seconds = kPatience[static_cast<size_t>(patience)];

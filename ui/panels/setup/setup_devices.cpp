@@ -1,5 +1,5 @@
-// What the ranks compute on: the CPU's cores, or GPUs as the driver has found them, and how products are made
-// there.
+// The part of Setup for what the ranks compute on: the CPU's cores, or the GPUs that the driver found, and
+// how products are computed there.
 #include <imgui.h>
 
 #include <array>
@@ -65,7 +65,7 @@ void draw_devices(const Context& context, const Settings& wanted) {
   if (wanted.dtype == DType::Fp32)
     draw_choice(context, "Products", wanted, &Settings::tf32, std::array{false, true}, products_title);
   std::string gpus = gpus_text(wanted.gpus);
-  if (!path_row(context, "Which GPUs", "all, or such as 0,2", gpus)) return;
+  if (!path_row(context, "Which GPUs", "all, or e.g. 0,2", gpus)) return;
   Settings changed = wanted;
   try {
     changed.gpus = parse_gpus(gpus);

@@ -1,6 +1,6 @@
 // How each matrix is cut: a card per weight matrix with a picture of the cut in the ranks' colours. The
 // picture is drawn from the planned weight's own placements, so a fused QKV shows its three groups of
-// stripes. A click on a picture brings the next cut.
+// stripes. A click on a picture chooses the next cut.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -37,8 +37,8 @@ MatrixShape shape_of(const Matrix& matrix, const Model& model) {
   return {model.ffn, model.hidden};
 }
 
-/// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none. Of a whole model,
-/// in which each layer has one, that of `layer` or else of the first.
+/// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none. A whole model has
+/// one in each layer: returns that of `layer`, else the first.
 StepId product_of(const Plan* plan, const Matrix& matrix, int64_t layer) {
   if (plan == nullptr) return -1;
   const auto is_named = [](const std::string& step, const std::string& name) {
@@ -46,8 +46,8 @@ StepId product_of(const Plan* plan, const Matrix& matrix, int64_t layer) {
   };
   StepId first = -1;
   for (const Step& step : plan->program.steps) {
-    // Grouped queries have their keys and values in a matrix of their own; that of the queries stands for
-    // both, which are cut alike.
+    // With grouped queries, keys and values have a matrix of their own. It is cut like that of the queries,
+    // which therefore represents both.
     const bool queries = matrix.cut == &Split::attn_qkv && is_named(step.name, "attn.q");
     if (step.op != Op::Linear || (!queries && !is_named(step.name, matrix.name))) continue;
     if (step.layer == layer) return step.id;
@@ -56,14 +56,14 @@ StepId product_of(const Plan* plan, const Matrix& matrix, int64_t layer) {
   return first;
 }
 
-/// The layer whose step is selected in `plan` (may be null); -1: none.
+/// Returns the layer whose step is selected in `plan` (may be null); -1: none.
 int64_t layer_looked_at(const Context& context, const Plan* plan) {
   const StepId step = context.view.selected_step;
   if (plan == nullptr || step < 0 || step >= static_cast<StepId>(plan->program.steps.size())) return -1;
   return plan->program.step(step).layer;
 }
 
-/// Several whole copies, one behind the other: every rank has all of it.
+/// Draws several whole copies, one behind the other: every rank has all of it.
 void draw_copies(const Context& context, ImVec2 min, ImVec2 max, int ranks, ImDrawList* list) {
   const int copies = std::min(ranks, 3);
   const float shift = context.px(3);
@@ -78,7 +78,7 @@ void draw_copies(const Context& context, ImVec2 min, ImVec2 max, int ranks, ImDr
   }
 }
 
-/// The planned weight in the ranks' colours, each part where it lies.
+/// Draws the planned weight in the ranks' colours, each part at its place.
 void draw_placed(const Context& context, ImVec2 min, ImVec2 max, const Tensor& weight, int ranks,
                  ImDrawList* list) {
   const MatrixShape full = matrix_shape(weight);
@@ -101,8 +101,8 @@ void draw_placed(const Context& context, ImVec2 min, ImVec2 max, const Tensor& w
   }
 }
 
-/// Plain stripes, while there is no plan that has this matrix: of each of `groups` columns side by side every
-/// rank has its share.
+/// Draws plain stripes while no plan has this matrix: every rank has its share of each of `groups` column
+/// groups.
 void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int groups, int ranks,
                   ImDrawList* list) {
   const bool by_rows = cut == Cut::Row;
@@ -120,8 +120,8 @@ void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int g
   }
 }
 
-/// The picture of the cut: of the planned weight once there is a plan of what is wanted, which is before it
-/// has run, else of the cut alone.
+/// Draws the picture of the cut: from the planned weight if there is a plan for the wanted settings (it
+/// exists before the run), else from the cut alone.
 void draw_picture(const Context& context, const Settings& wanted, const Matrix& matrix, const Plan* shown,
                   ImVec2 min, ImVec2 max) {
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -135,7 +135,8 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
   } else if (cut == Cut::Replicated) {
     draw_copies(context, min, max, ranks, list);
   } else if (product >= 0 && shown->program.settings == wanted) {
-    const TensorId weight = shown->program.step(product).inputs[1];
+    const Step& step = shown->program.step(product);
+    const TensorId weight = input_of(shown->program, step, Operand::Weight);
     draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
   } else {
     // Queries, keys and values are each cut across their heads; grouped ones are two matrices.
@@ -144,7 +145,7 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
   }
 }
 
-/// A picture takes clicks: each brings the next cut.
+/// Makes a picture clickable. Returns true if it was clicked, which chooses the next cut.
 bool draw_picture_button(const Context& context, ImVec2 min, ImVec2 max, const std::string& next) {
   ImGui::SetCursorScreenPos(min);
   const bool clicked = click_area("picture", {max.x - min.x, max.y - min.y});
@@ -175,13 +176,14 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   ImGui::SetNextItemAllowOverlap();
   if (click_area("show", {std::max(1.0f, width), height}) && product >= 0) {
     select_step(context.view, shown->program, product);
-    context.view.selected_tensor = shown->program.step(product).inputs[1];
+    const Step& step = shown->program.step(product);
+    context.view.selected_tensor = input_of(shown->program, step, Operand::Weight);
     context.view.scroll_to_selection = true;
   }
   const bool hovered = ImGui::IsItemHovered();
   if (hovered) {
     ImGui::SetTooltip("%s, %s. %s", matrix.name, shape_text.c_str(),
-                      product >= 0 ? "Click to see where it is used" : "Not part of what is planned");
+                      product >= 0 ? "Click to see where it is used" : "Not part of the plan");
   }
   fill_rect(list, at, {at.x + width, at.y + height}, hovered ? theme.line : theme.card, context.px(6));
   const ImVec2 min{at.x + pad, at.y + pad};
@@ -221,18 +223,18 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   ImGui::Dummy({0, 0});
 }
 
-/// How a picture shows a tensor.
+/// How a picture shows a tensor's cut.
 enum class Look { Whole, Rows, Columns };
 
-/// A cut that is no matrix product's: a low card with the picture of the cut, which takes clicks too. Returns
-/// the index chosen of `options`, or -1.
+/// Draws a low card for a cut that belongs to no matrix product. Its picture takes clicks too. Returns the
+/// index chosen of `options`, or -1.
 int draw_low_card(const Context& context, int ranks, const char* name,
                   const std::vector<std::string>& options, size_t current, Look look, const char* meaning) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const bool narrow = width < context.px(224);  // then the choice stands below the name
+  const bool narrow = width < context.px(224);  // then the choice is below the name
   const float height = context.px(narrow ? 46 : 36), pad = context.px(8);
   ImGui::PushID(name);
   fill_rect(list, at, {at.x + width, at.y + height}, theme.card, context.px(6));
@@ -263,7 +265,7 @@ int draw_low_card(const Context& context, int ranks, const char* name,
   return chosen;
 }
 
-/// A low card for `field` of the split.
+/// Draws a low card for `field` of the split.
 template <class Value, size_t N>
 void draw_field(const Context& context, const Settings& wanted, const char* name, Value Split::*field,
                 const std::array<Value, N>& values, const std::vector<std::string>& words,
@@ -288,17 +290,17 @@ void draw_matrices(const Context& context, const Settings& wanted) {
       std::array{Look::Whole, Look::Columns, Look::Rows},
       "The residual stream between the blocks, and the norms, dropouts and sums on it: whole on every rank,\n"
       "cut over hidden (a norm reduces two numbers a token), or cut over tokens (sequence parallelism:\n"
-      "a reduce-scatter and an all-gather take each all-reduce's place).");
+      "a reduce-scatter and an all-gather replace each all-reduce).");
   if (wanted.block != Block::Model) return;
   draw_field(
       context, wanted, "Embedding", &Split::embedding,
       std::array{EmbeddingCut::Vocab, EmbeddingCut::Hidden, EmbeddingCut::Replicated},
       {"vocabulary", "hidden", "replicated"}, std::array{Look::Rows, Look::Columns, Look::Whole},
-      "The table of words, tied to the output: cut over the vocabulary, over hidden, or whole everywhere.");
+      "The table of tokens, tied to the output: cut over the vocabulary, over hidden, or whole everywhere.");
   draw_field(context, wanted, "Loss", &Split::loss, std::array{LossForm::Fused, LossForm::Gather},
              {"fused", "gathered"}, std::array{Look::Columns, Look::Whole},
-             "On logits that are cut over the vocabulary: three numbers a token are reduced, or all of them\n"
-             "are collected on every rank first.");
+             "For logits that are cut over the vocabulary: three numbers a token are reduced, or all "
+             "logits\nare gathered on every rank first.");
 }
 
 }  // namespace shardlens::ui

@@ -1,5 +1,5 @@
-// Memory per rank in one bar: what the fullest rank holds, by kind, and the line of the hardware when it is
-// near.
+// Memory per rank in one bar: the bytes of the fullest rank, by kind, and a line at the hardware's memory if
+// it is near.
 #include <fmt/format.h>
 #include <imgui.h>
 

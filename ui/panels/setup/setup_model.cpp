@@ -46,8 +46,8 @@ const char* recompute_explanation(Recompute recompute) {
   return "a layer is run again from its input";
 }
 
-/// The list's lines, in the order of the enum, each with the activations it keeps: planned when the list
-/// opens, there a moment later.
+/// The list's lines, in the order of the enum, each with the activations it keeps. They are planned when the
+/// list opens and appear a moment later.
 std::vector<std::string> recompute_options(const Context& context) {
   ImGui::PushID("Recompute");
   const bool is_open = ImGui::IsPopupOpen("options");

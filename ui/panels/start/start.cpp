@@ -1,5 +1,5 @@
-// The Start tab: what one can look at first. Things to try on the layer that runs here, recordings that came
-// with the studio, those made or opened last, and which lessons are to come.
+// The Start tab, which people see first: things to try on the layer that runs here, recordings that come with
+// the studio, recordings made or opened last, and the lessons that are planned.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -41,20 +41,20 @@ struct Look {
 void show_split(const Context& c, const char* split) {
   show_tab(c, Tab::Stage);
   Settings settings = c.wanted();
-  if (c.replay.is_open()) {  // what is recorded is no run of this machine: from the layer one begins with
+  if (c.replay.is_open()) {  // a recording is no run of this machine: use the default layer
     settings = Settings{};
     settings.tp = 4;
   }
   settings.split = named_split(split);
   if (c.replay.is_open())
     c.send(command::SetSettings{settings});
-  else if (settings != c.wanted())  // else it has run, or runs: it is only looked at
+  else if (settings != c.wanted())  // if equal, it has run or runs already: only show it
     c.want(settings);
 }
 
 constexpr Look kLooks[] = {
     {"stage", ICON_FA_TH_LARGE, "Walk through a layer",
-     "Every rank's part of every tensor, as it ran a moment ago. The arrow keys go through the steps.",
+     "Every rank's part of every tensor, from the newest run. The arrow keys go through the steps.",
      [](const Context& c) { show_split(c, "megatron"); }},
     {"reversed", ICON_FA_RANDOM, "Cut it the other way",
      "Row before column: where does the all-reduce go, and how wide does it get?",
@@ -77,7 +77,7 @@ struct Card {
   std::string id, icon, title, words, note;
 };
 
-/// Of a command line, whose two dashes the other face would draw as one.
+/// For a command line: the body font would draw its two dashes as one.
 TextStyle note_style(const Context& c, const Type& type) {
   return {c.fonts.mono, type.note.size, type.note.colour};
 }
@@ -195,18 +195,18 @@ void draw_recent(const Context& c, const Type& type) {
   const int clicked = draw_cards(c, type, cards);
   if (clicked >= 0) c.send(replay_command::Open{recent[static_cast<size_t>(clicked)]});
   if (draw_button(c, "start:open", "Open a recording …", ButtonLook::Plain, true,
-                  "A .shardlens file; one can also be dropped on the window"))
+                  "Opens a .shardlens file. You can also drop one on the window"))
     find_command("replay.open").run(c);
   ImGui::SameLine(0, c.px(8));
   command_button(c, "replay.attach", "Attach to a running job …");
 }
 
-/// Named so that one sees where this goes; nothing here looks as if it could be clicked.
+/// Draws the names of the planned lessons. They must not look clickable.
 void draw_lessons(const Context& c, const Type& type) {
   const std::vector<LessonToCome>& lessons = lessons_to_come();
   if (lessons.empty()) return;
   ImGui::Dummy({0, c.px(8)});
-  section(c, type, "Lessons", "to come; what each of them will answer");
+  section(c, type, "Lessons", "to come; the question that each answers");
   const auto [columns, width] = grid_of(c);
   const size_t rows = (lessons.size() + static_cast<size_t>(columns) - 1) / static_cast<size_t>(columns);
   const float inner = width - c.px(kCardPadding), head = type.body.size + c.px(3);

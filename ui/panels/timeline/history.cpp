@@ -1,4 +1,4 @@
-// The Timeline of a recording: what is asked of the reader, what is found under the mouse, and the search.
+// The Timeline of a recording: the requests to the reader, the event under the mouse, and the search.
 #include "ui/panels/timeline/history.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr double kFoundShare = 1.0 / 12;  // of the panel's width, for a step that was looked for
+constexpr double kFoundShare = 1.0 / 12;  // of the panel's width, for a step that was found
 constexpr float kFieldWidth = 200, kLeastFieldWidth = 110;
 
 struct Search {
@@ -29,22 +29,22 @@ struct Search {
   const char* help;
 };
 constexpr Search kSearches[] = {
-    {HistoryFind::Collective, "find collective", "Collective", "The next place where ranks meet"},
+    {HistoryFind::Collective, "find collective", "Collective", "Goes to the next collective"},
     {HistoryFind::SlowPass, "find slow pass", "Slow pass",
-     "The slowest pass; again: the second slowest, and so on"},
+     "Goes to the slowest pass. Click again: the second slowest, and so on"},
     {HistoryFind::LongWait, "find long wait", "Long wait",
-     "The longest that a rank waited for others; again: the second longest, and so on"}};
+     "Goes to the longest wait of a rank for others. Click again: the second longest, and so on"}};
 
 std::string not_found(const HistoryView& view) {
   switch (view.find) {
     case HistoryFind::Step:
       return fmt::format("no step is called \u201C{}\u201D", view.words);
     case HistoryFind::Collective:
-      return "no ranks meet in it";
+      return "it has no collective";
     case HistoryFind::SlowPass:
       return "it holds no pass";
     case HistoryFind::LongWait:
-      return "nobody waited";
+      return "no rank waited";
   }
   return {};
 }
@@ -88,7 +88,7 @@ std::optional<HistoryHit> hit_in(const Program& program, const HistorySlice& sli
       const double distance =
           std::max({static_cast<double>(event.begin_ns) - at, at - static_cast<double>(event.end_ns), 0.0});
       const int64_t ns = event.end_ns - event.begin_ns;
-      // A step that takes no time lies under its neighbours' shared border: the longer one is meant.
+      // A step that takes no time is at the border between its neighbours: choose the longer one.
       if (distance < nearest_distance ||
           (distance == 0 && nearest && nearest_distance == 0 && ns > nearest_ns)) {
         nearest = HistoryHit{pass, rank, static_cast<StepId>(step)};
@@ -100,8 +100,8 @@ std::optional<HistoryHit> hit_in(const Program& program, const HistorySlice& sli
   return nearest;
 }
 
-// Twice what is shown, so that panning needs no answer at once; buckets half as wide as a column, so that
-// zooming in does not either.
+// Asks for twice the shown stretch, so that panning needs no new answer at once, and for buckets half as wide
+// as a column, so that zooming in does not either.
 std::optional<HistoryAsked> look_needed(Stretch shown, Stretch all, int64_t column,
                                         const HistoryAsked& asked) {
   const auto ns = [](double seconds) { return static_cast<int64_t>(std::llround(seconds * 1e9)); };
@@ -197,7 +197,7 @@ void draw_search(const Context& context, float left, float right) {
                                                 ImGuiInputTextFlags_EnterReturnsTrue);
   if (entered) view.search_focus = true;  // Enter again goes to the next one
   ImGui::PopStyleVar();
-  tooltip(context, "Enter: the next step whose name or equation holds these letters");
+  tooltip(context, "Press Enter to find the next step whose name or equation contains this text");
   if (entered && !view.words.empty()) ask_for(context, HistoryFind::Step);
   float x = left + field + gap;
   for (const Search& search : kSearches) {

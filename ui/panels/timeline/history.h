@@ -1,5 +1,5 @@
-// The Timeline of a recording: all of its passes on one axis, panned and zoomed. What it shows comes from a
-// HistoryReader; what it draws is counted by the pixel.
+// The Timeline of a recording: all of its passes on one axis, panned and zoomed. Its data comes from a
+// HistoryReader. The number of rectangles that it draws depends on the pixels, not on the recording's length.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +32,11 @@ struct HistoryHit {
 /// The event of `rank` under `seconds`, or the nearest one not farther than `reach_seconds`.
 std::optional<HistoryHit> hit_in(const Program& program, const HistorySlice& slice, int rank, Lane lane,
                                  double seconds, double reach_seconds);
-/// The pass under `seconds`; null: none, or they are not known.
+/// The pass under `seconds`; null: there is none, or the passes are not known.
 std::shared_ptr<const HistoryPass> pass_at(const HistorySlice& slice, double seconds);
 
-/// The stretch to ask for when `shown` is looked at in columns of `column` nanoseconds and `asked` was asked
-/// for before; none when that serves.
+/// The stretch to ask for if `shown` is drawn in columns of `column` nanoseconds; nullopt if the earlier
+/// request `asked` is enough.
 std::optional<HistoryAsked> look_needed(Stretch shown, Stretch all, int64_t column,
                                         const HistoryAsked& asked);
 
@@ -45,11 +45,10 @@ void draw_search(const Context& context, float left, float right);
 void draw_history_map(const Context& context, ImVec2 min, ImVec2 max);
 void draw_history_tracks(const Context& context);
 
-/// Moves what is shown, and zooms nothing, so that a step of the pass that is looked at is seen, on the
-/// selected rank or the first.
+/// Pans, but does not zoom, so that a step of the shown pass is visible, on the selected rank or the first.
 void show_in_history(const Context& context, StepId step);
 
-/// Takes what a search has found into view, and shows its pass.
+/// Brings the result of a search into view, and shows its pass.
 void follow_found(const Context& context);
 void ask_for(const Context& context, HistoryFind find);
 

@@ -1,4 +1,4 @@
-// Columns, bands and their rectangles.
+// Computes the columns of a track, their bands and the rectangles.
 #include "ui/panels/timeline/history_columns.h"
 
 #include <algorithm>

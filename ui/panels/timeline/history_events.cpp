@@ -1,5 +1,6 @@
 // Single events of a recording: compute in the tint of its phase, waiting in faint and transfer in solid
-// amber, a line where the ranks of a collective met. Steps narrower than a pixel are drawn together.
+// amber, a line at the moment when the last rank of a collective arrived. Steps narrower than a pixel are
+// drawn together.
 #include <imgui.h>
 
 #include <algorithm>
@@ -23,33 +24,33 @@ constexpr float kMeetingsApart = 12;    // pixels for each line that joins ranks
 
 struct Label {
   float x0, x1, y;
-  float room;  ///< for a name, were all of the block in view
+  float room;  ///< for a name, if all of the block were in view
   StepId step;
   ImU32 ground;
 };
 
-/// Everything that is drawn, gathered: many rectangles are drawn at once.
+/// Collects everything to draw, so that many rectangles are drawn at once.
 struct Drawn {
   std::vector<PlainRect> compute, waits, transfers;
   std::vector<Label> labels;
   ImVec2 selected_min, selected_max;
 };
 
-/// A rank that came to a collective.
+/// A rank's arrival at a collective.
 struct Arrival {
   StepId step = 0;
-  int group = 0;  ///< the first rank of those that meet
+  int group = 0;  ///< the first rank of its group
   int rank = 0;
   int64_t arrived_ns = 0;
 };
 
-/// Ranks `first` to `last`, as far as they are seen, and when the last of them came.
+/// Ranks `first` to `last` of a group, as far as they are in view, and when the last of them arrived.
 struct Meeting {
   int64_t arrived_ns = 0;
   int first = 0, last = 0;
 };
 
-/// Adds what the arrivals of one pass make, and leaves none of them.
+/// Adds the meetings that follow from the arrivals of one pass, and clears the arrivals.
 void add_meetings(std::vector<Arrival>& arrivals, std::vector<Meeting>& meetings) {
   const auto place = [](const Arrival& one) { return std::tuple(one.step, one.group, one.rank); };
   std::sort(arrivals.begin(), arrivals.end(),
@@ -87,7 +88,7 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
     const ImU32 fill = selected ? phase : mixed(theme.panel, phase, narrow ? 0.4f : kComputeTint);
     const float right = narrow ? x0 + 1 : std::max(own_end - context.px(1), x0 + 1);
     PlainRect* before = drawn.compute.empty() ? nullptr : &drawn.compute.back();
-    // A heap of narrow ones is one block.
+    // Narrow neighbours become one block.
     if (narrow && before && before->min.y == top && before->colour == fill && x0 - before->max.x < 1)
       before->max.x = std::max(before->max.x, right);
     else
@@ -140,8 +141,8 @@ void draw_labels(const HistoryFrame& frame, const std::vector<Label>& labels) {
   }
 }
 
-/// A line where the last rank of a group arrived, from its first rank to its last, as far as they are few
-/// enough to be told apart.
+/// Draws a line where the last rank of a group arrived, from its first rank to its last. Draws none if they
+/// are too many to tell apart.
 void draw_meetings(const HistoryFrame& frame, const std::vector<Meeting>& meetings) {
   if (static_cast<float>(meetings.size()) * frame.context.px(kMeetingsApart) > frame.max.x - frame.min.x)
     return;
@@ -156,7 +157,7 @@ void draw_meetings(const HistoryFrame& frame, const std::vector<Meeting>& meetin
   }
 }
 
-/// Where ranks stood still on purpose in the pass that is looked at, which alone is known whole.
+/// Draws where ranks were late on purpose in the shown pass. Only that pass has this data.
 void draw_late_stretches(const HistoryFrame& frame) {
   const Result* shown = frame.context.replay.shown ? frame.context.replay.shown->result.get() : nullptr;
   if (shown == nullptr) return;

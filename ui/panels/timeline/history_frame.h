@@ -1,5 +1,5 @@
-// One frame of a recording's tracks: the data, the axis, and where on the screen they lie. Shared by what
-// draws columns and what draws events.
+// One frame of a recording's tracks: the data, the axis, and their place on the screen. Shared by the code
+// that draws columns and the code that draws events.
 #pragma once
 
 #include <algorithm>
@@ -39,9 +39,10 @@ struct HistoryFrame {
   }
 };
 
-/// The events of the passes in view, and the lines that join the ranks of a collective.
+/// Draws the events of the passes in view, and the lines that join the ranks of a collective.
 void draw_history_events(const HistoryFrame& frame);
-/// What the tracks did, in columns; of what no slice covers as coarsely as it is known.
+/// Draws the tracks in columns. What the slice does not cover is drawn from the coarser data of the whole
+/// recording.
 void draw_history_columns(const HistoryFrame& frame);
 
 }  // namespace shardlens::ui

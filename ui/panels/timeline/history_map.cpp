@@ -1,5 +1,5 @@
-// The whole recording in one strip, all ranks together, and the part of it that is shown: dragged it moves,
-// dragged at an edge it grows or shrinks, a click beside it brings it there.
+// The map: the whole recording in one strip, all ranks together, and a window at the part that is shown. A
+// drag moves the window, a drag at its edge resizes it, a click beside it moves it there.
 #include <imgui.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct Map {
   double seconds(float x_pixels) const {
     return all.begin + static_cast<double>((x_pixels - min.x) / (max.x - min.x)) * all.size();
   }
-  /// The shown part on the screen; wide enough to be taken hold of.
+  /// The shown part on the screen; wide enough to be dragged.
   float left() const { return std::min(x(shown.begin), middle() - least() / 2); }
   float right() const { return std::max(x(shown.end), middle() + least() / 2); }
   float middle() const { return x((shown.begin + shown.end) / 2); }

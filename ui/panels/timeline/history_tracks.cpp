@@ -25,9 +25,9 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kMapHeight = 26, kPassHeight = 18;
-constexpr double kMostRects = 8'000;  // of all columns together: what a software renderer draws in time
-constexpr float kEventPixels = 2;     // an event has on the average where events are drawn
-constexpr float kFlag = 9;            // of a note, on the axis
+constexpr double kMostRects = 8'000;  // in all columns together: so many a software renderer can draw in time
+constexpr float kEventPixels = 2;     // mean width of an event, at least, if events are drawn
+constexpr float kFlag = 9;            // size of a note's flag on the axis
 constexpr float kLeastPassLabel = 84, kLeastPassLine = 5;
 
 std::array<ImU32, kBandCount> band_colours(const Theme& theme) {
@@ -35,13 +35,14 @@ std::array<ImU32, kBandCount> band_colours(const Theme& theme) {
           faded(theme.communication, kTransferTint), faded(theme.communication, kWaitingTint)};
 }
 
-/// So that at most kMostRects are drawn: the least width of a column.
+/// The least width of a column such that at most kMostRects are drawn.
 double least_column_pixels(float width, int tracks) {
   const double rects = static_cast<double>(width) * tracks * (kBandCount - 1);
   return std::max(1.0, std::ceil(rects / kMostRects));
 }
 
-/// The pass that times are read in while little else is in view; else they are the recording's.
+/// The pass in which the axis counts times, if little else is in view; null: times count from the recording's
+/// begin.
 const HistoryPass* pass_of_axis(const HistoryFrame& frame) {
   if (!frame.slice() || !frame.slice()->has_passes) return nullptr;
   const auto pass = pass_at(*frame.slice(), (frame.shown.begin + frame.shown.end) / 2);
@@ -90,7 +91,7 @@ std::vector<std::string> pass_names(const HistoryPass& pass) {
   return names;
 }
 
-/// Where passes begin and what they are called, as far as there is room: each, or every second, fifth, tenth…
+/// Draws where passes begin, and their names if there is room: of each, or of every second, fifth, tenth…
 void draw_passes(const HistoryFrame& frame) {
   if (!frame.slice() || !frame.slice()->has_passes) return;
   const Context& context = frame.context;
@@ -124,15 +125,15 @@ void draw_passes(const HistoryFrame& frame) {
     const float begin = std::max(x0, frame.min.x) + context.px(5);
     const auto next = std::find_if(passes.begin() + static_cast<std::ptrdiff_t>(i) + 1, passes.end(),
                                    [every](const auto& other) { return other->pass % every == 0; });
-    float end = frame.max.x + context.px(4);  // names have that much of a gap in them
+    float end = frame.max.x + context.px(4);  // each name's width includes this gap
     if (next != passes.end()) end = std::min(end, frame.x_of_ns((*next)->begin_ns) + context.px(5));
     for (const std::string& name : pass_names(pass)) {
       const float width = text_width(style, name) + context.px(4);
       float from = begin;
-      const float under = context.px(kPlayheadWide + 3);  // the playhead's head is clear of any name
+      const float under = context.px(kPlayheadWide + 3);  // no name is under the playhead's head
       if (!paper && from < playhead + under && from + width > playhead - under) {
         from = playhead + under;
-        // Beside the playhead stands the name of its own pass, or none.
+        // Only the name of its own pass may be beside the playhead.
         if (pass.pass != context.replay.pass && from > x1) continue;
       }
       if (from + width > end) continue;
@@ -150,7 +151,7 @@ void draw_track_names(const HistoryFrame& frame) {
       draw_rank_name(frame.context, {left, frame.y(rank)}, frame.height, static_cast<size_t>(rank));
 }
 
-/// What lies behind the tracks: where it shows, a rank did nothing.
+/// Draws the ground behind the tracks. Where it is visible, a rank was idle.
 void draw_grounds(const HistoryFrame& frame) {
   std::vector<PlainRect> grounds;
   const float left = std::max(frame.min.x, frame.x(0)), right = std::min(frame.max.x, frame.x(frame.all.end));
@@ -161,7 +162,7 @@ void draw_grounds(const HistoryFrame& frame) {
   fill_rects(ImGui::GetWindowDrawList(), grounds);
 }
 
-/// Where the replay stands.
+/// Draws the replay's position.
 void draw_playhead(const HistoryFrame& frame) {
   const Context& context = frame.context;
   const double at = context.replay.seconds;
@@ -169,7 +170,7 @@ void draw_playhead(const HistoryFrame& frame) {
   draw_playhead_at(context, frame.x(at), frame.min.y - context.px(8), frame.max.y);
 }
 
-/// Flags on the axis; the note under the mouse.
+/// Draws the flags of notes on the axis. Returns the note under the mouse, or null.
 const ReplayNote* draw_notes_on(const HistoryFrame& frame) {
   const Context& context = frame.context;
   if (!context.replay.notes) return nullptr;
@@ -194,7 +195,7 @@ std::string share_text(int64_t part, int64_t of) {
   return format_percent(of > 0 ? static_cast<double>(part) / static_cast<double>(of) : 0);
 }
 
-/// What a column's time went into.
+/// Shows the parts of a column's time.
 void show_column_tooltip(const HistoryFrame& frame, int rank, double seconds) {
   const HistorySlice* slice = frame.slice();
   const bool covered = slice && frame.ns(seconds) >= slice->begin_ns() && frame.ns(seconds) < slice->end_ns();
@@ -218,7 +219,7 @@ void show_column_tooltip(const HistoryFrame& frame, int rank, double seconds) {
   ImGui::Text("rank %d, %s", rank, format_seconds(static_cast<double>(width) * 1e-9).c_str());
   ImGui::PopStyleColor();
   const int64_t busy = sum.forward_ns + sum.backward_ns + sum.transfer_ns + sum.wait_ns;
-  // As the column is drawn: what goes on beside the steps takes of its height.
+  // As in the drawn column, overlapped steps take part of its height.
   const int64_t all = std::max(width, busy);
   ImGui::PushFont(context.fonts.mono, kSmallSize);
   ImGui::Text("forward   %s", share_text(sum.forward_ns, all).c_str());
@@ -226,9 +227,8 @@ void show_column_tooltip(const HistoryFrame& frame, int rank, double seconds) {
   ImGui::Text("transfer  %s", share_text(sum.transfer_ns, all).c_str());
   ImGui::Text("waiting   %s", share_text(sum.wait_ns, all).c_str());
   if (busy < width) ImGui::Text("idle      %s", share_text(width - busy, width).c_str());
-  if (busy > width)
-    ImGui::Text("of %s of the time: steps go on beside others", share_text(busy, width).c_str());
-  ImGui::Text("%s events begin in it", grouped_text(sum.events).c_str());
+  if (busy > width) ImGui::Text("of %s of the time: steps overlap", share_text(busy, width).c_str());
+  ImGui::Text("%s events begin here", grouped_text(sum.events).c_str());
   ImGui::PopFont();
   ImGui::EndTooltip();
 }
@@ -251,7 +251,7 @@ void show_event_tooltip(const HistoryFrame& frame, const HistoryHit& hit) {
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   ImGui::Text("begin  %s into the pass", time(parts.begin_ns - hit.pass->begin_ns).c_str());
   ImGui::Text("took   %s", time(parts.end_ns - parts.begin_ns).c_str());
-  if (step.beside) ImGui::TextUnformatted("beside the steps that follow");
+  if (step.beside) ImGui::TextUnformatted("overlapped with the steps that follow");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", time(parts.met_ns - parts.arrived_ns).c_str());
     ImGui::Text("moved  %s in %s",
@@ -262,8 +262,8 @@ void show_event_tooltip(const HistoryFrame& frame, const HistoryHit& hit) {
   ImGui::EndTooltip();
 }
 
-/// Mouse over the tracks: the wheel zooms about it (with Shift it scrolls the ranks), a drag pans, a click
-/// shows the pass and selects the step, a double click fits the pass.
+/// Handles the mouse over the tracks: the wheel zooms about it (with Shift it scrolls the ranks), a drag
+/// pans, a click shows the pass and selects the step, a double click fits the pass.
 void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote* note) {
   const Context& context = frame.context;
   ViewState& view = context.view;
@@ -290,7 +290,7 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
     return;
   }
   if (!hovered || over_labels) return;
-  // Where a second click has shown the pass, what lies under the mouse is not what was clicked.
+  // After a double click has fitted the pass, the event under the mouse is not the one that was clicked.
   const bool clicked = ImGui::IsItemDeactivated() && io.MouseClickedLastCount[ImGuiMouseButton_Left] < 2 &&
                        std::abs(ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x) < io.MouseDragThreshold;
   const auto pass = frame.slice() && frame.slice()->has_passes ? pass_at(*frame.slice(), at) : nullptr;
@@ -330,7 +330,7 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
   view.scroll_to_selection = true;
 }
 
-/// While it is played, the moment that is shown stays in view.
+/// Keeps the shown moment in view while the recording plays.
 void follow_playhead(const Context& context, Stretch all) {
   const double at = context.replay.seconds;
   const Stretch shown = shown_of(context.view.of<HistoryView>(), context.history);
@@ -339,7 +339,7 @@ void follow_playhead(const Context& context, Stretch all) {
   context.view.of<HistoryView>().shown = clamped({begin, begin + shown.size()}, all);
 }
 
-/// The events are there for all that is in view, and have room enough to be seen.
+/// True if the events of everything in view are loaded and have enough room to be visible.
 bool draws_events(const HistorySnapshot& history, Stretch shown, float width) {
   if (!history.slice || !history.slice->has_events) return false;
   const HistorySlice& slice = *history.slice;
@@ -390,7 +390,7 @@ void draw_history_columns(const HistoryFrame& frame) {
                  .colours = colours});
     }
   };
-  // What was asked for last covers what is shown, but for the first frames after a jump.
+  // The newest slice covers everything in view, except in the first frames after a jump.
   const int64_t near_begin = near ? std::clamp(near->begin_ns(), from, until) : until;
   const int64_t near_end = near ? std::clamp(near->end_ns(), near_begin, until) : until;
   if (whole) draw(*whole, from, near_begin);
@@ -404,9 +404,9 @@ void draw_history_tracks(const Context& context) {
   const HistorySnapshot& history = context.history;
   ImGui::BeginChild("recording", {0, 0}, ImGuiChildFlags_None, ImGuiWindowFlags_NoScrollWithMouse);
   const ImVec2 origin = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
-  // On paper nothing moves: no map to move in, no place where one stands, and nobody to ask for more.
+  // An exported picture does not move: it has no map and no playhead, and it asks for no more data.
   const bool paper = Tape::current() != nullptr;
-  // Where the window is too low for the map and a track, the track is what is read.
+  // If the window is too low for the map and a track, only the track is drawn.
   const float least = context.px(kLeastTrackHeight + kLeastGap);
   const bool mapped = !paper && size.y >= context.px(kMapHeight + kAxisHeight + kPassHeight) + least;
   const float head = context.px((mapped ? kMapHeight : 0) + kAxisHeight + kPassHeight);

@@ -1,4 +1,4 @@
-// What the Timeline shows of a whole recording, and what is searched for in it.
+// The state of a recording's Timeline: the shown stretch, and the search.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class MapGrip { Begin, End, Window };
 
 struct HistoryView {
   Stretch shown;         ///< seconds from the beginning of the recording; empty: all of it
-  uint64_t numbers = 0;  ///< of questions asked so far
+  uint64_t numbers = 0;  ///< of requests so far
   HistoryAsked asked;
   MapGrip map_grip = MapGrip::Window;
   std::string words;  ///< searched for in the names of steps
@@ -36,7 +36,7 @@ struct HistoryView {
   uint64_t find_number = 0;
   bool find_pending = false;
   std::optional<HistoryPlace> found;
-  std::string said;  ///< of the last search
+  std::string said;  ///< the result of the last search in words
 };
 
 /// Moves the stretch by `share` of its length: the keys A and D.

@@ -1,6 +1,6 @@
 // The Timeline: one track a rank, with what was measured. Compute in the tint of its phase, waiting in faint
-// and transfer in solid amber, a line where the ranks meet. Before a run was timed it shows the plan's
-// estimate and says so. It draws what is in view and nothing else.
+// and transfer in solid amber, a line where the last rank of a collective arrived. Before a run was timed it
+// shows the plan's estimate and says so. It draws only what is in view.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -40,7 +40,7 @@ void transport_button(const Context& context, const char* icon, const char* id) 
   }
 }
 
-/// What the run measured, from the fullest form to the shortest: "forward 9.80 ms · backward 18.9 ms · 740
+/// The run's measurements, from the fullest form to the shortest: "forward 9.80 ms · backward 18.9 ms · 740
 /// GFLOP/s = 82 % of this machine's GEMM ceiling". Only what is known.
 std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& tracks) {
   if (!tracks.plan) return {""};
@@ -59,7 +59,7 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
         result.late.size() > 1 ? fmt::format("  ·  and {} more", result.late.size() - 1) : "";
     return {(result.replayed ? std::string(result.how()) + ": " : "") +
                 to_sentence(tracks.plan->program, late) + more,
-            fmt::format("rank {} late: {} more waiting, on time {} sooner", late.rank,
+            fmt::format("rank {} late: {} more waiting, pass {} longer", late.rank,
                         format_seconds(late.waited_seconds), format_seconds(late.longer_seconds))};
   }
   const std::string how = result.replayed ? std::string(result.how()) + ": " : "";
@@ -76,7 +76,7 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
           fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times, pass};
 }
 
-/// Beside the panel's name, which ends at `at`.
+/// Draws the button beside the panel's name, which ends at `at`.
 void draw_hide_button(const Context& context, ImVec2 at, float side) {
   const UiCommand& command = find_command("view.timeline");
   ImGui::SetCursorScreenPos(at);
@@ -88,7 +88,7 @@ void draw_hide_button(const Context& context, ImVec2 at, float side) {
   tooltip(context, title_with_key(command));
 }
 
-/// The panel's name and the buttons that walk; where they end.
+/// Draws the panel's name and the buttons that walk. Returns where they end.
 float draw_transport(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float side = context.px(28);
@@ -137,8 +137,8 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const std::string count = has_step ? "step " + number_of(step, tracks.plan->program.steps.size()) : "";
   const std::string what = !has_step ? "" : is_collective(selected->op) ? selected->name : selected->equation;
   const TextStyle& what_style = has_step && is_collective(selected->op) ? title : mono;
-  // The step's own line has the left half of what is free; the longest summary that leaves it that is shown,
-  // or a shorter one that leaves room for the legend too.
+  // Shows the longest summary that leaves room for the step and the legend; if there is none, the longest one
+  // within 60 % of the free room.
   const float note_room = (right - after_buttons) * 0.6f;
   const float whole_step = text_width(what_style, what) + context.px(12) + text_width(small, count);
   const float legend = tracks.plan ? least_legend_width(context, tracks.plan->program) : 0;
@@ -158,7 +158,7 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const float room = right - note_width - context.px(16) - after_buttons;
   float end = after_buttons;
   if (has_step) {
-    // The count gives way when the equation needs its room.
+    // The count is dropped if the equation needs its room.
     const float beside_count = room - text_width(small, count) - context.px(12);
     const bool counted = text_width(what_style, what) <= beside_count;
     const std::string shown = fitted(what_style, what, counted ? beside_count : room);
@@ -185,7 +185,7 @@ void say(const Context& context, const std::string& sentence) {
   ImGui::Dummy({1, 1});
 }
 
-/// The whole recording that is open, in place of one run.
+/// Draws the whole open recording, in place of one run.
 void draw_history(const Context& context, float reserve) {
   const HistorySnapshot& history = context.history;
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -204,8 +204,8 @@ void draw_history(const Context& context, float reserve) {
   draw_history_tracks(context);
 }
 
-/// Where a run of this machine stands beside a recording: which of both is shown. Returns the width it took
-/// at the right of the head.
+/// If this machine's run is shown beside a recording: draws the choice of what the Timeline shows. Returns
+/// the width it took at the right of the head.
 float draw_choice(const Context& context) {
   if (context.beside == nullptr) return 0;
   const std::array<std::string, 2> choices{"this pass, and here", "the recording"};
@@ -220,7 +220,7 @@ float draw_choice(const Context& context) {
   return width + context.px(16);
 }
 
-/// The pass that is looked at above this machine's run of the same Program, on one axis.
+/// Draws the shown pass and, below it, this machine's run of the same Program, on one axis.
 void draw_beside(const Context& context, float reserve) {
   const Tracks recorded = tracks_of(context.snapshot);
   draw_header(context, recorded, reserve);
@@ -272,11 +272,9 @@ void draw_timeline(const Context& context) {
     draw_tracks(context, tracks);
     return;
   }
-  say(context,
-      tracks.plan
-          ? "The tracks appear when this run has been timed. Where the machine is calibrated (Traffic, "
-            "times), an estimate stands here until then."
-          : "There is no plan to run. Setup says why, and what would work.");
+  say(context, tracks.plan ? "The tracks appear when this run has been timed. If the machine is calibrated "
+                             "(Traffic, times), an estimate is shown here until then."
+                           : "There is no plan to run. Setup says why, and what would work.");
 }
 
 }  // namespace shardlens::ui

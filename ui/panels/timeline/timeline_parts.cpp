@@ -1,4 +1,4 @@
-// What tracks are drawn with, of a run and of a whole recording alike.
+// The parts of tracks. They are the same for a run and for a whole recording.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -49,7 +49,7 @@ void draw_axis_tick(const Context& context, float x, float top, float bottom, fl
 void draw_playhead_at(const Context& context, float x, float top, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float wide = context.px(kPlayheadWide), edge = list->GetClipRectMax().x;
-  // At the end of the axis its head stands left of the line, not half outside.
+  // At the end of the axis the head moves to the left of the line, so that no half of it is outside.
   const float head = std::round(std::min(x, edge - wide));
   x = std::round(std::min(x, edge - context.px(1.5f)));
   fill_triangle(list, {head - wide, top - wide}, {head + wide, top - wide}, {x, top + context.px(2)},
@@ -59,8 +59,8 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom) 
 
 namespace {
 
-/// What a colour tells of. Where room is short the meetings' two shades stay, which are told apart nowhere
-/// else; what is beside the steps is told by the mouse too, and the phases by their colours on the Stage.
+/// What a colour means. In little room only the two shades of collectives stay, because nothing else explains
+/// them: a tooltip explains overlapped steps, and the Stage has the colours of the phases too.
 enum class Tells { Phase, Meeting, Beside };
 
 /// A colour of the tracks and its words.
@@ -74,7 +74,7 @@ ImU32 computed(const Theme& theme, Phase phase) {
   return mixed(theme.panel, phase_colour(theme, phase), kComputeTint);
 }
 
-/// Of what the Program has.
+/// The kinds that occur in the Program.
 std::vector<Kind> legend_kinds(const Theme& theme, const Program& program) {
   const auto any = [&](const auto& is) {
     return std::any_of(program.steps.begin(), program.steps.end(), is);
@@ -90,7 +90,7 @@ std::vector<Kind> legend_kinds(const Theme& theme, const Program& program) {
     kinds.push_back({"waiting", faded(theme.communication, kWaitingTint), Tells::Meeting});
   }
   if (any([](const Step& step) { return step.beside; }))
-    kinds.push_back({"beside the steps", faded(theme.communication, kTransferTint), Tells::Beside});
+    kinds.push_back({"overlapped", faded(theme.communication, kTransferTint), Tells::Beside});
   return kinds;
 }
 
@@ -138,7 +138,7 @@ void draw_legend(const Context& context, const Program& program, float left, flo
     const bool beside = kind.tells == Tells::Beside;
     const auto [top, bottom] =
         part_of_track(beside ? Lane::Beside : Lane::Own, std::round(middle - swatch / 2), swatch);
-    if (beside)  // below what a rank computes meanwhile
+    if (beside)  // over what a rank computes meanwhile
       fill_rect(list, {x, bottom - swatch}, {x + swatch, bottom}, computed(theme, Phase::Backward),
                 context.px(2));
     fill_rect(list, {x, top}, {x + swatch, bottom}, kind.colour, context.px(beside ? 1 : 2));
@@ -147,7 +147,7 @@ void draw_legend(const Context& context, const Program& program, float left, flo
   }
 }
 
-// An outline with what it is, and nothing in it, for nothing was done.
+// An empty outline with a label, because the rank did nothing in this time.
 void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds) {
   max.x = std::max(max.x, min.x + context.px(2));
   if (max.x < shown.x || min.x > shown.y) return;

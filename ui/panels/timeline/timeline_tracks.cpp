@@ -26,7 +26,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kNameHeight = 18;  // of a run's name above its tracks, where there are several
+constexpr float kNameHeight = 18;  // of a run's name above its tracks, if there are several runs
 constexpr float kAroundName = 13;  // a block's seam, and its name's margins
 
 /// One frame of the panel: the data, the axis and the place where the tracks are drawn.
@@ -37,9 +37,9 @@ struct Frame {
   ImVec2 min, max;                  ///< the tracks' part of the window, without labels and axis
   float pitch, height;              ///< of a track with its gap, and without
   float scroll;                     ///< pixels scrolled down
-  float top = 0;                    ///< of the first track, below `min`: other runs' may lie above it
-  std::string name = {};            ///< of this run, above its tracks; empty where there is one alone
-  std::vector<std::string> labels;  ///< [step]; empty where no block has room for a name
+  float top = 0;                    ///< of the first track, below `min`: other runs may be above it
+  std::string name = {};            ///< of this run, above its tracks; empty if there is only one run
+  std::vector<std::string> labels;  ///< [step]; empty if no block has room for a name
 
   const Program& program() const { return tracks.plan->program; }
   float x(double seconds) const {
@@ -48,7 +48,7 @@ struct Frame {
   }
   double seconds(float x_pixels) const { return shown.begin + (x_pixels - min.x) * pixel_seconds(); }
   double pixel_seconds() const { return shown.size() / std::max(1.0f, max.x - min.x); }
-  /// The room for a name that a block so long has.
+  /// The room for a name in a block of that length.
   float name_room(double seconds) const {
     return static_cast<float>(seconds / pixel_seconds()) - context.px(kAroundName);
   }
@@ -57,7 +57,7 @@ struct Frame {
   float bottom() const { return name.empty() ? max.y : y(ranks() - 1) + height; }
 };
 
-/// For each step in view what its blocks are called.
+/// The name of the blocks of each step in view.
 std::vector<std::string> labels_for(const Frame& frame) {
   const Context& context = frame.context;
   const Program& program = frame.program();
@@ -66,7 +66,7 @@ std::vector<std::string> labels_for(const Frame& frame) {
   std::vector<float> rooms;  // of a step's blocks
   for (size_t id = 0; id < labels.size(); ++id) {
     const Step& step = program.steps[id];
-    if (is_collective(step.op)) continue;  // of no block: see draw_collectives()
+    if (is_collective(step.op)) continue;  // has no block: see draw_collectives()
     rooms.clear();
     bool in_view = false, is_wide = false;
     for (const auto& rank : frame.tracks.ranks()) {
@@ -83,8 +83,7 @@ std::vector<std::string> labels_for(const Frame& frame) {
   return labels;
 }
 
-/// A step's name, drawn when everything else is there: the strip and the lines of what goes on beside the
-/// steps pass below it.
+/// A step's name. It is drawn last, over the strips and lines of overlapped steps.
 struct Name {
   ImVec2 at;
   ImU32 colour;
@@ -98,7 +97,7 @@ void draw_compute(const Frame& frame, size_t rank, std::vector<Name>& names) {
   const float top = frame.y(rank);
   const float bottom = top + frame.height;
   const TextStyle text = timeline_text(context, context.fonts.mono, kSmallSize, theme.text);
-  ImVec2 selected_min, selected_max;  // outlined when all blocks are there, or its neighbours would cover it
+  ImVec2 selected_min, selected_max;  // outlined after all blocks, or neighbours would cover it
   for (const TrackBlock& block :
        blocks_in(frame.program(), frame.tracks.ranks()[rank], frame.shown, frame.pixel_seconds())) {
     const bool selected =
@@ -120,7 +119,7 @@ void draw_compute(const Frame& frame, size_t rank, std::vector<Name>& names) {
     const std::string& common = frame.labels[static_cast<size_t>(block.first)];
     if (block.joined() || common.empty() || room < context.px(8)) continue;
     if (text_width(text, common) > frame.name_room(block.end_seconds - block.begin_seconds)) continue;
-    // Less of it where the block goes on out of view; half a pixel: sums are rounded.
+    // Shortened if the block goes on out of view. Half a pixel more, because sums are rounded.
     const std::string label = fitted(text, common, room + context.px(0.5f));
     if (label != "…")
       names.push_back(
@@ -143,8 +142,8 @@ void draw_holds(const Frame& frame, size_t rank) {
   }
 }
 
-/// Behind a rank's last step, where the run was ended: who was lost or failed and where, in full ink; who
-/// waited in the tint of waiting.
+/// Draws, behind a rank's last step, how the run ended: a rank that was lost or failed, and where, in full
+/// ink; a rank that waited, in the tint of waiting.
 void draw_end(const Frame& frame, size_t rank) {
   if (!frame.tracks.failure) return;
   const Context& context = frame.context;
@@ -171,7 +170,7 @@ void draw_end(const Frame& frame, size_t rank) {
     fill_rect(list, min, max, faded(theme.communication, 0.24f));
     const std::string whom =
         failure.ranks.size() == 1 ? fmt::format(" for rank {}", failure.ranks.front()) : "";
-    words = {"waits" + whom + ", in vain", "waits"};
+    words = {"waits" + whom + ", gives up", "waits"};
   }
   const TextStyle text =
       timeline_text(context, struck ? context.fonts.bold : context.fonts.body, kSmallSize, theme.text);
@@ -183,8 +182,8 @@ void draw_end(const Frame& frame, size_t rank) {
   }
 }
 
-/// Waiting, transfer, and the line that joins the ranks where the last one arrived. Never narrower than two
-/// pixels.
+/// Draws waiting, transfer, and the line that joins the ranks where the last one arrived. A transfer is never
+/// narrower than two pixels.
 void draw_collectives(const Frame& frame) {
   const Context& context = frame.context;
   const Theme& theme = context.theme;
@@ -227,7 +226,7 @@ void draw_collectives(const Frame& frame) {
   }
 }
 
-/// Where the selected step is done on the slowest rank, as far as that is in view.
+/// The place where the selected step ends on the slowest rank; nullopt if it is out of view.
 std::optional<float> playhead_of(const Frame& frame) {
   const Context& context = frame.context;
   StepId step = context.view.selected_step;
@@ -243,7 +242,7 @@ std::optional<float> playhead_of(const Frame& frame) {
 
 void draw_playhead(const Frame& frame) {
   const std::optional<float> x = playhead_of(frame);
-  // On the axis; under a run's name its head keeps clear of the words.
+  // Its head is on the axis, or below a run's name, clear of the words.
   const float top =
       frame.name.empty() ? frame.min.y - frame.context.px(8) : frame.y(0) + frame.context.px(kPlayheadWide);
   if (x) draw_playhead_at(frame.context, *x, top, frame.bottom());
@@ -272,7 +271,7 @@ void draw_labels(const Frame& frame) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const TextStyle style = in_bold(context, text);
     const ImVec2 at{left, frame.y(0) - context.px(kNameHeight)};
-    // On ground of its own: the axis' lines pass behind it.
+    // It has a ground of its own, because the axis' lines pass behind it.
     fill_rect(list, at, {at.x + text_width(style, frame.name) + context.px(6), at.y + style.size},
               context.theme.panel);
     draw_text(list, at, style, frame.name);
@@ -304,7 +303,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
               : frame.tracks.replayed ? ", replayed"
               : !frame.name.empty()   ? ", measured here"
                                       : "");
-  if (step.beside) ImGui::TextUnformatted("beside the steps that follow");
+  if (step.beside) ImGui::TextUnformatted("overlapped with the steps that follow");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
@@ -316,7 +315,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   ImGui::EndTooltip();
 }
 
-/// Between two steps of a rank under the mouse: how long nothing ran there, and why that may be.
+/// If the mouse is between two steps of a rank: says how long nothing ran there, and why if known.
 void explain_gap(const Frame& frame, size_t rank) {
   const std::optional<Stretch> gap =
       gap_at(frame.program(), frame.tracks.ranks()[rank], frame.seconds(ImGui::GetIO().MousePos.x));
@@ -344,8 +343,8 @@ void follow_selection(const Frame& frame) {
   view.of<TimelineView>().end_seconds = moved.end;
 }
 
-/// Mouse over the tracks: wheel zooms about the mouse (with Shift it scrolls the ranks), a drag pans, a click
-/// selects. `runs` share all but their tracks' place.
+/// Handles the mouse over the tracks: the wheel zooms about the mouse (with Shift it scrolls the ranks), a
+/// drag pans, a click selects. `runs` differ only in the place of their tracks.
 void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
   const Frame& frame = runs.front();
   const Context& context = frame.context;
@@ -393,7 +392,7 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
   if (step < 0) return explain_gap(*under, rank);
   show_tooltip(*under, rank, step);
   const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
-  // A second click shows the whole run: what lies under the mouse then is not what was clicked.
+  // A double click shows the whole run: the step under the mouse is then not the one that was clicked.
   const bool again = io.MouseClickedLastCount[ImGuiMouseButton_Left] > 1;
   if (ImGui::IsItemDeactivated() && std::abs(drag.x) < io.MouseDragThreshold && !again) {
     select_step(view, frame.program(), step);

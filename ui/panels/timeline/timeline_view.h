@@ -1,4 +1,4 @@
-// Which stretch of a run the Timeline shows.
+// The state of a run's Timeline: which stretch it shows.
 #pragma once
 
 #include "engine/runtime/snapshot.h"

@@ -1,5 +1,5 @@
-// What the tracks of one pass and those of a whole recording have in common: how large they are, and how fast
-// the wheel goes into them.
+// Shared by the tracks of one pass and those of a whole recording: their sizes, and the zoom of one notch of
+// the wheel.
 #pragma once
 
 namespace shardlens::ui {

@@ -15,10 +15,10 @@ namespace shardlens::ui {
 
 namespace {
 
-constexpr double kRoomForFault = 2;          // the axis is so many times as long, to say what happened there
+constexpr double kRoomForFault = 2;          // the axis is so many times as long, to have room for words
 constexpr double kLeastEndedSeconds = 1e-4;  // of a run that ended before a step was done
 
-/// What the plan's steps are estimated to take.
+/// The estimated times of the plan's steps.
 std::shared_ptr<const Events> estimates_of(const std::shared_ptr<const Plan>& plan) {
   static Cache<std::shared_ptr<const Plan>, std::shared_ptr<const Events>> known;
   return known.of(plan,
@@ -57,7 +57,7 @@ Tracks tracks_of(const Snapshot& snapshot) {
 std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<StepEvent>& events, Stretch shown,
                                   double pixel_seconds) {
   std::vector<TrackBlock> blocks;
-  bool open = false;  // the last block is a heap of narrow ones and may take another
+  bool open = false;  // the last block joins narrow steps and may take another
   for (size_t step = 0; step < events.size(); ++step) {
     const StepEvent& event = events[step];
     const bool outside = event.end_seconds < shown.begin || event.begin_seconds > shown.end;
@@ -112,7 +112,7 @@ StepId step_at(const Program& program, const std::vector<StepEvent>& events, Lan
     if (lane_of(program.steps[step]) != lane) continue;
     const StepEvent& event = events[step];
     const double distance = std::max({event.begin_seconds - at, at - event.end_seconds, 0.0});
-    // A step that takes no time lies under its neighbours' shared border: the longer one is meant.
+    // A step that takes no time is at the border between its neighbours: choose the longer one.
     if (distance < nearest_distance || (distance == 0 && nearest >= 0 && nearest_distance == 0 &&
                                         event.seconds() > events[static_cast<size_t>(nearest)].seconds())) {
       nearest = static_cast<StepId>(step);

@@ -1,6 +1,6 @@
-// What the timeline shows of a snapshot, found without drawing: which events, whether they were measured or
-// only estimated, and where on the screen's axis each block lies. Blocks too narrow to see are joined, so
-// that the number of rectangles follows the panel's width and not the length of the program.
+// The contents of the Timeline for a snapshot, computed without drawing: the events, whether they were
+// measured or only estimated, and the place of each block on the axis. Blocks too narrow to see are joined,
+// so that the number of rectangles depends on the panel's width and not on the length of the Program.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ namespace shardlens::ui {
 using Events = std::vector<std::vector<StepEvent>>;  ///< [rank][step], seconds since the run began
 
 struct Tracks {
-  std::shared_ptr<const Plan> plan;  ///< what was or will be run; null: nothing to show
+  std::shared_ptr<const Plan> plan;  ///< the plan that ran or will run; null: nothing to show
   std::shared_ptr<const Events> events = std::make_shared<Events>();
-  double begin_seconds = 0;  ///< of the axis: of a run that ended early when its first step began
+  double begin_seconds = 0;  ///< of the axis: for a run that ended early, the begin of its first step
   double seconds = 0;        ///< when the last rank is done; 0: no times are known
   bool measured = false;
-  bool replayed = false;              ///< measured where it was recorded
+  bool replayed = false;              ///< measured in a recorded run
   std::optional<RunFailure> failure;  ///< a rank ended the run: some tracks are shorter than others
 
   const Events& ranks() const { return *events; }
@@ -50,23 +50,23 @@ struct TrackBlock {
 std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<StepEvent>& events, Stretch shown,
                                   double pixel_seconds);
 
-/// What a step may be called on its blocks, the most telling name first: its equation, what it makes (as the
-/// Stage calls it) and its own name, what it makes.
+/// The possible names of a step on its blocks, the most informative first: its equation; the symbol of its
+/// output, as on the Stage, with its own name; the symbol of its output.
 std::vector<std::string> names_of(const Program& program, const Step& step);
 
-/// The one name that all blocks of a step bear, so that it reads the same on every track: the first that fits
-/// into the narrowest of `rooms` that any name fits into; empty where none does. Narrower blocks have none.
+/// The one name for all blocks of a step, so that every track reads the same: the first that fits into the
+/// narrowest of `rooms` that has room for any name; empty if none has. Narrower blocks have no name.
 std::string common_name(const std::vector<std::string>& names, const std::vector<float>& rooms,
                         const std::function<float(const std::string&)>& width);
 
-/// Whether steps that go on beside the others are meant, or the others.
+/// Beside: overlapped steps, which go on while others run. Own: all others.
 enum class Lane { Own, Beside };
 inline Lane lane_of(const Step& step) {
   return step.beside ? Lane::Beside : Lane::Own;
 }
 
-/// Where `at` lies between two steps of the rank's own lane: from the one's end to the other's begin. Nothing
-/// on a step, before the first and after the last.
+/// The gap around `at` between two steps of the rank's own lane: from the end of one to the begin of the
+/// other. nullopt on a step, before the first and after the last.
 std::optional<Stretch> gap_at(const Program& program, const std::vector<StepEvent>& events, double at);
 
 /// The step under `at`, or the nearest one not farther than `reach_seconds`; -1: none.

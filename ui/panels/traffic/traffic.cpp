@@ -1,6 +1,6 @@
-// The Traffic tab: every place where a layout is converted, in the order of the Program, with the reason, the
-// bytes each rank sends, and the time it took beside the time predicted. Below or above it, what the other
-// ways of cutting the same model would send.
+// The Traffic tab: every step that converts a layout, in the order of the Program, with the reason, the bytes
+// each rank sends, and its measured and predicted time. Below or above the table: what the same model would
+// send with other splits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// Where the columns of the table stand, from the width at hand.
+/// The places of the table's columns, for the available width.
 struct Columns {
   bool wide = false;  ///< every figure has a column of its own, and every row says why
   float left, text, text_width;
@@ -109,7 +109,7 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   }
 }
 
-/// A conversion that sends nothing: one dim line. Returns the height it took.
+/// Draws a conversion that sends nothing, as one dim line. Returns the height it took.
 float draw_quiet_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
                      ImU32 ink) {
   const Type type(context);
@@ -128,7 +128,8 @@ float draw_quiet_row(const Context& context, const TrafficRow& row, const Column
   return context.px(26);
 }
 
-/// A collective: what and why at the left, its figures at the right, how they come about below them.
+/// Draws a collective: the operation and its reason at the left, its figures at the right, their formulas
+/// below them.
 void draw_collective_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
                          bool says_why) {
   const Type type(context);
@@ -167,7 +168,7 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
               "here " + format_seconds(row.beside_seconds), Align::Right);
     if (!columns.wide) return;
   }
-  if (!columns.wide) {  // one column for both: measured above what alpha-beta says
+  if (!columns.wide) {  // one column for both: measured above alpha-beta's prediction
     if (row.predicted_seconds > 0)
       draw_text(list, {columns.measured, second}, type.mono_note, format_seconds(row.predicted_seconds),
                 Align::Right);
@@ -184,7 +185,7 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
               Align::Right);
 }
 
-/// The table. Returns the height it took.
+/// Draws the table. Returns the height it took.
 float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, const std::string& title,
                 ImVec2 at, float width) {
   const Type type(context);
@@ -222,7 +223,7 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
   return y - at.y;
 }
 
-/// The rows of what is shown.
+/// The rows of the shown plan, computed once.
 const std::vector<TrafficRow>& rows_of(const Context& context, const Hardware& hardware) {
   const Snapshot& snapshot = context.snapshot;
   const std::shared_ptr<const Result> beside = context.beside != nullptr ? context.beside->result : nullptr;
@@ -236,7 +237,7 @@ const std::vector<TrafficRow>& rows_of(const Context& context, const Hardware& h
   });
 }
 
-/// Of a whole model the layer whose conversions are listed: the selected step's, else the first.
+/// The layer of a whole model whose conversions are listed: the selected step's, else the first.
 int listed_layer(const Context& context, const Program& program) {
   const StepId selected = context.view.selected_step;
   if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return 0;
@@ -261,7 +262,7 @@ std::string provenance(const Context& context) {
                                                              : "Measured") +
            snapshot.result->machine + ", communicator " + snapshot.result->communicator.name + ".";
   else if (snapshot.result)
-    text = "The run shown belongs to older settings: nothing of this plan is measured yet.";
+    text = "The shown run belongs to older settings. This plan is not measured yet.";
   else
     text = "Nothing has run yet.";
   if (snapshot.result && !snapshot.stale()) {
@@ -276,18 +277,17 @@ std::string provenance(const Context& context) {
   text += " Bytes are the plan's ring figures.";
   if (hardware.link_bytes_per_second <= 0) return text;
   const char* const why = hardware.name == own.name  ? ""
-                          : own.name == kThisMachine ? ", as this machine is not calibrated"
-                                                     : ", as Setup's hardware names no links";
+                          : own.name == kThisMachine ? ", because this machine is not calibrated"
+                                                     : ", because Setup's hardware states no links";
   return fmt::format("{} Predicted: alpha-beta (α-β) on {}{}.", text, hardware.title, why);
 }
 
-/// With one rank there is nothing to list; says so, and offers degrees to cut by.
+/// Says that one rank sends nothing, and offers degrees to cut by.
 void draw_one_rank(const Context& context, float reserve) {
   page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", reserve);
   say(context,
-      "One rank: nothing to send. Every tensor is whole where it is made, so no step needs a collective. Cut "
-      "the "
-      "layer to see where the ranks must meet:");
+      "One rank has nothing to send. Every tensor is whole where it is computed, so no step needs a "
+      "collective. Cut the layer to see where ranks need collectives:");
   const Settings& settings = context.snapshot.plan->program.settings;
   std::vector<int> degrees = possible_degrees(settings.model, settings.block, settings.heads_policy);
   std::erase(degrees, 1);

@@ -1,5 +1,5 @@
 // The loss lens: the logits of a cut vocabulary are either gathered for the loss, or only three numbers a
-// token are reduced. Both are planned beside each other; a button runs both.
+// token are reduced. Both are planned; a button runs both.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -17,7 +17,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// One line of the comparison; `bytes`: drawn as bars too.
+/// One line of the comparison; the bytes are drawn as bars too.
 struct Line {
   std::string label, fused, gathered;
   double fused_bytes = 0, gathered_bytes = 0;
@@ -65,7 +65,7 @@ std::string verdict(const LossLens& lens) {
   const LossFigures &fused = lens.fused, &gathered = lens.gathered;
   if (!lens.note.empty()) return lens.note;
   if (!fused.measured || !gathered.measured)
-    return "Not run beside each other yet: the button runs a step of each and measures both.";
+    return "Not compared yet: the button runs a step of each and measures both.";
   const double difference = std::abs(fused.loss - gathered.loss) / std::max(std::abs(gathered.loss), 1e-300);
   return difference == 0
              ? "Both losses are equal to the last bit."
@@ -86,7 +86,7 @@ void draw_bars(const Context& context, ImVec2 at, float width, const Line& line)
   bar(at.y + context.px(3) + height + context.px(1), line.gathered_bytes, theme.communication);
 }
 
-/// At the lens's right top corner; returns its width.
+/// Draws the button at the lens's right top corner; returns its width.
 float draw_button(const Context& context, const LossLens& lens, ImVec2 right_top) {
   const bool busy = context.snapshot.activity.find("loss") != std::string::npos;
   const bool possible = context.snapshot.state == RunState::Done && !context.snapshot.stale() && !busy;

@@ -12,10 +12,6 @@
 namespace shardlens::ui {
 namespace {
 
-bool is_conversion(const Step& step) {
-  return is_collective(step.op) || step.op == Op::Slice || step.op == Op::Identity;
-}
-
 void add_measured(TrafficRow& row, const Result& result, const TimeComparison& times) {
   const size_t step = static_cast<size_t>(row.step);
   double latest = -1;
@@ -47,21 +43,23 @@ TrafficTotal add(TrafficTotal sum, const TrafficRow& row) {
 
 }  // namespace
 
-std::string ring_formula(Op op, int64_t full_bytes, int ranks) {
+std::string ring_formula(Collective collective, int64_t full_bytes, int ranks) {
   const std::string bytes = bytes_text(static_cast<double>(full_bytes));
   const std::string others = std::to_string(ranks - 1) + "/";
   if (ranks < 2) return {};
-  switch (op) {
-    case Op::AllReduce:
+  switch (collective) {
+    case Collective::AllReduce:
       return "2 × " + bytes + " × " + others + std::to_string(ranks);
-    case Op::ReduceScatter:
-    case Op::AllGather:
+    case Collective::ReduceScatter:
+    case Collective::AllGather:
       return bytes + " × " + others + std::to_string(ranks);
-    case Op::AllToAll:
+    case Collective::AllToAll:
       return bytes + " × " + others + std::to_string(ranks * ranks);
-    default:
+    case Collective::Slice:
+    case Collective::None:
       return {};
   }
+  return {};
 }
 
 std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware) {
@@ -73,7 +71,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
                           : std::make_shared<const TimeComparison>(compare_times(plan, result->events));
   std::vector<TrafficRow> rows;
   for (const Step& step : program.steps) {
-    if (!is_conversion(step)) continue;
+    if (!is_conversion(step.op)) continue;
     const Tensor& input = program.tensor(step.inputs.front());
     const Tensor& output = program.tensor(step.outputs.front());
     TrafficRow row;
@@ -92,7 +90,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     const bool over_replicas = step.axis == Axis::Dp;
     const Ring ring = over_replicas ? dp_ring(program.ranks(), program.replicas(), hardware)
                                     : tp_ring(program.ranks(), program.replicas(), hardware);
-    row.formula = ring_formula(step.op, row.full_bytes, group_ranks(program, step));
+    row.formula = ring_formula(collective_of(step.op), row.full_bytes, group_ranks(program, step));
     row.why = stage::reason_of(program, step.id);
     if (row.sends())
       row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, ring, hardware);
@@ -134,10 +132,12 @@ TrafficTotal total(const std::vector<TrafficRow>& rows) {
 
 std::string in_words(const std::vector<TrafficRow>& rows, Phase phase) {
   std::vector<std::string> parts;
-  for (Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather, Op::AllToAll}) {
-    const auto count = std::count_if(
-        rows.begin(), rows.end(), [&](const TrafficRow& row) { return row.op == op && row.phase == phase; });
-    if (count > 0) parts.push_back(counted(count, to_string(op)));
+  for (const Operation& operation : operations()) {
+    if (!is_collective(operation.op)) continue;
+    const auto count = std::count_if(rows.begin(), rows.end(), [&](const TrafficRow& row) {
+      return row.op == operation.op && row.phase == phase;
+    });
+    if (count > 0) parts.push_back(counted(count, operation.name));
   }
   if (parts.empty()) return "nothing";
   std::string words = parts.front();

@@ -1,4 +1,4 @@
-// Draws the comparison of splits. Bars share one scale, so that their lengths compare.
+// Draws the comparison of splits. Bars share one scale, so that their lengths can be compared.
 #include <fmt/format.h>
 #include <algorithm>
 #include <string>
@@ -42,7 +42,7 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
   const float memory_x = right, flops_x = wide ? memory_x - context.px(112) : memory_x;
   const float sent_x = wide ? flops_x - context.px(112) : memory_x;
   const float bar_x = at.x + name_width, bar_width = sent_x - context.px(96) - bar_x;
-  // A whole model is compared by one of its layers, which are all alike.
+  // A whole model is compared by one of its layers, because all are the same.
   const char* what = settings.block == Block::Model   ? "One of its layers"
                      : settings.block == Block::Layer ? "The same layer"
                      : settings.block == Block::Mlp   ? "The same MLP"
@@ -112,7 +112,7 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
   draw_text(
       list, {at.x, y + context.px(4)}, type.note,
       fitted(type.note,
-             "Planned and counted, not run: per rank. Edge: forward or backward. A click runs the split.",
+             "Planned and counted per rank, not run. Edge: forward or backward. Click a split to run it.",
              width));
   return y + context.px(24) - at.y;
 }

@@ -16,8 +16,8 @@
 namespace shardlens::ui {
 namespace {
 
-/// One figure of the summary: large, with what it is above and on what it stands below. Where the row is too
-/// long, the short note stands for the note.
+/// One figure of the summary: drawn large, with its label above and a note below. If the row is too long, the
+/// short note replaces the note.
 struct Figure {
   std::string label;
   ImU32 edge = 0;

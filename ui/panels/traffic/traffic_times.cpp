@@ -1,6 +1,6 @@
-// The second page of the Traffic tab: what each step was predicted to take and what it took, on one
-// logarithmic axis. The prediction is the cost model's on the hardware of the settings; on this machine that
-// is its calibration, which can be made here.
+// The second page of the Traffic tab: the predicted and the measured time of each step, on one logarithmic
+// axis. The cost model predicts for the hardware of the settings. For this machine that needs a calibration,
+// which can be started here.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -86,7 +86,7 @@ Axis axis_of(const Context& context, const std::vector<TimeRow>& rows, double lo
 void draw_axis(const Context& context, const Axis& axis, float top, float bottom) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  // Where decades lie close, every second or third has its figure: equally far apart, whatever they are.
+  // If decades are close, only every second or third has its figure, so the figures are equally far apart.
   float widest = 0;
   for (double tick = axis.low; tick < axis.high * 1.5; tick *= 10)
     widest = std::max(widest, text_width(type.mono_note, format_tick(tick)));
@@ -111,8 +111,8 @@ void draw_axis(const Context& context, const Axis& axis, float top, float bottom
             axis.has_beside ? "difference" : "error", Align::Right);
 }
 
-/// The times of one row: a ring where it was predicted, a triangle where it was measured or replayed, and a
-/// diamond where this machine measured it beside a recording.
+/// Draws the times of one row: a ring at the predicted time, a triangle at the measured or replayed one, and
+/// a diamond at the one that this machine measured beside a recording.
 void draw_times(const Context& context, const Axis& axis, float middle, const Times& times, ImU32 colour,
                 bool bold) {
   const auto [predicted, measured, beside] = times;
@@ -145,7 +145,7 @@ struct Sum {
   ImU32 colour;
 };
 
-/// Whole, kind by kind and waiting, and last what goes on beside all that.
+/// The sums: the whole pass, each kind, waiting, and last the overlapped steps.
 std::vector<Sum> sums_of(const Context& context, const std::vector<TimeRow>& rows,
                          const TimeComparison& times) {
   const double beside = context.beside != nullptr ? context.beside->result->times->measured_seconds : 0;
@@ -194,7 +194,7 @@ TextTable copied(const std::vector<Sum>& sums, const std::string& how, bool has_
   return table;
 }
 
-/// A row a step; a click selects it. Returns the height.
+/// Draws a row for each step; a click selects it. Returns the height.
 float draw_steps(const Context& context, const Axis& axis, const std::vector<TimeRow>& rows, ImVec2 at,
                  float width) {
   const Type type(context);
@@ -213,10 +213,10 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
     if (hovered) {
       std::string words = row.name + ", " + to_string(row.kind);
       if (row.kind == TimeKind::Collective)
-        words += fmt::format("\n{} from when all ranks were there\nand {} waited before, by who came first",
+        words += fmt::format("\n{} from the arrival of the last rank;\nthe first rank waited {} before that",
                              how_known(context.snapshot), format_seconds(row.waited_seconds));
       if (row.kind == TimeKind::Beside)
-        words += fmt::format("\nwhich waited {} for it", format_seconds(row.waited_seconds));
+        words += fmt::format("\nlater steps waited {} for it", format_seconds(row.waited_seconds));
       ImGui::SetTooltip("%s", words.c_str());
     }
     y += height;
@@ -244,41 +244,42 @@ TextTable copied(const std::vector<TimeRow>& rows, const std::string& how, bool 
   return table;
 }
 
-/// What stands in the way of a prediction or makes it wrong, or that another machine is priced than ran;
-/// empty: nothing.
+/// Says why there is no prediction, why it is wrong, or that it is for another machine than the one that ran;
+/// empty: nothing to say.
 std::string remark(const Context& context, const Settings& settings) {
   const Hardware& hardware = find_hardware(settings.hardware);
   if (context.replay.is_open()) {
     if (context.view.of<ReplayView>().beside && context.beside == nullptr)
-      return "This machine runs the recording's settings: its times will stand beside the recorded ones.";
+      return "This machine runs the recording's settings. Its times will appear beside the recorded ones.";
     return context.beside != nullptr
                ? std::string()
                : fmt::format(
-                     "Predicted for {}, replayed on {}. This machine's own times can stand beside them.",
+                     "Predicted for {}, replayed on {}. This machine's own times can be shown beside them.",
                      hardware.title, context.replay.recording->machine);
   }
   if (settings.hardware != kThisMachine)
-    return fmt::format("Predicted for {}, measured on this machine: two machines, not an error of the model.",
-                       hardware.title);
+    return fmt::format(
+        "Predicted for {}, but measured on this machine: the difference is no error of the model.",
+        hardware.title);
   if (!hardware.is_calibrated())
-    return "This machine is not calibrated, so nothing can be predicted for it: the button measures it in "
-           "half a "
-           "minute or so.";
+    return "This machine is not calibrated, so nothing can be predicted for it. The button calibrates it in "
+           "about half a minute.";
   if (hardware.flops(settings.dtype) <= 0)
-    return fmt::format("This machine is calibrated, but not in {}: the button measures it in that too.",
-                       to_string(settings.dtype));
+    return fmt::format(
+        "This machine is calibrated, but not in {}. The button calibrates it in that dtype too.",
+        to_string(settings.dtype));
   return short_of_cores(settings, hardware);
 }
 
-/// Where the times are from, and of which ranks they are: the parts of a pass can be held against it only
-/// where each is the mean.
+/// The source of the times, and how they are taken over the ranks. The parts of a pass add up to it only if
+/// each is a mean.
 std::string how_timed(const Result& result) {
   return fmt::format(
-      "{} on {}{}: each step as its slowest rank took it, sums and waiting as the mean of the ranks.",
+      "{} on {}{}: each step is its slowest rank's time; sums and waiting are means over the ranks.",
       result.how(), result.times->measured_on, result.replayed ? "" : " while this window was drawn");
 }
 
-/// What the marks are, side by side as far as `width` goes and then below each other. Returns the height.
+/// Draws the meaning of the marks, side by side, on more lines if `width` is too small. Returns the height.
 float draw_legend(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   const TextStyle words = in(type.body, context.theme.dim);
@@ -302,7 +303,7 @@ float draw_legend(const Context& context, ImVec2 at, float width) {
   return pen.y + line - at.y;
 }
 
-/// The line with the remark at its left and what measures at its right. Returns the height.
+/// Draws the line with the remark at its left and the button that measures at its right. Returns the height.
 float draw_calibration(const Context& context, const Settings& settings, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -324,7 +325,7 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
     taken = button_width(context, "Predict for this machine");
     ImGui::SetCursorScreenPos({right.x - taken, at.y});
     if (draw_button(context, "this machine", "Predict for this machine", ButtonLook::Accent, true,
-                    "Price the plan on the machine that runs it")) {
+                    "Estimates the plan's times for the machine that runs it")) {
       Settings wanted = context.wanted();
       wanted.hardware = kThisMachine;
       context.want(wanted);
@@ -337,7 +338,7 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
                           known ? ButtonLook::Plain : ButtonLook::Accent, right);
   }
   const float room = width - taken - context.px(16);
-  if (words.empty())  // nothing stands in the way: what the marks are
+  if (words.empty())  // no remark: show what the marks mean
     return std::max(context.px(kControlHeight), draw_legend(context, {at.x, at.y + context.px(4)}, room));
   draw_wrapped(list, {at.x, at.y + context.px(4)}, in(type.body, theme.communication), words, room);
   return std::max(context.px(kControlHeight), wrapped_height(type.body, words, room) + context.px(4));
@@ -389,7 +390,7 @@ void draw_traffic_times(const Context& context, float reserve) {
     copyable_table("times", {at.x, steps_top}, {at.x + width, y},
                    [&] { return copied(rows, how_known(snapshot), axis.has_beside); });
   } else {
-    y -= context.px(12);  // no axis stands here, whose figures want room above them
+    y -= context.px(12);  // there is no axis here, whose figures need room above them
     y += draw_wrapped(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).body, why_not_timed(snapshot),
                       width);
   }

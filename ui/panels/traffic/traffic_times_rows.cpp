@@ -15,18 +15,18 @@ namespace shardlens::ui {
 TimeKind time_kind(const Step& step) {
   if (step.beside) return TimeKind::Beside;
   if (is_collective(step.op)) return TimeKind::Collective;
-  switch (step.op) {
-    case Op::Linear:
-    case Op::LinearGradInput:
-    case Op::LinearGradWeight:
+  switch (operation(step.op).kind) {
+    case OpKind::Product:
       return TimeKind::Product;
-    case Op::Attention:
-    case Op::AttentionGrad:
-    case Op::CachedAttention:
+    case OpKind::Attention:
       return TimeKind::Attention;
-    default:
+    case OpKind::ElementWise:
+    case OpKind::RowCopy:
+    case OpKind::Conversion:
+    case OpKind::Alias:
       return TimeKind::ElementWise;
   }
+  return TimeKind::ElementWise;
 }
 
 std::string to_string(TimeKind kind) {

@@ -1,4 +1,4 @@
-// Which page the Traffic tab shows.
+// The state of the Traffic tab: which page it shows.
 #pragma once
 
 namespace shardlens::ui {

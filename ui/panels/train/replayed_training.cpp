@@ -1,4 +1,4 @@
-// From columns of metrics to steps of a curve.
+// Turns a recording's columns of metrics into the steps of a curve.
 #include "ui/panels/train/replayed_training.h"
 
 #include <fmt/format.h>
@@ -13,22 +13,22 @@
 namespace shardlens::ui {
 namespace {
 
-/// A column that may not be there: then every value is `otherwise`.
+/// A column that may be missing: then every value is `otherwise`.
 struct Column {
   const std::vector<double>* values;
   double otherwise = std::numeric_limits<double>::quiet_NaN();
   double at(size_t i) const { return values ? (*values)[i] : otherwise; }
 };
 
-/// Which step a row is of: what its pass says, since a recording may begin in the middle of a training and
-/// lack passes that the disk was too slow for; else the one `stride` behind that of the row before.
+/// The step of a row: the number that its pass recorded, because a recording may begin in the middle of a
+/// training and lack passes that the disk was too slow for. Without a number, `stride` after the row before.
 int64_t step_after(int64_t before, int64_t stride, double recorded) {
   constexpr double kMost = 1e15;
   return recorded >= static_cast<double>(before + 1) && recorded < kMost ? std::llround(recorded)
                                                                          : before + stride;
 }
 
-/// `before`: the curve of fewer rows of the same table, whose steps are taken over; null: there is none.
+/// `before`: the curve of fewer rows of the same table, whose steps are reused; null: there is none.
 std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const MetricTable& metrics,
                                            const TrainCurve* before) {
   auto curve = std::make_shared<TrainCurve>();

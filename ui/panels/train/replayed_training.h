@@ -1,4 +1,5 @@
-// The training that a recording holds, as the Train tab shows any: its metrics become steps of one curve.
+// The training in a recording, in the form that the Train tab shows: its metrics become the steps of one
+// curve.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 
 namespace shardlens::ui {
 
-/// Of a recording without a loss a TrainSnapshot without curves. Made once for each table of metrics.
+/// Has no curves if the recording has no loss. Computed once for each table of metrics.
 std::shared_ptr<const TrainSnapshot> replayed_training(const ReplaySnapshot& replay);
 
 }  // namespace shardlens::ui

@@ -1,4 +1,4 @@
-// The Train tab: what is trained and how, buttons that start and hold it, and the curves while they grow.
+// The Train tab: what is trained and how, buttons that start and pause it, and the curves while they grow.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 
@@ -22,7 +22,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kFormWidth = 232;
-constexpr float kFormBeside = 860;  ///< a centre this wide has form and plots side by side
+constexpr float kFormBeside = 860;  ///< from this width on, form and plots are side by side
 constexpr float kGap = 12;
 
 std::string steps_text(const TrainSnapshot& train) {
@@ -47,20 +47,21 @@ std::string seconds_left(const TrainSnapshot& train) {
   return fmt::format(" · {:.0f} s left", left);
 }
 
-/// Of a curve that a rank ended: the strip under the Bar says more.
+/// The words for a curve that a rank ended. The strip under the Bar says more.
 std::string ended_words(const TrainCurve& curve) {
   return fmt::format("Ended in step {}: {}. {}", grouped_text(static_cast<int64_t>(curve.steps.size()) + 1),
                      fault_words(curve.plan->program, *curve.failure),
                      curve.saved_step > 0
                          ? fmt::format("It is saved up to step {}.", grouped_text(curve.saved_step))
-                         : "Nothing of it was saved: choose Checkpoint before a start.");
+                         : "Nothing of it was saved. Choose Checkpoint before you start.");
 }
 
-/// Where the run stands, in one line.
+/// The state of the training, in one line.
 std::string state_text(const TrainSnapshot& train) {
   switch (train.state) {
     case TrainState::Idle:
-      return "Nothing has been trained yet. Start trains the model chosen here, live, beside the Stage.";
+      return "Nothing has been trained yet. Press Start to train the model chosen here, live, beside the run "
+             "on the Stage.";
     case TrainState::Preparing:
       return train.activity.empty() ? "Preparing …" : "Preparing: " + train.activity + " …";
     case TrainState::Running:
@@ -83,7 +84,7 @@ std::string state_text(const TrainSnapshot& train) {
   return {};
 }
 
-/// What is being learnt by what, and where it was measured.
+/// The model, its settings, the text, and the machine that measured.
 std::string run_text(const TrainSnapshot& train) {
   if (train.curves.empty() || !train.curves.front()->plan) return {};
   const Settings& settings = train.curves.front()->plan->program.settings;
@@ -110,7 +111,7 @@ std::vector<RunButton> run_buttons(const TrainSnapshot& train, ButtonWords words
   const bool paused = train.state == TrainState::Paused;
   const bool begun = train.is_active() || paused;
   const auto accent_if = [](bool wanted) { return wanted ? ButtonLook::Accent : ButtonLook::Plain; };
-  const char* const anew = words == ButtonWords::Full ? ICON_FA_UNDO "  Start anew" : ICON_FA_UNDO "  Anew";
+  const char* const anew = words == ButtonWords::Full ? ICON_FA_UNDO "  Start again" : ICON_FA_UNDO "  Again";
   std::vector<RunButton> buttons{
       {begun ? anew : ICON_FA_PLAY "  Start", accent_if(!begun), "train.start"},
       {paused ? ICON_FA_PLAY "  Go on" : ICON_FA_PAUSE "  Pause", accent_if(paused), "train.pause"},
@@ -130,8 +131,8 @@ void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton
   }
 }
 
-/// Which model, and the buttons: in one row, if need be without their words, or else in two. Returns the
-/// height.
+/// Draws the choice of models and the buttons: in one row, if needed without their words, else in two.
+/// Returns the height.
 float draw_controls(const Context& context, ImVec2 at, float width) {
   TrainView& view = context.view.of<TrainView>();
   const std::array<std::string, 2> pages{"one model", "post-LN and pre-LN"};
@@ -153,7 +154,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   const int clicked = choice_row(context, "page", place, pages, view.comparison ? 1 : 0);
   if (clicked >= 0 && view.comparison != (clicked == 1)) {
     view.comparison = clicked == 1;
-    view.page = TrainPage::Choices;  // the curves are still those of what was trained
+    view.page = TrainPage::Choices;  // the curves still belong to the last training
   }
   if (one_row) {
     draw_buttons(context, {at.x + beside, at.y}, buttons);
@@ -163,7 +164,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   return choices + context.px(kGap) + height;
 }
 
-/// How the run stands, and what it is; returns the height.
+/// Draws the state of the training and what is trained; returns the height.
 float draw_state(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -181,8 +182,8 @@ float draw_state(const Context& context, ImVec2 at, float width) {
   return y - at.y;
 }
 
-/// Which part of what was trained is shown, and the choices where they do not stand `beside` it; `right_top`
-/// is the row's. Returns its width.
+/// Draws the choice of the shown part. It includes the choices if they are not `beside` that part;
+/// `right_top` is the row's corner. Returns its width.
 float draw_pages(const Context& context, ImVec2 right_top, bool beside) {
   TrainView& view = context.view.of<TrainView>();
   std::vector<std::string> names{"curves", "text"};
@@ -192,14 +193,14 @@ float draw_pages(const Context& context, ImVec2 right_top, bool beside) {
     pages.insert(pages.begin(), TrainPage::Choices);
   }
   const float width = choice_row_width(context, names);
-  const auto taken = std::find(pages.begin(), pages.end(), view.page);  // beside the choices, the curves
+  const auto taken = std::find(pages.begin(), pages.end(), view.page);  // not among them: the curves
   const auto shown = taken == pages.end() ? 0 : static_cast<int>(taken - pages.begin());
   const int clicked = choice_row(context, "side", {right_top.x - width, right_top.y}, names, shown);
   if (clicked >= 0) view.page = pages[static_cast<size_t>(clicked)];
   return width;
 }
 
-/// What a recording holds of a training: its curves, and nothing to press but a step of them.
+/// Draws the training in a recording: its curves, of which only the steps can be clicked.
 void draw_recorded(const Context& context) {
   const Type type(context);
   const TrainSnapshot& train = context.train;
@@ -219,8 +220,8 @@ void draw_recorded(const Context& context) {
   const auto& steps = train.curves.front()->steps;
   const int64_t first = steps.empty() ? 1 : steps.front()->report.step;
   line(type.body,
-       fmt::format("{} steps{}{}, recorded by {}. Click a step to look at its pass.",
-                   grouped_text(facts.passes), context.replay.is_live() ? " so far" : "",
+       fmt::format("{} steps{}{}, recorded by {}. Click a step to show its pass.", grouped_text(facts.passes),
+                   context.replay.is_live() ? " so far" : "",
                    first > 1 ? fmt::format(" from step {} on", grouped_text(first)) : "", facts.verb));
   const Settings& settings = facts.plan->program.settings;
   line(type.note,
@@ -228,7 +229,8 @@ void draw_recorded(const Context& context) {
                    settings.model.layers, settings.tp, settings.dp, to_string(settings.dtype), settings.batch,
                    settings.seq, context.replay.is_live() ? "live" : "replayed", train.machine));
   if (train.curves.front()->stride > 1)
-    line(type.note, fmt::format("Of so many steps every {}th is drawn.", train.curves.front()->stride));
+    line(type.note,
+         fmt::format("There are too many steps to draw: every {}th is drawn.", train.curves.front()->stride));
   y += context.px(kGap);
   draw_train_plots(context, {at.x, y}, {room.x, std::max(context.px(80), at.y + room.y - y)});
 }
@@ -242,7 +244,7 @@ void draw_train(const Context& context) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
 
   const bool beside = room.x >= context.px(kFormBeside);
-  // Without room for both, the form gives way to the curves and texts once there are any.
+  // Without room for both, the curves and texts replace the form once there are any.
   const bool has_curves = !context.train.curves.empty();
   const bool form_shown = beside || view.page == TrainPage::Choices || !has_curves;
   const bool run_shown = beside || !form_shown;

@@ -1,4 +1,4 @@
-// From choices to settings.
+// Turns choices into settings.
 #include "ui/panels/train/train_choices.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a person chooses in the Train tab, as plain data that is remembered, and the training it asks for.
+// The user's choices in the Train tab, as plain data that is saved, and the training that they ask for.
 #pragma once
 
 #include <string>
@@ -20,32 +20,33 @@ struct TrainChoices {
   double dropout = 0;
   std::string text;              ///< a file or a folder; empty: the built-in text
   int64_t checkpoint_every = 0;  ///< steps; 0: nothing is saved
-  double timeout_seconds = 20;   ///< how long ranks wait for one of them before it is lost; 0: for ever
+  double timeout_seconds = 20;   ///< how long ranks wait for a rank before it is lost; 0: for ever
 
   bool operator==(const TrainChoices&) const = default;
 };
 
-/// What the two models of a comparison share: deep for their width and taught fast, where post-LN is known to
-/// struggle (paper, Figure 7). The GPT toy that predicts the next byte shows it within seconds. A BERT first
-/// has to learn to look at its neighbours: for hundreds of steps it knows the words' frequencies and nothing
-/// else, and then the pre-LN form gets below them where the post-LN one stays. Short rows and many of them
-/// bring that moment nearest.
+/// The choices that both models of a comparison share. The models are deep for their width and learn at a
+/// high rate, because post-LN is known to struggle there (paper, Figure 7). The GPT toy that predicts the
+/// next byte shows it within seconds. A BERT first has to learn to use neighbouring words: for hundreds of
+/// steps it has learnt only the words' frequencies. Then the pre-LN form's loss falls below that level, and
+/// the post-LN one's stays there. Short rows and many of them make that happen soonest.
 TrainChoices comparison_choices(Architecture family = Architecture::Gpt);
 
-/// What a model is asked to write, if nobody says otherwise.
+/// The default for what a model is asked to write.
 WritingWish writing_choices();
 
-/// One model. Throws a request Error for a preset that is not there.
+/// One model. Throws a request Error if the preset does not exist.
 train_command::Start training_of(const TrainChoices& choices);
 
 /// The same model twice, with LayerNorm after the residual sum (as in the original BERT) and before each
 /// block (Figure 7b of the paper), from the same seed.
 train_command::Start comparison_of(const TrainChoices& choices);
 
-/// `choices` with another preset's own depth, and sizes moved as little as they must to remain possible.
+/// Returns `choices` for another preset, with its depth. T and the sequence change only if they are not
+/// possible.
 TrainChoices with_model(TrainChoices choices, const std::string& preset);
 
-/// The same of a comparison: of a model of the other family, that family's comparison.
+/// The same for a comparison. For a model of the other family, it returns that family's comparison.
 TrainChoices compared_with_model(TrainChoices choices, const std::string& preset);
 
 }  // namespace shardlens::ui

@@ -1,4 +1,4 @@
-// What is trained, on what, and how fast it is taught.
+// The form of the Train tab: what is trained, on what, and how fast it learns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void draw_model(const Context& context, TrainChoices& choices) {
     names.push_back(model.name);
   }
   const int64_t toy = parameter_count(model_preset("gpt2-medium"));
-  // What trains in seconds comes first.
+  // Models that train in seconds come first.
   std::vector<size_t> order(names.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -70,7 +70,7 @@ void draw_how_it_runs(const Context& context, TrainChoices& choices) {
   slider_row(context, "Sequence", lengths, choices.seq);
 }
 
-/// The rate over the steps, with the present step on it.
+/// Draws the learning rate over the steps.
 void draw_schedule(const Context& context, const TrainChoices& choices) {
   const train_command::Start start = training_of(choices);
   const Schedule& schedule = start.models.front().options.schedule;
@@ -105,7 +105,7 @@ void draw_teaching(const Context& context, TrainChoices& choices) {
             [](double share) { return share == 0 ? "none" : format_percent(share); });
 }
 
-/// What a row cannot say, below it.
+/// Draws a hint below a row.
 void draw_hint(const Context& context, const std::string& words) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)},
@@ -113,7 +113,7 @@ void draw_hint(const Context& context, const std::string& words) {
   ImGui::Dummy({ImGui::GetContentRegionAvail().x, height + context.px(4)});
 }
 
-/// What is left when a rank is lost, and when it counts as lost.
+/// Draws the choices for a lost rank: how often the training is saved, and when a rank counts as lost.
 void draw_safety(const Context& context, TrainChoices& choices) {
   heading(context, "When a rank is lost");
   value_row(
@@ -122,14 +122,13 @@ void draw_safety(const Context& context, TrainChoices& choices) {
   if (choices.checkpoint_every > 0) {
     const std::string& folder = context.view.of<TrainView>().checkpoints;
     draw_hint(context, fitted_in_middle(Type(context).note, folder, ImGui::GetContentRegionAvail().x));
-    tooltip(context,
-            fmt::format("{}\nA folder for each training; shardlens-cli goes on from it, evaluates it "
-                        "or lets it write.",
-                        folder));
+    tooltip(context, fmt::format("{}\nEach training has its own folder. shardlens-cli can go on from it, "
+                                 "evaluate it or let it write.",
+                                 folder));
   }
   value_row(
       context, "Lost after", std::array<double, 6>{2, 5, 20, 60, 300, 0}, choices.timeout_seconds,
-      [](double seconds) { return seconds == 0 ? std::string("no time") : fmt::format("{:g} s", seconds); });
+      [](double seconds) { return seconds == 0 ? std::string("never") : fmt::format("{:g} s", seconds); });
 }
 
 void draw_text_choice(const Context& context, TrainChoices& choices) {

@@ -1,4 +1,4 @@
-// The gradients of a training before they are clipped: the first place where one that goes wrong shows.
+// The gradients of a training before they are clipped. A training that goes wrong shows it here first.
 #include <fmt/format.h>
 
 #include "engine/runtime/recordings/replay_snapshot.h"
@@ -17,8 +17,8 @@ double norm_of(const StepReport& report) {
   return report.gradient_norm;
 }
 
-/// One line, where no more is known of the gradients: what the command line records has their norm, not each
-/// layer's.
+/// Draws one line, if only the norm of all gradients is known: recordings of the command line do not have
+/// each layer's norm.
 void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVec2 size) {
   const Points points = of_steps(curve, norm_of);
   Extent extent;
@@ -39,8 +39,9 @@ void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVe
   end_plot();
 }
 
-/// Gradient norms of one curve: a row a group in the model's own order, a column a stretch of steps, on the
-/// logarithmic scale that all curves share: the largest of them. Where all overflowed the ground shows.
+/// Draws the gradient norms of one curve: one row for each group in the model's order, one column for each
+/// stretch of steps. A cell is the largest norm of its stretch, on a logarithmic scale that all curves share.
+/// A cell stays empty if all of its steps overflowed.
 void draw_norms(const Context& context, const TrainCurve& curve, const std::vector<Points>& rows,
                 const Extent& extent, const std::string& title, ImVec2 min, ImVec2 size) {
   const Type type(context);

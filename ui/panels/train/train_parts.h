@@ -1,4 +1,4 @@
-// The parts of the Train tab: what is chosen at the left, what was measured at the right.
+// The parts of the Train tab: the choices at the left, the measurements at the right.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace shardlens::ui {
 
-/// A row over a few values, each shown as `text(value)`; true when another one was chosen. `meaning` is the
-/// tooltip that says what is chosen.
+/// Draws a row with a choice of a few values, each shown as `text(value)`. Returns true if another one was
+/// chosen. `meaning` is the tooltip that says what is chosen.
 template <typename T, size_t N, typename Text>
 bool value_row(const Context& context, const char* label, const std::array<T, N>& values, T& value,
                const Text& text, const char* meaning = nullptr) {
@@ -22,15 +22,16 @@ bool value_row(const Context& context, const char* label, const std::array<T, N>
   return chosen >= 0;
 }
 
-/// The choices of one model or of the comparison, as rows of a form in the current window; changes them.
+/// Draws the choices of one model or of the comparison, as rows of a form in the current window, and changes
+/// them.
 void draw_train_form(const Context& context);
 
-/// The curves of what is trained, in `room` pixels from `min`: loss, and in fp16 the loss scale beside it;
-/// below them, where a low room scrolls, speed and the gradients' norms.
+/// Draws the curves of the training, in `room` pixels from `min`: loss, and in fp16 the loss scale beside it;
+/// below them speed and the gradients' norms. The page scrolls if `room` is low.
 void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room);
 
-/// What the models wrote with the weights of their steps, newest first, and what they are asked to write; in
-/// `size` pixels from `min`.
+/// Draws the form for a text and the texts that the models wrote with the weights of their steps, newest
+/// first, in `size` pixels from `min`.
 void draw_train_text(const Context& context, ImVec2 min, ImVec2 size);
 
 /// The colour of a curve of a comparison, or of the only one there is.

@@ -1,4 +1,4 @@
-// The frame of a training's plots, and the words at the mouse.
+// The frame of a training's plots, and the tooltip at the mouse.
 #include "ui/panels/train/train_plot.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr size_t kMostPoints = 600;  ///< of a curve
-constexpr double kMeanShare = 0.05;  ///< of a curve's points, for the line that is read
+constexpr double kMeanShare = 0.05;  ///< of a curve's points, for the smoothed line
 
 /// "2.5", or "14 k", as beside the plot's name.
 int tick_text(double value, char* text, int size, void*) {
@@ -33,7 +33,7 @@ size_t points_in_mean(size_t points) {
   return static_cast<size_t>(std::max(1.0, std::round(kMeanShare * static_cast<double>(points))));
 }
 
-/// What a plot shows at the mouse: the step under it, or -1.
+/// The step under the mouse, or -1.
 int64_t hovered_step() {
   return ImPlot::IsPlotHovered() ? std::llround(ImPlot::GetPlotMousePos().x) : -1;
 }
@@ -62,7 +62,7 @@ void step_tooltip(const TrainSnapshot& train, int64_t step) {
     const double first = curve->steps.front()->report.ceiling_flops;
     if (report.ceiling_flops > first)
       text += fmt::format(
-          "\nraised from {:.1f}: a step was faster, so the machine was\nbusy while it was measured",
+          "\nraised from {:.1f}: a step was faster, so the machine was\nbusy when the ceiling was measured",
           first / 1e9);
     if (is_scaled(*curve)) text += fmt::format("\nloss scale {}", scale_text(report.loss_scale));
     if (report.skipped) text += "\nskipped on all ranks: the gradients overflowed";
@@ -115,7 +115,7 @@ StepAxis step_axis(const TrainSnapshot& train) {
     }
     all = std::max(all, curve->options.steps - begin);
   }
-  // A long run is not drawn into the left corner of its plot: the axis grows with it.
+  // The axis grows with the run. Otherwise a long run would begin in the left corner of its plot.
   const auto from = static_cast<double>(begin), most = static_cast<double>(all);
   return {from, from + std::clamp(static_cast<double>(longest) * 1.25, std::min(50.0, most), most)};
 }

@@ -1,5 +1,5 @@
-// What every plot of a training has alike: its head with what is drawn in which colour, its axes, its lines,
-// and what it says of the step under the mouse.
+// Shared by all plots of a training: the head with the legend, the axes, the lines, and the tooltip for the
+// step under the mouse.
 #pragma once
 
 #include <algorithm>
@@ -20,23 +20,23 @@ struct Legend {
   std::string text;
   ImU32 colour;
   bool dashed = false;
-  std::string brief{};  ///< the same where there is less room; empty: no shorter
+  std::string brief{};  ///< a shorter text for less room; empty: there is none
 };
 
-/// Name and legend of a plot; returns the height it took. Where the legends do not all fit they are brief,
-/// and what does not fit even so is left out.
+/// Draws the name and the legends of a plot; returns the height it took. If the legends do not all fit, they
+/// are brief; what still does not fit is left out.
 float draw_head(const Context& context, ImVec2 at, float width, const std::string& title,
                 const std::vector<Legend>& legends);
 
-/// The steps that the axis of every plot reaches over, from before the first: a recording may have begun in
-/// the middle.
+/// The range of the axis of every plot. It begins before the first step, which may be any: a recording may
+/// have begun in the middle.
 struct StepAxis {
   double begin, end;
 };
 StepAxis step_axis(const TrainSnapshot& train);
 
-/// Everything every plot does the same way: no menus, no boxes, small type, this frame's colours. False when
-/// it cannot be seen; else end_plot() ends it.
+/// Begins a plot in the style of all: no menus, no boxes, small type, this frame's colours. Returns false if
+/// it is not visible; else end_plot() must end it.
 bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, const StepAxis& steps,
                 double low, double high, const char* y_label);
 void end_plot();
@@ -60,34 +60,35 @@ struct Extent {
 
 /// A value of every step, thinned to what a plot can show.
 Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&));
-/// The line that is read of them, of means up to each step; the curve itself stays faint behind it.
+/// The smoothed line: means up to each step. The curve itself is drawn faint behind it.
 Points read_line(const Points& points);
-/// What those are means of, behind the line's name: ", mean of 10 steps"; nothing where each is of one.
+/// The words for those means, to follow the line's name: ", mean of 10 steps"; empty if each is of one step.
 std::string mean_words(const TrainCurve& curve);
 
-/// Where in the curve's steps `step` is, or of a thinned recording the last one before it; none: their size.
+/// The index of `step` in the curve's steps; in a thinned recording, that of the last one before it. If there
+/// is none, the number of steps.
 size_t place_of(const TrainCurve& curve, int64_t step);
 
-/// How fast the newest steps were, and which share of the ceiling that is: both of the same steps.
+/// The speed of the newest steps, and its share of the ceiling, both over the same steps.
 Legend speed_legend(const TrainCurve& curve);
 
-/// log10 of the norms of a curve's gradients, a row a group: of each column's steps the largest.
+/// log10 of the norms of a curve's gradients, one row for each group: the largest of each column's steps.
 std::vector<Points> norm_rows(const TrainCurve& curve);
 
-/// Of a recording that is open: the step whose pass is shown, if it is one of the curve's.
+/// The step whose pass the open recording shows, if it is one of the curve's.
 std::optional<int64_t> shown_step(const Context& context, const TrainCurve& curve);
-/// Shows the pass of a step, where the recording has it.
+/// Shows the pass of a step, if the recording has it.
 void show_pass_of(const Context& context, const TrainCurve& curve, int64_t step);
 
-/// The step under the mouse, and of a recording the pass that is shown; a click shows another.
+/// Draws the step under the mouse and, for a recording, the shown pass; a click shows another.
 void draw_steps_under_mouse(const Context& context);
 
-/// Trained with a loss scale.
+/// True if the curve is trained with a loss scale.
 bool is_scaled(const TrainCurve& curve);
 std::string scale_text(double scale);
 
-/// Gradient norms, a picture in each of `places`, of `size` pixels: of every curve a row a group of layers;
-/// of a recording, which has their norm alone, a line.
+/// Draws gradient norms, a picture of `size` pixels in each of `places`: for every curve, one row for each
+/// group of layers; a line for a recording that has only the norm of all.
 void draw_gradients(const Context& context, const std::vector<ImVec2>& places, ImVec2 size);
 
 }  // namespace shardlens::ui

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kLeastRow = 132;  ///< of plots below a loss that fills the page
 
-/// What stands beside the text's entropy: the loss, of a BERT that of the hidden words alone.
+/// The loss that is comparable with the text's entropy. For a BERT it is that of the hidden words alone.
 double loss_of(const StepReport& report) {
   return report.parts ? report.parts->words : report.loss;
 }
@@ -38,7 +38,7 @@ Points validations_of(const TrainCurve& curve) {
   return points;
 }
 
-/// Where a run ended that was to go on: in words beside its last step, where no curve is any more.
+/// Marks where a run ended early: in words beside its last step, where the curve ends.
 void mark_end(const Context& context, double step, double loss) {
   const Type type(context);
   const char* words = "ended here";
@@ -150,7 +150,7 @@ void draw_scale(const Context& context, ImVec2 min, ImVec2 size) {
   if (!begin_plot(context, "##scale", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(train), low,
                   high, nullptr))
     return;
-  // Only whole powers are scales.
+  // Scales are whole powers of two only.
   const double every = std::max(1.0, std::ceil((high - low) / 4));
   std::vector<double> ticks;
   std::vector<std::string> words;
@@ -226,13 +226,13 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room) {
   ImGui::SetCursorScreenPos(min);
   ImGui::BeginChild("plots", room);
   min = ImGui::GetCursorScreenPos();
-  // Without room for two rows the loss fills the page, and the others are scrolled to.
+  // Without room for two rows the loss fills the page, and the page scrolls to the others.
   const bool fits = room.y > context.px(220);
   const float share = room.y > context.px(400) ? 0.58f : 0.5f;
   const float upper = fits ? std::floor((room.y - gap) * share) : std::max(room.y, context.px(kLeastRow));
   const float height = train.curves.empty() ? 0 : fits ? room.y - upper - gap : context.px(kLeastRow);
   ImGui::Dummy({1, height > 0 ? upper + gap + height : upper});
-  // The last step's number stands half behind the axis' end.
+  // Half of the last step's number is beyond the axis' end.
   const ImVec2 size{ImGui::GetContentRegionAvail().x - context.px(8), upper};
   const bool scaled = std::any_of(train.curves.begin(), train.curves.end(),
                                   [](const auto& curve) { return is_scaled(*curve); });
@@ -242,7 +242,7 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room) {
   if (height == 0) return ImGui::EndChild();
   const ImVec2 below{min.x, min.y + upper + gap};
   const size_t pictures = train.curves.size();
-  // A comparison is about the gradients, one model about its speed as well.
+  // A comparison shows the gradients; one model shows its speed as well.
   const size_t parts = pictures > 1 ? pictures : 2;
   const float width = std::floor((size.x - gap * static_cast<float>(parts - 1)) / static_cast<float>(parts));
   std::vector<ImVec2> places;

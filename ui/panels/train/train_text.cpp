@@ -1,4 +1,5 @@
-// What models write while they learn: the same prompt, continued after so many steps each. Loss in letters.
+// The texts that models write while they learn: they continue the same prompt after every so many steps. So
+// people can read what the loss means.
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -21,17 +22,18 @@ namespace {
 
 constexpr float kTextGap = 12;
 constexpr float kLeastHeight = 110;  ///< in a lower window the page is scrolled
-constexpr float kLeastColumn = 300;  ///< texts of two models stand beside each other with this much for each
+constexpr float kLeastColumn = 300;  ///< texts of two models are side by side if each has this width
 
-/// The prompt and the button, and below them how it is written. A change holds from the next text on.
+/// Draws the prompt and the button, and below them the settings for writing. A change applies from the next
+/// text on.
 void draw_wish(const Context& context) {
   WritingWish& wish = context.view.of<TrainView>().writing;
   const std::string write = "Write";
   const float button = button_width(context, write);
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - button - context.px(8));
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(context.px(8), context.px(8)));
-  const bool entered = ImGui::InputTextWithHint("##prompt", "prompt: what the models go on from",
-                                                &wish.prompt, ImGuiInputTextFlags_EnterReturnsTrue);
+  const bool entered = ImGui::InputTextWithHint("##prompt", "prompt: the models go on from it", &wish.prompt,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
   bool changed = ImGui::IsItemDeactivatedAfterEdit();
   ImGui::PopStyleVar();
   ImGui::SameLine(0, context.px(8));
@@ -42,18 +44,18 @@ void draw_wish(const Context& context) {
     changed |= value_row(
         context, "Every", std::array<int64_t, 6>{0, 10, 20, 50, 100, 500}, wish.every,
         [](int64_t steps) { return steps == 0 ? std::string("on demand") : fmt::format("{} steps", steps); },
-        "After so many training steps each, and before the first, a text is written with the weights of "
-        "then");
+        "A text is written before the first step and then after every so many steps, with the weights at "
+        "that time");
     ImGui::TableNextColumn();
     changed |= value_row(
         context, "Length", std::array<int64_t, 5>{40, 80, 160, 320, 640}, wish.tokens,
         [](int64_t tokens) { return fmt::format("{} tokens", tokens); },
-        "A text longer than the rows that are learnt goes on from its own second half");
+        "A text longer than a training sequence goes on from its own second half");
     ImGui::TableNextColumn();
     changed |= value_row(
         context, "Temperature", std::array<double, 5>{0, 0.5, 0.8, 1, 1.2}, wish.temperature,
         [](double value) { return value == 0 ? std::string("0, greedy") : fmt::format("{:g}", value); },
-        "Below 1 likelier tokens are chosen more often than the model says, at 0 always the likeliest");
+        "Below 1, likely tokens are chosen more often than the model predicts; at 0, always the likeliest");
     ImGui::EndTable();
   }
   ImGui::PopStyleVar();
@@ -74,13 +76,13 @@ std::string loss_words(const TrainCurve& curve, int64_t step) {
 std::string pace_words(const WrittenText& text) {
   const std::string written = fmt::format("{} tokens", text.tokens);
   if (text.going_on) return written + " …";
-  if (text.end == WritingEnd::Stopped) return written + ", then something else was asked for";
+  if (text.end == WritingEnd::Stopped) return written + ", then a new request came";
   const std::string pace = fmt::format(
       "{}, {}/s", written, format_count(static_cast<double>(text.tokens) / std::max(1e-9, text.seconds)));
-  return pace + (text.end == WritingEnd::EndOfText ? " · then it ended the text" : "");
+  return pace + (text.end == WritingEnd::EndOfText ? " · then the text ended" : "");
 }
 
-/// As far as letters go: what a byte that is none looks like.
+/// Replaces bytes that are control characters.
 std::string legible(const std::string& text) {
   std::string shown;
   for (const char letter : text) {
@@ -93,7 +95,7 @@ std::string legible(const std::string& text) {
   return shown;
 }
 
-/// One text under the step it is of; returns its height.
+/// Draws one text below its step; returns its height.
 float draw_written(const Context& context, const TrainCurve& curve, const WrittenText& text, ImVec2 at,
                    float width) {
   const Type type(context);
@@ -122,7 +124,7 @@ TextTable text_table(const TrainSnapshot& train) {
   return table;
 }
 
-/// What a model wrote, in a column; returns its height.
+/// Draws the texts of a model, in a column; returns its height.
 float draw_column(const Context& context, const TrainCurve& curve, size_t index, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -132,18 +134,17 @@ float draw_column(const Context& context, const TrainCurve& curve, size_t index,
     y += type.strong.size + context.px(8);
   }
   if (!curve.can_write())
-    y +=
-        draw_wrapped(list, {at.x, y}, type.body,
-                     fmt::format("{} is an encoder: it fills words in and has none to add. Train a GPT model "
-                                 "to see one write.",
-                                 curve.options.settings.model.title),
-                     width);
+    y += draw_wrapped(list, {at.x, y}, type.body,
+                      fmt::format("{} is an encoder: it fills in hidden words and cannot continue a text. "
+                                  "Train a GPT model to see one write.",
+                                  curve.options.settings.model.title),
+                      width);
   if (!curve.writing_problem.empty())
     y += draw_wrapped(list, {at.x, y}, type.strong, "Not written: " + curve.writing_problem, width) +
          context.px(kTextGap);
   if (curve.can_write() && curve.texts.empty() && curve.writing_problem.empty())
     y += draw_wrapped(list, {at.x, y}, type.body,
-                      "Nothing was written yet. Write asks for a text with the weights of now.", width);
+                      "Nothing was written yet. Press Write for a text with the present weights.", width);
   for (auto text = curve.texts.rbegin(); text != curve.texts.rend(); ++text)
     y += draw_written(context, curve, **text, {at.x, y}, width);
   return y - at.y;

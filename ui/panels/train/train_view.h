@@ -1,4 +1,4 @@
-// What the Train tab trains, and which part of it is shown.
+// The state of the Train tab: what it trains, and which part is shown.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace shardlens::ui {
 
-/// The parts of the Train tab. In a wide window the choices stand beside the other two.
+/// The parts of the Train tab. In a wide window the choices are beside the other two.
 enum class TrainPage { Choices, Curves, Text };
 
 struct TrainView {
@@ -19,7 +19,7 @@ struct TrainView {
   WritingWish writing = writing_choices();
   std::string checkpoints;  ///< the folder for checkpoints
 
-  /// Leaves the choices for the curves.
+  /// Shows the curves instead of the choices.
   void show_run() { page = page == TrainPage::Text ? TrainPage::Text : TrainPage::Curves; }
 
   train_command::Start wish() const {

@@ -63,7 +63,7 @@ TEST(ProcessWorld, RefusesOtherOptionsNamingBoth) {
 TEST(ProcessWorld, DoesNotWaitForEverForAPeer) {
   const JoinRequest request{"1", {}, 0.2};
   const std::vector<std::string> heard = meet({request, request, request}, false);
-  EXPECT_NE(heard[0].find("process 2 of 3 did not say in 0 s"), std::string::npos) << heard[0];
+  EXPECT_NE(heard[0].find("process 2 of 3 did not report within 0 s"), std::string::npos) << heard[0];
   EXPECT_EQ(heard[1], heard[0]);
 }
 
@@ -93,7 +93,7 @@ GpuFacts one_gpu(int nccl) {
 TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
   GpuFacts none;
   none.why_no_gpu = "there is no driver";
-  none.why_no_nccl = "there is no NCCL";
+  none.why_no_nccl = "NCCL was not found";
   for (const GpuFacts& second : {one_gpu(23003), none}) {
     const auto processes = make_thread_processes(2);
     std::vector<std::string> said(2);

@@ -138,7 +138,7 @@ TEST_F(ReplayLiveTest, AKilledRunIsSaidToBeGoneWithinSeconds) {
   EXPECT_LT(std::chrono::steady_clock::now() - killed, 3s);
   EXPECT_TRUE(now->is_open());
   EXPECT_FALSE(now->recording->finished);
-  EXPECT_THAT(now->message, HasSubstr("is gone without an end"));
+  EXPECT_THAT(now->message, HasSubstr("stopped before its end"));
   EXPECT_EQ(now->shown->result->provenance, "replayed on this machine");
 }
 
@@ -150,7 +150,7 @@ TEST_F(ReplayLiveTest, AFileThatIsTakenAwayIsClosed) {
   std::filesystem::remove(path("run"));
   drawn_.offer(writer, 2, 4);
   EXPECT_THAT(until([](const ReplaySnapshot& replay) { return !replay.is_open(); })->message,
-              HasSubstr("no longer there"));
+              HasSubstr("no longer exists"));
 }
 
 TEST_F(ReplayLiveTest, ItsTimelineGrowsAndStaysWhenItEnds) {

@@ -90,7 +90,7 @@ TEST_F(ReplayTest, HostileNotesAreRead) {
     EXPECT_LE(note.note.text.size(), kLongestNoteBytes);
   }
   Database(file, Database::Access::ReadWrite).run("INSERT INTO notes VALUES(3, 'x', 'y', 'z', 4)");
-  EXPECT_THAT(opened(file)->message, HasSubstr("ns is a text, and should be a whole number"));
+  EXPECT_THAT(opened(file)->message, HasSubstr("ns is a text, but should be a whole number"));
 }
 
 }  // namespace

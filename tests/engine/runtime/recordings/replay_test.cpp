@@ -267,7 +267,7 @@ TEST_F(ReplayTest, WhatIsRefusedLeavesWhatIsOpen) {
   fs::copy_file(file, path("gaps"));
   Database(path("gaps"), Database::Access::ReadWrite).run("DELETE FROM passes WHERE pass = 1");
   uint64_t messages = before->messages;
-  for (const auto& [name, word] : {std::pair{"text", "no SQLite database"},
+  for (const auto& [name, word] : {std::pair{"text", "not an SQLite database"},
                                    {"other", "no Shardlens recording"},
                                    {"newer", "Use a newer one"},
                                    {"cut", "cut"},

@@ -143,7 +143,7 @@ TEST_F(CorpusTest, AnEmptyCorpusSaysWhy) {
 TEST_F(CorpusTest, ARefusedCorpusLeavesTheOldOne) {
   prepare_corpus(options(lines(20)), path("corpus"));
   const std::string before = contents("corpus/train.tokens");
-  EXPECT_THAT(prepare_error(options(lines(2))), HasSubstr("cannot be shared out"));
+  EXPECT_THAT(prepare_error(options(lines(2))), HasSubstr("cannot be divided"));
   EXPECT_EQ(contents("corpus/train.tokens"), before);
   EXPECT_EQ(open_corpus(path("corpus")).train->documents(), 18);
   EXPECT_FALSE(std::filesystem::exists(path("corpus/documents.tokens")));
@@ -162,12 +162,11 @@ TEST_F(CorpusTest, AFullDiskIsSaidAndLeavesNoHalfCorpus) {
 TEST_F(CorpusTest, ARefusedCorpusLeavesNoFolderThatWasNotThere) {
   const CorpusOptions few = options(lines(2));
   for (const char* folder : {"new/deep/corpus", "new/deep/corpus/"})
-    EXPECT_THAT(error_of([&] { prepare_corpus(few, path(folder)); }), HasSubstr("cannot be shared out"));
+    EXPECT_THAT(error_of([&] { prepare_corpus(few, path(folder)); }), HasSubstr("cannot be divided"));
   EXPECT_FALSE(std::filesystem::exists(path("new")));
   std::filesystem::create_directories(path("there/own"));
-  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/corpus")); }),
-              HasSubstr("cannot be shared out"));
-  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/own")); }), HasSubstr("cannot be shared out"));
+  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/corpus")); }), HasSubstr("cannot be divided"));
+  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/own")); }), HasSubstr("cannot be divided"));
   EXPECT_FALSE(std::filesystem::exists(path("there/corpus")));
   EXPECT_TRUE(std::filesystem::is_empty(path("there/own")));
 }

@@ -217,7 +217,7 @@ TEST_F(RecordingsPage, WhatWasRecordedIsRunHereAndIsTheSame) {
     person.ItemClick("//Compare/recording A/choice");
     person.ItemClick("//$FOCUSED/###loss-fused");
     person.ItemClick("//Compare/recording B/choice");
-    person.ItemClick("//$FOCUSED/What A recorded, run here");
+    person.ItemClick("//$FOCUSED/Run A's settings here");
   });
   settle(harness);
   ASSERT_TRUE(compared(harness)->compared) << compared(harness)->message;

@@ -163,7 +163,7 @@ TEST_F(ReplayTab, AFileThatIsNoneIsSaidAndChangesNothing) {
   write("foreign.shardlens", std::string(3000, 'x'));
   harness.studio().open_recording(path("foreign.shardlens"));
   settle(harness);
-  EXPECT_THAT(harness.studio().replayed().message, HasSubstr("is no SQLite database"));
+  EXPECT_THAT(harness.studio().replayed().message, HasSubstr("is not an SQLite database"));
   EXPECT_EQ(harness.studio().replayed().recording, recording);
   harness.perform([](ImGuiTestContext& person) {
     EXPECT_TRUE(person.ItemExists("//Message/Close")) << "it says so";

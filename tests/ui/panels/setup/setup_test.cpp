@@ -287,7 +287,7 @@ TEST(Setup, ReductionsRunBesideTheProducts) {
   harness.perform([](ImGuiTestContext& person) {
     person.ItemClick("//Setup/T = 2");
     person.ItemClick("//Setup/Reductions/choice");
-    person.ItemClick("//$FOCUSED/beside it, in 4 parts");
+    person.ItemClick("//$FOCUSED/overlapped, in 4 parts");
   });
   EXPECT_EQ(settled(harness).overlap_chunks, 4);
   const Snapshot& snapshot = harness.snapshot();
@@ -360,7 +360,7 @@ TEST(Setup, ALateRankThatIsNoLongerThereIsNamed) {
   settled(harness);
   EXPECT_EQ(harness.snapshot().state, RunState::Refused);
   EXPECT_THAT(harness.snapshot().message, HasSubstr("choose from 0 to 1"));
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/**/try nobody is late"); });
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/**/try every rank on time"); });
   EXPECT_TRUE(settled(harness).delays.empty());
   EXPECT_EQ(harness.snapshot().state, RunState::Done);
 }

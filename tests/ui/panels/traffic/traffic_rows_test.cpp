@@ -72,10 +72,10 @@ TEST(TrafficRows, ABucketIsCountedAsAWhole) {
 }
 
 TEST(TrafficRows, FormulaIsTheRing) {
-  EXPECT_EQ(ring_formula(Op::AllReduce, 3 << 20, 4), "2 × 3.00 MiB × 3/4");
-  EXPECT_EQ(ring_formula(Op::AllGather, 3 << 20, 4), "3.00 MiB × 3/4");
-  EXPECT_EQ(ring_formula(Op::AllToAll, 3 << 20, 4), "3.00 MiB × 3/16");
-  EXPECT_EQ(ring_formula(Op::AllReduce, 3 << 20, 1), "");
+  EXPECT_EQ(ring_formula(Collective::AllReduce, 3 << 20, 4), "2 × 3.00 MiB × 3/4");
+  EXPECT_EQ(ring_formula(Collective::AllGather, 3 << 20, 4), "3.00 MiB × 3/4");
+  EXPECT_EQ(ring_formula(Collective::AllToAll, 3 << 20, 4), "3.00 MiB × 3/16");
+  EXPECT_EQ(ring_formula(Collective::AllReduce, 3 << 20, 1), "");
 }
 
 TEST(TrafficRows, MeasuredTimesAreTheSlowestRanks) {

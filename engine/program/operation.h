@@ -1,0 +1,213 @@
+// The operations that a step can be. Each has one row in a table (operation.cpp): its name, its kind, its
+// operands by name, and the note that the Stage shows beside it. Whoever needs one of these facts reads the
+// row. To add an operation: a value of Op, its row, its device call in runtime/execute.cpp.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/program/layout.h"
+
+namespace shardlens {
+
+struct Program;
+struct Step;
+using TensorId = int;
+inline constexpr TensorId kNoTensor = -1;
+
+/// The operands of each, with those that may be missing, stand in its row of the table.
+enum class Op {
+  Linear,              ///< Y = X·W + b; or Y = GeLU(H) and H = X·W + b
+  LinearGradInput,     ///< dX = dY·Wᵀ; or dX = dY·Wᵀ ∘ GeLU'(H), and db = sum of dX over tokens
+  LinearGradWeight,    ///< dW = Xᵀ·dY
+  BiasAdd,             ///< Y = X + b, after a reduction; or Y = addend + (X + b)
+  BiasGrad,            ///< db = sum of dY over tokens
+  Gelu,                ///< Y = GeLU(H)
+  GeluGrad,            ///< dX = dY ∘ GeLU'(H), and db = sum of dX over tokens
+  LayerNorm,           ///< Y of X, or of sum = X + (addend + b); stats [tokens, 2] = mean, 1/std
+  LayerNormGrad,       ///< dX, or addend + dX; dgamma, dbeta
+  LayerNormSums,       ///< sums [tokens, 2] = Σx, Σx² over this rank's slice of hidden
+  LayerNormApply,      ///< Y, from the sums over the whole of hidden
+  LayerNormGradSums,   ///< dsums [tokens, 2] = Σg, Σg·x̂ with g = gamma·dY; dgamma, dbeta
+  LayerNormGradApply,  ///< dX, from both sums over the whole of hidden
+  Attention,           ///< C = P·V with P = softmax(Q·Kᵀ/√d + mask); saved = P or row statistics
+  AttentionGrad,       ///< dQKV; with grouped queries dQ and dKV
+  CacheAppend,         ///< K, V with the new tokens' rows put in at their positions
+  CachedAttention,     ///< C and P: a new token sees the cache up to itself
+  Add,                 ///< Y = X + addend
+  Embedding,           ///< rows of the table; zeros for rows another rank owns
+  EmbeddingGrad,       ///< dTable: rows of dY added up by id
+  FirstToken,          ///< X [tokens, hidden] -> Y [batch, hidden], each sequence's first token
+  FirstTokenGrad,      ///< dY [batch, hidden] -> dX, zero except at the first tokens
+  Tanh,                ///< Y = tanh X
+  TanhGrad,            ///< dX = dY (1 - Y²)
+  Dropout,             ///< Y = X ∘ mask / (1 - p); its own gradient. The mask is drawn by global element
+  VocabMax,            ///< largest logit of each token, over this rank's vocabulary
+  TargetLogit,         ///< the label's logit; zero where another rank owns it
+  SumExp,              ///< Σ exp(logit - max), over this rank's vocabulary
+  CrossEntropy,        ///< loss [1] = Σ w (max + log sum - target)
+  CrossEntropyGrad,    ///< dlogits, local
+  SquareSum,           ///< [1], the sum of the squares of all elements of its terms
+  ClipFactor,          ///< [2]: what gradients are multiplied by, and their global norm
+  AdamW,               ///< the parameter, both moments and the master copy updated in place
+  Round,               ///< nearest integer, clamped to ±Attributes::round_limit; with integer operands only
+  Identity,            ///< a conjugate operator that does nothing: f forward, g backward
+  Slice,               ///< Replicated -> Sharded, local
+  AllReduce,           ///< Partial -> Replicated, in place
+  ReduceScatter,       ///< Partial -> Sharded
+  AllGather,           ///< Sharded -> Replicated
+  AllToAll,            ///< Sharded(i) -> Sharded(j)
+  Join,                ///< rows, rows, ... -> the tensor they are rows of; nothing moves
+};
+
+/// What a step spends its time on. A step of kind Product or Attention has FLOPs, any other only touches
+/// bytes.
+enum class OpKind {
+  Product,      ///< one matrix product with a weight
+  Attention,    ///< products of activations with each other
+  ElementWise,  ///< reads and writes its tensors once: sums, norms, losses, the optimizer
+  RowCopy,      ///< reads and writes some rows of a table or cache
+  Conversion,   ///< from one layout to another, or the identity where they are equal
+  Alias,        ///< gives the bytes of its inputs another name
+};
+
+/// An operation of which passes it is. Steps that belong to the forward pass and run in the backward phase
+/// recompute what was not kept.
+enum class OpPass { Forward, Backward, Any };
+
+/// The names of operands. A name means the same in every operation that has it.
+enum class Operand {
+  None,
+  X,  ///< the input
+  Y,  ///< the result
+  Dx,
+  Dy,
+  Addend,  ///< what is added to the result, or before it
+  Weight,
+  WeightGrad,
+  Bias,
+  BiasGrad,
+  GeluInput,  ///< H
+  Gamma,
+  Beta,
+  GammaGrad,
+  BetaGrad,
+  Stats,     ///< mean and 1/std of each token
+  Sum,       ///< what was summed before a norm
+  Sums,      ///< two numbers a token
+  GradSums,  ///< two numbers a token, for the gradient
+  Q,         ///< QKV; with grouped queries Q alone
+  Kv,        ///< with grouped queries
+  QGrad,
+  KvGrad,
+  NewKv,  ///< QKV, or with grouped queries KV, of the new tokens
+  Mask,
+  Saved,  ///< P, or the row statistics it is computed from again
+  Context,
+  ContextGrad,
+  Workspace,
+  Positions,
+  Keys,
+  Values,
+  Ids,
+  Table,
+  TableGrad,
+  Logits,
+  LogitsGrad,
+  Labels,
+  Max,
+  Target,
+  SumExp,
+  TokenWeights,
+  Loss,
+  LossScale,
+  Terms,  ///< one tensor or more, all alike
+  Parameter,
+  Gradient,
+  FirstMoment,
+  SecondMoment,
+  Factor,
+  Master,    ///< the fp32 copy of a 16-bit parameter
+  Previous,  ///< what a gradient is added to, in the same bytes as that gradient
+};
+
+/// When a step has an operand.
+enum class Presence {
+  Always,
+  Optional,     ///< if the step has so many tensors; only at the end of the list
+  Grouped,      ///< if the model has grouped queries
+  Accumulated,  ///< if Attributes::accumulate
+  Repeated,     ///< one or more; the last of the list
+};
+
+struct OperandSlot {
+  Operand operand = Operand::None;
+  Presence presence = Presence::Always;
+};
+
+inline constexpr size_t kMostOperands = 7;
+
+/// The note of an operation: a text, or a rule that makes one from the step.
+struct OperationNote {
+  using Rule = std::string (*)(const Program&, const Step&);
+  constexpr OperationNote(const char* words) : text(words) {}
+  constexpr OperationNote(Rule made_from) : rule(made_from) {}
+  const char* text = nullptr;
+  Rule rule = nullptr;
+};
+
+/// One row of the table.
+struct Operation {
+  Op op;
+  const char* name;  ///< "linear-grad-input": its word in files and on screen
+  OpKind kind;
+  OpPass pass;
+  Collective collective;               ///< None for everything that is no conversion, and for the identity
+  bool by_batch;                       ///< it reads Attributes::batch
+  OperandSlot inputs[kMostOperands];   ///< in the order of Step::inputs
+  OperandSlot outputs[kMostOperands];  ///< in the order of Step::outputs
+  OperationNote note;
+};
+
+/// The row of `op`. Throws std::logic_error if the table has none.
+const Operation& operation(Op op);
+/// All rows, in the order of Op.
+std::span<const Operation> operations();
+
+std::string to_string(Op op);
+/// The operation of that name. Throws a request Error if there is none.
+Op parse_op(const std::string& name);
+/// "all-reduce", or "all-reduce, beside" of steps that go on beside the others.
+std::string op_name(Op op, bool beside);
+
+/// The conversion a step makes: Slice, AllReduce and so on; None for the identity and for everything that
+/// computes.
+Collective collective_of(Op op);
+/// The operation that makes a conversion; Identity for Collective::None.
+Op op_of(Collective collective);
+/// True for the steps at which ranks meet: AllReduce, ReduceScatter, AllGather, AllToAll.
+bool is_collective(Op op);
+/// True for every step that takes a tensor from one layout to another: the collectives, Slice and Identity.
+bool is_conversion(Op op);
+
+/// True for a step of the forward pass that runs again in the backward phase, because its result was not
+/// kept.
+bool is_recomputed(const Step& step);
+
+/// The place of an operand in Step::inputs or Step::outputs; nothing if this step has none of that name.
+std::optional<size_t> input_place(const Program& program, const Step& step, Operand operand);
+std::optional<size_t> output_place(const Program& program, const Step& step, Operand operand);
+/// The tensor; kNoTensor if this step has none of that name.
+TensorId input_of(const Program& program, const Step& step, Operand operand);
+TensorId output_of(const Program& program, const Step& step, Operand operand);
+/// How many tensors the step must read and write at least.
+size_t least_inputs(const Program& program, const Step& step);
+size_t least_outputs(const Program& program, const Step& step);
+
+/// What is worth knowing of the step at one glance: "column-parallel", "local: whole heads", "counted once".
+/// Empty if it has no outputs.
+inline constexpr const char* kSameNote = "same on every rank";
+std::string note_of(const Program& program, const Step& step);
+
+}  // namespace shardlens
