@@ -1,4 +1,4 @@
-// Where new tokens may stand in a cache, for every device.
+// Checks the positions of new tokens in a cache, for every device.
 #include <string>
 
 #include "engine/base/error.h"
@@ -16,7 +16,8 @@ int64_t CacheShape::first_position(int64_t sequence) const {
   for (int64_t i = 1; i < seq; ++i)
     if (own[i] != first + i)
       throw request_error("position " + std::to_string(own[i]) + " does not follow position " +
-                          std::to_string(own[i - 1]) + ": new tokens of a sequence stand side by side");
+                          std::to_string(own[i - 1]) +
+                          ": the new tokens of a sequence must have consecutive positions");
   return first;
 }
 

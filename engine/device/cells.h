@@ -1,16 +1,16 @@
-// The cells of a picture in 16 bits each, for a file: IEEE fp16 times a power of two, by which the largest
-// cell has all of fp16's range below it.
+// Stores the cells of a picture in a file with 16 bits each: IEEE fp16 times a power of two. The power is
+// chosen by the largest cell, so that the smaller cells have all of fp16's range.
 #pragma once
 
 #include <cstdint>
 
 namespace shardlens {
 
-/// Returns the exponent e of that power: halves[i] * 2^e is within 2^-11 of cells[i], or within 2^-39 of the
-/// largest where a cell is smaller than 2^-29 of it. NaN and infinities stay what they are.
+/// Returns the exponent e of the power: halves[i] * 2^e is within 2^-11 of cells[i]. For a cell smaller than
+/// 2^-29 of the largest, it is within 2^-39 of the largest. NaN and infinities stay as they are.
 int narrow_cells(const float* cells, int64_t count, uint16_t* halves);
 
-/// And back.
+/// The inverse of narrow_cells().
 void widen_cells(const uint16_t* halves, int64_t count, int exponent, float* cells);
 
 inline constexpr int kLeastCellExponent = -163;    ///< of the smallest fp32 number

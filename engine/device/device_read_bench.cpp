@@ -1,4 +1,4 @@
-// Timing sums of squares.
+// Times sums of squares.
 #include "engine/device/device_read_bench.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace shardlens {
 namespace {
 
-constexpr int kReads = 8;  // until the device is waited for
+constexpr int kReads = 8;  // asked for before waiting
 constexpr int64_t kFilledFloats = 1 << 20;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The read ceiling of a device's own memory, such as a GPU's: how fast its sum of squares, which uses each
-// number once, reads it.
+// Measures how fast a device reads its own memory, such as a GPU's. It times the device's sum of squares,
+// which uses each number once.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace shardlens {
 
-/// Memory of a size on a device, read again and again.
+/// Memory on a device that is read repeatedly.
 class DeviceReadBench {
  public:
-  /// `bytes` are as many as what is compared reads, so that caches help both alike. Throws a run Error where
-  /// the memory is not there.
+  /// `bytes`: as many as the work reads that is compared with this, so that caches help both equally. Throws
+  /// a run Error if there is not enough memory.
   DeviceReadBench(std::unique_ptr<Device> device, int64_t bytes);
   ~DeviceReadBench();
   DeviceReadBench(const DeviceReadBench&) = delete;
   DeviceReadBench& operator=(const DeviceReadBench&) = delete;
 
-  /// Reads all of it several times, without waiting in between; bytes/s.
+  /// Reads all of it several times without waiting in between. Returns bytes/s.
   double bytes_per_second();
 
  private:

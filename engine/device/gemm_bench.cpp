@@ -1,5 +1,5 @@
-// One thread a rank, as in a run; a barrier before every repetition, so that all ranks load the machine
-// together.
+// Each rank has a thread, as in a run. A barrier before every repetition makes all ranks load the machine at
+// the same time.
 #include "engine/device/gemm_bench.h"
 
 #include <algorithm>
@@ -19,10 +19,11 @@ namespace shardlens {
 
 namespace {
 
-constexpr int kMaxCalls = 1000;  // of a shape so small that it measures the call
-constexpr double kMinFlops =
-    2e8;  // of one repetition and rank: long against the barrier, short against a scheduler's turn
-// Of a device that works behind its calls: long against being asked and waited for.
+constexpr int kMaxCalls = 1000;  // more would only measure the call
+// FLOP of one repetition on one rank: much longer than the barrier, much shorter than a scheduler's time
+// slice.
+constexpr double kMinFlops = 2e8;
+// The same for a device that works behind its calls: much longer than a call and a wait.
 constexpr double kMinFlopsBehind = 1e12;
 constexpr int64_t kDrawnNumbers = 1 << 20;
 
@@ -38,7 +39,7 @@ class Operand {
  public:
   Operand(Device& device, DType dtype, int64_t rows, int64_t cols)
       : device_(device), data_(device.allocate(static_cast<size_t>(rows * cols * element_bytes(dtype)))) {
-    // Ordinary numbers: denormal or infinite ones could be slower.
+    // Ordinary numbers, because denormal or infinite ones could be slower.
     const int64_t count = rows * cols;
     if (!device.host_visible())
       draw(dtype, count);
@@ -51,8 +52,8 @@ class Operand {
   void* data() const { return data_; }
 
  private:
-  // By lot, since a GPU draws less power for numbers with a pattern, and is faster; the same ones over and
-  // over.
+  // Random numbers: a GPU needs less power for numbers with a pattern, and is then faster. They are repeated
+  // to fill the matrix.
   void draw(DType dtype, int64_t count) {
     const int64_t element = element_bytes(dtype), most = std::min(count, kDrawnNumbers);
     std::vector<std::byte> numbers(static_cast<size_t>(most * element));
@@ -73,7 +74,7 @@ int calls_of(const GemmShape& shape, bool behind) {
   return static_cast<int>(std::clamp(least / shape.flops(), 1.0, double{kMaxCalls}));
 }
 
-/// One rank's part: an interval of calls_of() products per repetition, the warm-up first.
+/// Runs one rank. Returns an interval for each repetition of calls_of() products. The first is the warm-up.
 std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, Device* device, int repetitions,
                                std::barrier<>& together) {
   const int calls = calls_of(shape, device->behind() != nullptr);

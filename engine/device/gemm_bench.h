@@ -1,5 +1,5 @@
-// The GEMM ceiling: how fast this machine multiplies matrices of given shapes, with as many ranks as will
-// share it. Every percentage of a ceiling the program prints is relative to this, measured in the same run.
+// The GEMM ceiling: how fast this machine multiplies matrices of given shapes, with as many ranks as share
+// it. Every percentage of a ceiling that the program prints is relative to this, measured in the same run.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct GemmShape {
   bool operator==(const GemmShape&) const = default;
 };
 
-/// FLOP/s of all ranks together, over the repetitions.
+/// FLOP/s of all ranks together: lowest, median and highest of the repetitions.
 struct GemmRate {
   GemmShape shape;
   double lowest_flops = 0;
@@ -34,19 +34,19 @@ struct GemmCeiling {
   int ranks = 0;
   int threads_per_rank = 0;
   int repetitions = 0;
-  std::vector<GemmRate> rates;  ///< one per shape, in the order asked for
+  std::vector<GemmRate> rates;  ///< one per shape, in the order of the request
 
   /// The fastest shape: the one with the highest median. `rates` must not be empty.
   const GemmRate& best() const;
 };
 
-/// What rank `rank` multiplies on; in its own thread.
+/// Makes the device of rank `rank`. Called in the rank's own thread.
 using MakeDevice = std::function<std::unique_ptr<Device>(int rank)>;
 
-/// Multiplies each shape on `ranks` devices at once, every rank on operands of its own, `repetitions` times
-/// after a warm-up: on CPUs of `threads_per_rank` threads unless `make_device` makes others. A repetition
-/// lasts from the first rank's start to the last one's end. Throws a request Error when a count is below 1 or
-/// a shape is empty.
+/// Multiplies each shape on `ranks` devices at once, `repetitions` times after a warm-up. Every rank has its
+/// own operands. Without `make_device` the devices are CPUs with `threads_per_rank` threads. A repetition
+/// lasts from the first rank's start to the last one's end. Throws a request Error if a count is below 1 or a
+/// shape is empty.
 GemmCeiling measure_gemm_ceiling(DType dtype, const std::vector<GemmShape>& shapes, int ranks,
                                  int threads_per_rank, int repetitions, const MakeDevice& make_device = {});
 

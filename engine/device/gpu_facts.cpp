@@ -1,4 +1,4 @@
-// Which of the GPUs that are there can be used.
+// Leaves out GPUs that are too old for our kernels.
 #include "engine/device/gpu_facts.h"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@ void leave_out_old_gpus(GpuFacts& facts) {
   std::vector<std::string> old;
   std::erase_if(facts.gpus, [&](const Gpu& gpu) {
     if (gpu.major >= kLeastComputeMajor) return false;
-    old.push_back(fmt::format("GPU {} ({}) is of compute capability {}.{}", gpu.number, gpu.name, gpu.major,
-                              gpu.minor));
+    old.push_back(
+        fmt::format("GPU {} ({}) has compute capability {}.{}", gpu.number, gpu.name, gpu.major, gpu.minor));
     return true;
   });
   if (old.empty()) return;

@@ -1,4 +1,4 @@
-// What is known of this machine's GPUs and of the libraries that use them, without running anything on them.
+// Facts about this machine's GPUs and the libraries that use them. Finding them runs nothing on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace shardlens {
 
-/// What every rank's device keeps for its operations and for the library of products to work in.
+/// The scratch that each rank's device allocates for its operations and for cuBLASLt.
 inline constexpr int64_t kGpuScratchBytes = int64_t{64} << 20;
 
 struct Gpu {
-  int number = 0;            ///< as the driver counts them
+  int number = 0;            ///< in the driver's order
   std::string name;          ///< "NVIDIA H200"
   int major = 0, minor = 0;  ///< compute capability
   int multiprocessors = 0;   ///< 0: not known
   int64_t memory_bytes = 0;
-  int64_t used_bytes = -1;  ///< of it, by all processes; -1: the driver does not say
+  int64_t used_bytes = -1;  ///< by all processes; -1: the driver does not report it
   std::string bus;          ///< PCI address
-  /// What it had less once this process's first device on it was made, which brings along CUDA's context; -1:
-  /// there has been none yet, or the driver does not say.
+  /// The memory that this process's first device on the GPU took, with CUDA's context. -1: there is no device
+  /// yet, or the driver does not report it.
   int64_t context_bytes = -1;
 };
 
@@ -32,15 +32,15 @@ struct GpuLink {
 struct GpuFacts {
   std::vector<Gpu> gpus;
   std::vector<GpuLink> links;
-  std::string why_no_gpu;                 ///< a sentence with a remedy; empty when there are GPUs
-  std::string driver, runtime, cublaslt;  ///< versions; empty where they are not there
-  int nccl_version = 0;                   ///< as NCCL numbers itself, 22809 for 2.28.9; 0: not there
+  std::string why_no_gpu;                 ///< a sentence with a remedy; empty if there are GPUs
+  std::string driver, runtime, cublaslt;  ///< versions; empty: not found
+  int nccl_version = 0;                   ///< in NCCL's own form, 22809 for 2.28.9; 0: not found
   std::string why_no_nccl;                ///< a sentence with a remedy
 };
 
 /// The oldest compute capability that the plug-in's kernels are compiled for (engine/device/cuda).
 inline constexpr int kLeastComputeMajor = 8;
-/// Takes away the GPUs that are older; where none is left, says which there are.
+/// Removes older GPUs. If none is left, `why_no_gpu` lists them.
 void leave_out_old_gpus(GpuFacts& facts);
 
 }  // namespace shardlens

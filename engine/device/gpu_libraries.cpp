@@ -1,4 +1,4 @@
-// Looking through folders.
+// Searches folders for NVIDIA's libraries.
 #include "engine/device/gpu_libraries.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A folder's entries in the order of their names; none where it cannot be read.
+// A folder's entries, sorted by name. Empty if the folder cannot be read.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code problem;
@@ -27,7 +27,7 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return found;
 }
 
-// Of every python3 that a shell here would find: an environment need not be active to be first in PATH.
+// The prefixes of every python3 in PATH. An environment can be first in PATH without being active.
 std::vector<std::string> pythons_in_path() {
   std::vector<std::string> prefixes;
   std::istringstream folders(variable("PATH"));

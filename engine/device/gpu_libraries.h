@@ -1,5 +1,5 @@
-// Where NVIDIA's libraries lie on a machine where nobody told the linker: beside the program, in the toolkit,
-// or in the folder of a Python that has them.
+// Finds NVIDIA's libraries if the linker does not know them: next to the program, in the toolkit, or in the
+// folder of a Python that has them.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace shardlens {
 
-/// What the places depend on.
+/// The facts about a process that decide where to look.
 struct Surroundings {
   std::string program_folder;
-  std::string asked_for;  ///< SHARDLENS_CUDA_LIBRARIES: folders with colons between them
+  std::string asked_for;  ///< SHARDLENS_CUDA_LIBRARIES: folders, separated by colons
   std::vector<std::string>
-      pythons;  ///< prefixes: of the active environment, of those in PATH, of the user's own, /usr/local, /usr
+      pythons;  ///< prefixes: the active environment, those in PATH, the user's own, /usr/local, /usr
   std::string toolkit = "/usr/local/cuda";
 
   static Surroundings of_this_process();
 };
 
-/// What to give dlopen() for `library` (libnccl.so.2), in this order: its name alone where the machine's
-/// linker finds it, behind the folders that were asked for and the program's own; then every file of that
-/// name in the toolkit and in Pythons' nvidia packages.
+/// The names to try with dlopen() for `library` (libnccl.so.2), in order: files in the folders of `asked_for`
+/// and of the program, the bare name, which the linker looks up, and files in the toolkit and in the Pythons'
+/// nvidia packages.
 std::vector<std::string> library_places(const std::string& library, const Surroundings& surroundings);
 
 }  // namespace shardlens

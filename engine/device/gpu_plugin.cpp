@@ -1,4 +1,4 @@
-// Finding the libraries the plug-in needs, and opening it.
+// Finds the libraries that the GPU plug-in needs, and opens the plug-in.
 #include "engine/device/gpu_plugin.h"
 
 #include <dlfcn.h>
@@ -18,8 +18,8 @@ constexpr const char* kRemedy =
     "install it "
     "(pip install --user nvidia-cublas), or set SHARDLENS_CUDA_LIBRARIES to its folder";
 
-// What the plug-in is linked to and NCCL, which it opens itself: a library that is open already is found by
-// its name.
+// Opens the library that the plug-in is linked to, and NCCL, which the plug-in opens itself. It finds a
+// library by its bare name if that is already open.
 void open_libraries() {
   for (const char* library : {"libcublasLt.so.13", "libnccl.so.2"}) {
     for (const std::string& place : library_places(library, Surroundings::of_this_process()))

@@ -1,5 +1,5 @@
-// How long threads took that work side by side, each by its own clock: whoever waits for them all is late to
-// look at both ends.
+// The time that several threads took together. Each thread reads the clock itself, because a thread that
+// waits for the others would read it too late.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// All that is remembered of a piece of memory, in one pass over it: statistics, a hash, and block means.
+// Measures a tensor in one pass over its memory: statistics, a hash, and the means of blocks.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,21 @@
 
 namespace shardlens {
 
-/// Numbers that are NaN or infinite are left out of the first four.
+/// NaN and infinite numbers are left out of min, max, sum and squares.
 struct Measured {
   double min = 0, max = 0, sum = 0, squares = 0;
   int64_t not_finite = 0;
   uint64_t hash = 0;
 };
 
-/// A matrix [rows, cols] of `dtype`, row-major in host memory. `means`: [mean_rows, mean_cols], each the mean
-/// of rows [r * rows / mean_rows, (r + 1) * rows / mean_rows) and columns alike, of all that is there, NaN
-/// too. The hash is of the bytes and the same on every machine of one byte order.
+/// Measures a matrix [rows, cols] of `dtype`, row-major in host memory. `means` is [mean_rows, mean_cols]:
+/// each is the mean of rows [r * rows / mean_rows, (r + 1) * rows / mean_rows), and of columns likewise. NaN
+/// and infinite numbers count in the means. The hash is of the bytes. It is the same on every machine with
+/// the same byte order.
 Measured measure(DType dtype, const void* data, int64_t rows, int64_t cols, int mean_rows, int mean_cols,
                  float* means);
 
-/// The block means alone.
+/// Computes only the block means.
 void block_means(DType dtype, const void* data, int64_t rows, int64_t cols, int mean_rows, int mean_cols,
                  float* means);
 

@@ -1,4 +1,4 @@
-// Columns of all rows, moved together.
+// Copies matrices into panels and out of them.
 #include "engine/device/panels.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Philox4x32-10 and the two distributions drawn from it. The loops run over small arrays, one array a word,
-// so that the compiler turns them into vector code. Every operation on values is one IEEE operation without
-// contraction (the build forbids it for this file), so the bits are the same in a vector lane, in a loop's
-// tail and on any machine.
+// Philox4x32-10 and the two distributions drawn from it. The loops run over small arrays, one array for each
+// word, so that the compiler turns them into vector code. Every operation on values is one IEEE operation
+// without contraction (the build forbids it for this file), so the bits are the same in a vector lane, in a
+// loop's tail and on any machine.
 #include "engine/device/philox.h"
 
 #include <algorithm>
@@ -126,8 +126,8 @@ void integers(const Words& words, int blocks, int limit, double* values) {
   }
 }
 
-// Draws the blocks that cover [first, first + count) a few at a time, lets `make` turn them into values and
-// stores what was asked for.
+// Draws the blocks that cover [first, first + count), a few at a time. `make` turns them into values. Stores
+// the values that were asked for.
 template <class T, class Make>
 void fill(const RandomStream& stream, int64_t first, int64_t count, T* out, const Make& make) {
   cpu::require_processor();

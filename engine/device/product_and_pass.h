@@ -1,5 +1,5 @@
-// A product with something after it (Gemm::after) on a device that has no such product, or not of this one:
-// the product, and a pass over what it stored.
+// A product with Gemm::after on a device that cannot fuse the two: the product, and then a pass over the
+// stored result.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,13 @@ inline void product_and_pass(Device& device, Gemm gemm) {
   if (after == AfterProduct::Gelu) gemm.c = gemm.before;
   device.gemm(gemm);
   if (after == AfterProduct::Gelu) return device.gelu(gemm.dtype, gemm.form, count, gemm.before, c);
-  device.gelu_grad(gemm.dtype, gemm.form, count, gemm.before, c, c, gemm.sums);
+  device.gelu_grad({.dtype = gemm.dtype,
+                    .form = gemm.form,
+                    .count = count,
+                    .x = gemm.before,
+                    .dy = c,
+                    .dx = c,
+                    .sums = gemm.sums});
 }
 
 }  // namespace shardlens

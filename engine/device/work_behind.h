@@ -1,7 +1,7 @@
-// What a device offers that works behind its calls: a method returns once its work has been asked for, and
-// the work is done in the order it was asked for. Collectives have an order of their own beside the steps',
-// so that one can travel while the next step computes; where the two meet is said here. When something was
-// done is noted on the device, in the same orders, and read later.
+// The interface of a device that works behind its calls: a method only asks for work and returns, and the
+// device does the work in the order of the calls. There are two such orders, one for steps and one for
+// collectives, so that a collective can run while the next step computes. This interface makes one order wait
+// for the other. The device also notes the times of marks in both orders; they are read later.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,23 @@ class WorkBehind {
  public:
   virtual ~WorkBehind() = default;
 
-  /// What is asked of the collectives' order from now on begins after all that was asked of the steps' order.
+  /// From now on, collectives begin after all steps that were asked for before.
   virtual void begin_collective() = 0;
-  /// What is asked of the steps' order from now on begins after all that was asked of the collectives' order.
+  /// From now on, steps begin after all collectives that were asked for before.
   virtual void join_collectives() = 0;
 
-  /// Makes room for marks in the slots 0 to count - 1. Once, before the first of them.
+  /// Makes room for marks in the slots 0 to count - 1. Called once, before the first mark.
   virtual void provide_marks(size_t count) = 0;
-  /// Sets the marks' clock by steady_clock, at the begin of every pass, so that it cannot drift far. Waits
-  /// for what was asked before.
+  /// Sets the marks' clock to steady_clock. Called at the begin of every pass, so that it cannot drift far.
+  /// Waits for all work that was asked for before.
   virtual void set_clock() = 0;
-  /// Notes in `slot` the moment between what was asked of `order` before and what is asked of it afterwards.
+  /// Notes the time in `slot`, between the work of `order` that was asked for before and that asked for
+  /// later.
   virtual void mark(size_t slot, WorkOrder order) = 0;
-  /// Waits until that has been, and throws a run Error where what was asked before failed. Any thread. It
-  /// needs no clock.
+  /// Waits for the mark. Throws a run Error if the work before it failed. Any thread may call it. It needs no
+  /// clock.
   virtual void wait_for_mark(size_t slot) = 0;
-  /// When that was, in seconds of steady_clock. Waits as wait_for_mark() does.
+  /// The time of the mark, in seconds of steady_clock. Waits as wait_for_mark() does.
   virtual double marked_seconds(size_t slot) = 0;
 };
 

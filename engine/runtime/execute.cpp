@@ -150,12 +150,13 @@ KeyHeads key_heads(const Local& local, const QueryHeads& queries, const Tensor& 
   return {local.shape(keys)[at], group, queries.first - local.range(keys, dim).begin * group};
 }
 
-AttentionShape attention_shape(const Local& local, const Step& step, const RankContext& context) {
+// Without Q and the tensors that are computed from it.
+Attention attention_shape(const Local& local, const Step& step, const RankContext& context) {
   const bool grouped = context.program.settings.model.is_grouped();
   const bool backward = step.op == Op::AttentionGrad;
   const Tensor& q = local.input(0);
   const QueryHeads heads = query_heads(local, q, grouped);
-  AttentionShape shape;
+  Attention shape;
   shape.dtype = local.dtype();
   shape.batch = step.attributes.batch;
   shape.seq = q.shape[0] / step.attributes.batch;
@@ -174,7 +175,6 @@ AttentionShape attention_shape(const Local& local, const Step& step, const RankC
   }
   if (grouped) {
     shape.kv = local.in(1);
-    if (backward) shape.dkv = local.out(1);
     shape.keys = key_heads(local, heads, local.input(1), 2);
   }
   return shape;
@@ -247,8 +247,11 @@ void clip_factor(Device& device, const Local& local, const Step& step, double cl
       sums.push_back(static_cast<const double*>(local.in(i)));
     }
   }
-  device.clip_factor(static_cast<int>(sums.size()), sums.data(), clip, scale_dtype, scale,
-                     static_cast<double*>(local.out(0)));
+  device.clip_factor({.sums = sums,
+                      .clip = clip,
+                      .scale_dtype = scale_dtype,
+                      .scale = scale,
+                      .factor = static_cast<double*>(local.out(0))});
 }
 
 AdamWStep adamw_step(const Local& local, const Step& step, const RankContext& context) {
@@ -315,8 +318,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     case Op::BiasAdd: {
       const int64_t cols = local.count(local.input(1));
-      device.bias_add(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.in(1), local.out(0),
-                      local.in_if(2));
+      device.bias_add({.dtype = dtype,
+                       .rows = local.shape(local.input(0))[0],
+                       .cols = cols,
+                       .x = local.in(0),
+                       .bias = local.in(1),
+                       .y = local.out(0),
+                       .addend = local.in_if(2)});
       break;
     }
     case Op::BiasGrad: {
@@ -331,71 +339,141 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::GeluGrad: {
       BiasSums sums;
       if (step.outputs.size() > 1) sums = {local.count(local.output(1)), local.out(1), attributes.accumulate};
-      device.gelu_grad(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.in(1),
-                       local.out(0), sums);
+      device.gelu_grad({.dtype = dtype,
+                        .form = attributes.gelu,
+                        .count = local.count(local.output(0)),
+                        .x = local.in(0),
+                        .dy = local.in(1),
+                        .dx = local.out(0),
+                        .sums = sums});
       break;
     }
     case Op::LayerNorm: {
       const MatrixShape x = local.matrix(local.input(0));
-      const SumBefore sum{local.in_if(3), local.in_if(4), step.outputs.size() > 2 ? local.out(2) : nullptr};
-      device.layer_norm(dtype, x.rows, x.cols, attributes.epsilon, local.in(0), local.in(1), local.in(2),
-                        local.out(0), local.out(1), sum);
+      device.layer_norm({.dtype = dtype,
+                         .rows = x.rows,
+                         .cols = x.cols,
+                         .epsilon = attributes.epsilon,
+                         .x = local.in(0),
+                         .gamma = local.in(1),
+                         .beta = local.in(2),
+                         .y = local.out(0),
+                         .stats = local.out(1),
+                         .a = local.in_if(3),
+                         .bias = local.in_if(4),
+                         .sum = step.outputs.size() > 2 ? local.out(2) : nullptr});
       break;
     }
     case Op::LayerNormGrad: {
       const MatrixShape x = local.matrix(local.input(0));
-      device.layer_norm_grad(dtype, x.rows, x.cols, local.in(0), local.in(1), local.in(2), local.in(3),
-                             local.out(0), local.out(1), local.out(2), attributes.accumulate,
-                             local.in_if(attributes.accumulate ? 6 : 4));
+      device.layer_norm_grad({.dtype = dtype,
+                              .rows = x.rows,
+                              .cols = x.cols,
+                              .x = local.in(0),
+                              .gamma = local.in(1),
+                              .stats = local.in(2),
+                              .dy = local.in(3),
+                              .dx = local.out(0),
+                              .dgamma = local.out(1),
+                              .dbeta = local.out(2),
+                              .accumulate = attributes.accumulate,
+                              .addend = local.in_if(attributes.accumulate ? 6 : 4)});
       break;
     }
     case Op::LayerNormSums:
       device.layer_norm_sums(cut_norm(local, step), local.in(0), local.out(0));
       break;
     case Op::LayerNormApply:
-      device.layer_norm_apply(cut_norm(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
-                              local.out(0));
+      device.layer_norm_apply({.norm = cut_norm(local, step),
+                               .x = local.in(0),
+                               .gamma = local.in(1),
+                               .beta = local.in(2),
+                               .sums = local.in(3),
+                               .y = local.out(0)});
       break;
     case Op::LayerNormGradSums:
-      device.layer_norm_grad_sums(cut_norm(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
-                                  local.out(0), local.out(1), local.out(2), attributes.accumulate);
+      device.layer_norm_grad_sums({.norm = cut_norm(local, step),
+                                   .x = local.in(0),
+                                   .gamma = local.in(1),
+                                   .sums = local.in(2),
+                                   .dy = local.in(3),
+                                   .dsums = local.out(0),
+                                   .dgamma = local.out(1),
+                                   .dbeta = local.out(2),
+                                   .accumulate = attributes.accumulate});
       break;
     case Op::LayerNormGradApply:
-      device.layer_norm_grad_apply(cut_norm(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
-                                   local.in(4), local.out(0));
+      device.layer_norm_grad_apply({.norm = cut_norm(local, step),
+                                    .x = local.in(0),
+                                    .gamma = local.in(1),
+                                    .sums = local.in(2),
+                                    .dy = local.in(3),
+                                    .dsums = local.in(4),
+                                    .dx = local.out(0)});
       break;
-    case Op::Attention:
-      device.attention(attention_shape(local, step, context), local.in(0), local.out(1), local.out(0),
-                       step.outputs.size() > 2 ? local.out(2) : nullptr);
+    case Op::Attention: {
+      Attention forward = attention_shape(local, step, context);
+      forward.qkv = local.in(0);
+      forward.saved = local.out(1);
+      forward.context = local.out(0);
+      if (step.outputs.size() > 2) forward.workspace = local.out(2);
+      device.attention(forward);
       break;
+    }
     case Op::AttentionGrad: {
-      const size_t after_q = context.program.settings.model.is_grouped() ? 2 : 1;
-      device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(after_q),
-                            local.in(after_q + 1), local.in(after_q + 2), local.out(0),
-                            step.outputs.size() > after_q ? local.out(after_q) : nullptr);
+      const bool grouped = context.program.settings.model.is_grouped();
+      const size_t after_q = grouped ? 2 : 1;
+      Attention forward = attention_shape(local, step, context);
+      forward.qkv = local.in(0);
+      forward.saved = local.in(after_q);
+      forward.context = local.in(after_q + 1);
+      if (step.outputs.size() > after_q) forward.workspace = local.out(after_q);
+      device.attention_grad({.forward = forward,
+                             .dcontext = local.in(after_q + 2),
+                             .dqkv = local.out(0),
+                             .dkv = grouped ? local.out(1) : nullptr});
       break;
     }
     case Op::CacheAppend:
-      device.cache_append(cache_shape(local, step, context), local.in(0), local.out(0), local.out(1));
+      device.cache_append({.shape = cache_shape(local, step, context),
+                           .qkv = local.in(0),
+                           .keys = local.out(0),
+                           .values = local.out(1)});
       break;
     case Op::CachedAttention:
-      device.cached_attention(cache_shape(local, step, context), local.in(0), local.in(2), local.in(3),
-                              local.out(1), local.out(0), step.outputs.size() > 2 ? local.out(2) : nullptr);
+      device.cached_attention({.shape = cache_shape(local, step, context),
+                               .qkv = local.in(0),
+                               .keys = local.in(2),
+                               .values = local.in(3),
+                               .probs = local.out(1),
+                               .context = local.out(0),
+                               .workspace = step.outputs.size() > 2 ? local.out(2) : nullptr});
       break;
     case Op::Add:
       device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
       break;
     case Op::Embedding: {
       const Tensor& table = local.input(1);
-      device.embedding(dtype, local.count(local.input(0)), local.matrix(table).cols, local.range(table, 0),
-                       local.ids(0), local.in(1), local.out(0));
+      device.embedding({.dtype = dtype,
+                        .tokens = local.count(local.input(0)),
+                        .width = local.matrix(table).cols,
+                        .rows = local.range(table, 0),
+                        .ids = local.ids(0),
+                        .table = local.in(1),
+                        .y = local.out(0)});
       break;
     }
     case Op::EmbeddingGrad: {
       const Tensor& table = local.output(0);
-      device.embedding_grad(local.input(1).dtype, local.count(local.input(0)), local.matrix(table).cols,
-                            local.range(table, 0), local.ids(0), local.in(1), local.out(0),
-                            attributes.accumulate, attributes.no_gradient_id);
+      device.embedding_grad({.dtype = local.input(1).dtype,
+                             .tokens = local.count(local.input(0)),
+                             .width = local.matrix(table).cols,
+                             .rows = local.range(table, 0),
+                             .ids = local.ids(0),
+                             .dy = local.in(1),
+                             .dtable = local.out(0),
+                             .accumulate = attributes.accumulate,
+                             .no_gradient_id = attributes.no_gradient_id});
       break;
     }
     case Op::FirstToken: {
@@ -413,7 +491,11 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.tanh(dtype, local.count(local.output(0)), local.in(0), local.out(0));
       break;
     case Op::TanhGrad:
-      device.tanh_grad(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
+      device.tanh_grad({.dtype = dtype,
+                        .count = local.count(local.output(0)),
+                        .y = local.in(0),
+                        .dy = local.in(1),
+                        .dx = local.out(0)});
       break;
     case Op::Dropout:
       device.dropout(dtype, local.mask(attributes), row_runs(local, attributes), local.in(0), local.out(0));
@@ -425,16 +507,29 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.target_logit(local.vocab_shard(attributes), local.in(0), local.ids(1), local.out(0));
       break;
     case Op::SumExp:
-      device.sum_exp(local.vocab_shard(attributes), local.in(0), local.in(1), local.out(0));
+      device.sum_exp({.shard = local.vocab_shard(attributes),
+                      .logits = local.in(0),
+                      .max = local.in(1),
+                      .sum = local.out(0)});
       break;
     case Op::CrossEntropy:
-      device.cross_entropy(dtype, local.count(local.input(0)), local.in(0), local.in(1), local.in(2),
-                           local.in(3), local.out(0));
+      device.cross_entropy({.dtype = dtype,
+                            .tokens = local.count(local.input(0)),
+                            .max = local.in(0),
+                            .target = local.in(1),
+                            .sum = local.in(2),
+                            .weights = local.in(3),
+                            .loss = local.out(0)});
       break;
     case Op::CrossEntropyGrad:
-      device.cross_entropy_grad(local.vocab_shard(attributes), local.in(0), local.ids(1), local.in(2),
-                                local.in(3), local.in(4), step.inputs.size() > 5 ? local.in(5) : nullptr,
-                                local.out(0));
+      device.cross_entropy_grad({.shard = local.vocab_shard(attributes),
+                                 .logits = local.in(0),
+                                 .labels = local.ids(1),
+                                 .max = local.in(2),
+                                 .sum = local.in(3),
+                                 .weights = local.in(4),
+                                 .scale = step.inputs.size() > 5 ? local.in(5) : nullptr,
+                                 .dlogits = local.out(0)});
       break;
     case Op::SquareSum:
       square_sum(device, local, step, context);

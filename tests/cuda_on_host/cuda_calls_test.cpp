@@ -23,8 +23,8 @@ std::string words_for(cudaError_t status) {
 
 // By the time that CUDA says what became of a kernel others have been asked for.
 TEST(CudaCalls, WhatAKernelDidMayBeAnEarlierOnes) {
-  EXPECT_THAT(words_for(cudaErrorIllegalAddress), HasSubstr("may be a kernel asked for before"));
-  EXPECT_THAT(words_for(cudaErrorMemoryAllocation), Not(HasSubstr("before")));
+  EXPECT_THAT(words_for(cudaErrorIllegalAddress), HasSubstr("may be an earlier one"));
+  EXPECT_THAT(words_for(cudaErrorMemoryAllocation), Not(HasSubstr("earlier")));
   EXPECT_EQ(words_for(cudaSuccess), "");
 }
 

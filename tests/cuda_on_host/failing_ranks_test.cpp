@@ -167,7 +167,7 @@ TEST_P(FailingRanks, AKernelThatFaultsIsToldWhereItIsFirstHeardOf) {
   EXPECT_THAT(failure->what(),
               AllOf(StartsWith(prefix(failure->failure().step, rank)),
                     HasSubstr("failed with cudaErrorIllegalAddress"),
-                    HasSubstr("may be a kernel asked for before, by this rank or another on the GPU")));
+                    HasSubstr("may be an earlier one, of this rank or of another one on the GPU")));
 }
 
 // The last of a pass, behind which nothing more is asked for: whoever waits for its end hears of it.

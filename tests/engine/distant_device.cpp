@@ -222,9 +222,8 @@ class DistantDevice final : public Device, public WorkBehind {
   void gemm(const Gemm& gemm) override {
     ask([=, this] { inner_->gemm(gemm); });
   }
-  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
-                const void* addend) override {
-    ask([=, this] { inner_->bias_add(dtype, rows, cols, x, bias, y, addend); });
+  void bias_add(const BiasAdd& op) override {
+    ask([=, this] { inner_->bias_add(op); });
   }
   void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db,
                  bool accumulate) override {
@@ -233,53 +232,38 @@ class DistantDevice final : public Device, public WorkBehind {
   void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override {
     ask([=, this] { inner_->gelu(dtype, form, count, x, y); }, "gelu");
   }
-  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
-                 const BiasSums& sums) override {
-    ask([=, this] { inner_->gelu_grad(dtype, form, count, x, dy, dx, sums); });
+  void gelu_grad(const GeluGrad& op) override {
+    ask([=, this] { inner_->gelu_grad(op); });
   }
-  void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
-                  const void* beta, void* y, void* stats, const SumBefore& sum) override {
-    ask([=, this] { inner_->layer_norm(dtype, rows, cols, epsilon, x, gamma, beta, y, stats, sum); });
+  void layer_norm(const LayerNorm& op) override {
+    ask([=, this] { inner_->layer_norm(op); });
   }
-  void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                       const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                       bool accumulate, const void* addend) override {
-    ask([=, this] {
-      inner_->layer_norm_grad(dtype, rows, cols, x, gamma, stats, dy, dx, dgamma, dbeta, accumulate, addend);
-    });
+  void layer_norm_grad(const LayerNormGrad& op) override {
+    ask([=, this] { inner_->layer_norm_grad(op); });
   }
   void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) override {
     ask([=, this] { inner_->layer_norm_sums(norm, x, sums); });
   }
-  void layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
-                        const void* sums, void* y) override {
-    ask([=, this] { inner_->layer_norm_apply(norm, x, gamma, beta, sums, y); });
+  void layer_norm_apply(const LayerNormApply& op) override {
+    ask([=, this] { inner_->layer_norm_apply(op); });
   }
-  void layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                            const void* dy, void* dsums, void* dgamma, void* dbeta,
-                            bool accumulate) override {
-    ask([=, this] {
-      inner_->layer_norm_grad_sums(norm, x, gamma, sums, dy, dsums, dgamma, dbeta, accumulate);
-    });
+  void layer_norm_grad_sums(const LayerNormGradSums& op) override {
+    ask([=, this] { inner_->layer_norm_grad_sums(op); });
   }
-  void layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                             const void* dy, const void* dsums, void* dx) override {
-    ask([=, this] { inner_->layer_norm_grad_apply(norm, x, gamma, sums, dy, dsums, dx); });
+  void layer_norm_grad_apply(const LayerNormGradApply& op) override {
+    ask([=, this] { inner_->layer_norm_grad_apply(op); });
   }
-  void attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
-                 void* workspace) override {
-    ask([=, this] { inner_->attention(shape, qkv, saved, context, workspace); });
+  void attention(const Attention& op) override {
+    ask([=, this] { inner_->attention(op); });
   }
-  void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved, const void* context,
-                      const void* dcontext, void* dqkv, void* workspace) override {
-    ask([=, this] { inner_->attention_grad(shape, qkv, saved, context, dcontext, dqkv, workspace); });
+  void attention_grad(const AttentionGrad& grad) override {
+    ask([=, this] { inner_->attention_grad(grad); });
   }
-  void cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) override {
-    ask([=, this] { inner_->cache_append(shape, qkv, keys, values); });
+  void cache_append(const CacheAppend& op) override {
+    ask([=, this] { inner_->cache_append(op); });
   }
-  void cached_attention(const CacheShape& shape, const void* qkv, const void* keys, const void* values,
-                        void* probs, void* context, void* workspace) override {
-    ask([=, this] { inner_->cached_attention(shape, qkv, keys, values, probs, context, workspace); });
+  void cached_attention(const CachedAttention& op) override {
+    ask([=, this] { inner_->cached_attention(op); });
   }
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override {
     ask([=, this] { inner_->add(dtype, count, a, b, y); }, "add");
@@ -290,15 +274,11 @@ class DistantDevice final : public Device, public WorkBehind {
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override {
     ask([=, this] { inner_->slice(dtype, slicing, range, full, shard); }, "slice");
   }
-  void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                 const void* table, void* y) override {
-    ask([=, this] { inner_->embedding(dtype, tokens, width, rows, ids, table, y); });
+  void embedding(const Embedding& op) override {
+    ask([=, this] { inner_->embedding(op); });
   }
-  void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                      const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) override {
-    ask([=, this] {
-      inner_->embedding_grad(dtype, tokens, width, rows, ids, dy, dtable, accumulate, no_gradient_id);
-    });
+  void embedding_grad(const EmbeddingGrad& op) override {
+    ask([=, this] { inner_->embedding_grad(op); });
   }
   void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) override {
     ask([=, this] { inner_->first_token(dtype, batch, seq, width, x, y); });
@@ -310,8 +290,8 @@ class DistantDevice final : public Device, public WorkBehind {
   void tanh(DType dtype, int64_t count, const void* x, void* y) override {
     ask([=, this] { inner_->tanh(dtype, count, x, y); }, "tanh");
   }
-  void tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) override {
-    ask([=, this] { inner_->tanh_grad(dtype, count, y, dy, dx); });
+  void tanh_grad(const TanhGrad& op) override {
+    ask([=, this] { inner_->tanh_grad(op); });
   }
   void dropout(DType dtype, const DropoutMask& mask, const RowRuns& place, const void* x, void* y) override {
     ask([=, this] { inner_->dropout(dtype, mask, place, x, y); });
@@ -323,26 +303,27 @@ class DistantDevice final : public Device, public WorkBehind {
                     void* target) override {
     ask([=, this] { inner_->target_logit(shard, logits, labels, target); });
   }
-  void sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) override {
-    ask([=, this] { inner_->sum_exp(shard, logits, max, sum); });
+  void sum_exp(const SumExp& op) override {
+    ask([=, this] { inner_->sum_exp(op); });
   }
-  void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
-                     const void* weights, void* loss) override {
-    ask([=, this] { inner_->cross_entropy(dtype, tokens, max, target, sum, weights, loss); });
+  void cross_entropy(const CrossEntropy& op) override {
+    ask([=, this] { inner_->cross_entropy(op); });
   }
-  void cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels, const void* max,
-                          const void* sum, const void* weights, const void* scale, void* dlogits) override {
-    ask([=, this] { inner_->cross_entropy_grad(shard, logits, labels, max, sum, weights, scale, dlogits); });
+  void cross_entropy_grad(const CrossEntropyGrad& op) override {
+    ask([=, this] { inner_->cross_entropy_grad(op); });
   }
   // The callers' lists end with the call.
   void square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) override {
     const std::vector<ListedTensor> kept(tensors.begin(), tensors.end());
     ask([=, this] { inner_->square_sum(dtype, kept, total); });
   }
-  void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
-                   double* factor) override {
-    const std::vector<const double*> kept(sums, sums + count);
-    ask([=, this] { inner_->clip_factor(count, kept.data(), clip, dtype, scale, factor); });
+  void clip_factor(const ClipFactor& op) override {
+    const std::vector<const double*> kept(op.sums.begin(), op.sums.end());
+    ask([=, this] {
+      ClipFactor own = op;
+      own.sums = kept;
+      inner_->clip_factor(own);
+    });
   }
   void adamw(std::span<const AdamWStep> steps) override {
     if (options_.longest_adamw) {

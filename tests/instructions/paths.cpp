@@ -55,7 +55,8 @@ struct Buffers {
   std::vector<Bf16> half_a = halves(kCount), half_b = halves(kCount), half_c = halves(kCount);
   std::vector<float> row = numbers(kVocab), other_row = numbers(kVocab);
   std::vector<int32_t> ids = std::vector<int32_t>(kRows, 7);
-  std::vector<float> workspace;
+  std::vector<float> workspace =
+      std::vector<float>(static_cast<size_t>(attention_workspace_elements(DType::Bf16, kSeq, kHeadDim)));
   double total = 0;
 };
 
@@ -88,23 +89,38 @@ void add_kernels(Paths& paths, Device& device, Buffers& x) {
   float *const row = x.row.data(), *const other_row = x.other_row.data();
   paths.add("gelu fp32", [=, &device] { device.gelu(fp32, kTanh, kCount, a, c); });
   paths.add("gelu bf16", [&] { device.gelu(bf16, kTanh, kCount, x.half_a.data(), x.half_c.data()); });
-  paths.add("gelu-grad fp32", [=, &device] { device.gelu_grad(fp32, kTanh, kCount, a, b, c); });
-  paths.add("layer-norm fp32",
-            [=, &device] { device.layer_norm(fp32, kRows, kCols, kEpsilon, a, row, row, c, other_row); });
-  paths.add("layer-norm-grad fp32", [=, &device] {
-    device.layer_norm_grad(fp32, kRows, kCols, a, row, other_row, b, c, d, d + kCols);
-  });
+  GeluGrad gelu_grad{.count = kCount, .x = a, .dy = b, .dx = c};
+  paths.add("gelu-grad fp32", [=, &device] { device.gelu_grad(gelu_grad); });
+  LayerNorm norm{.rows = kRows,
+                 .cols = kCols,
+                 .epsilon = kEpsilon,
+                 .x = a,
+                 .gamma = row,
+                 .beta = row,
+                 .y = c,
+                 .stats = other_row};
+  paths.add("layer-norm fp32", [=, &device] { device.layer_norm(norm); });
+  LayerNormGrad norm_grad{.rows = kRows,
+                          .cols = kCols,
+                          .x = a,
+                          .gamma = row,
+                          .stats = other_row,
+                          .dy = b,
+                          .dx = c,
+                          .dgamma = d,
+                          .dbeta = d + kCols};
+  paths.add("layer-norm-grad fp32", [=, &device] { device.layer_norm_grad(norm_grad); });
   // Fused, as whole models have them.
-  paths.add("gelu-grad fp32, with the bias gradient",
-            [=, &device] { device.gelu_grad(fp32, kTanh, kCount, a, b, c, {.cols = kCols, .db = d}); });
-  paths.add("layer-norm fp32, of a sum with a bias", [=, &device] {
-    device.layer_norm(fp32, kRows, kCols, kEpsilon, a, row, row, c, other_row,
-                      {.a = b, .bias = row, .sum = d});
-  });
-  paths.add("layer-norm-grad fp32, and a sum", [=, &device] {
-    device.layer_norm_grad(fp32, kRows, kCols, a, row, other_row, b, c, d, d + kCols, false, d + 2 * kCols);
-  });
-  paths.add("bias-add fp32", [=, &device] { device.bias_add(fp32, kRows, kCols, a, row, c); });
+  gelu_grad.sums = {.cols = kCols, .db = d};
+  paths.add("gelu-grad fp32, with the bias gradient", [=, &device] { device.gelu_grad(gelu_grad); });
+  norm.a = b;
+  norm.bias = row;
+  norm.sum = d;
+  paths.add("layer-norm fp32, of a sum with a bias", [=, &device] { device.layer_norm(norm); });
+  norm_grad.addend = d + 2 * kCols;
+  paths.add("layer-norm-grad fp32, and a sum", [=, &device] { device.layer_norm_grad(norm_grad); });
+  const BiasAdd bias_add{.rows = kRows, .cols = kCols, .x = a, .bias = row, .y = c};
+  paths.add("bias-add fp32", [=, &device] { device.bias_add(bias_add); });
   paths.add("bias-grad fp32", [=, &device] { device.bias_grad(fp32, kRows, kCols, a, c); });
   paths.add("add fp32", [=, &device] { device.add(fp32, kCount, a, b, c); });
   const auto dropout = [=, &device] {
@@ -115,29 +131,34 @@ void add_kernels(Paths& paths, Device& device, Buffers& x) {
 }
 
 void add_attention(Paths& paths, Device& device, Buffers& x) {
-  static const AttentionShape shape{
-      .batch = 1, .seq = kSeq, .heads = kHeads, .head_dim = kHeadDim, .causal = true};
-  x.workspace.resize(static_cast<size_t>(attention_workspace_elements(DType::Fp32, kSeq, kHeadDim)));
-  float *const qkv = x.a.data(), *const saved = x.b.data(), *const context = x.c.data();
-  float* const gradient = x.d.data();
-  paths.add("attention fp32",
-            [=, &device, &x] { device.attention(shape, qkv, saved, context, x.workspace.data()); });
-  paths.add("attention-grad fp32", [=, &device, &x] {
-    device.attention_grad(shape, qkv, saved, context, context, gradient, x.workspace.data());
-  });
+  const Attention forward{.batch = 1,
+                          .seq = kSeq,
+                          .heads = kHeads,
+                          .head_dim = kHeadDim,
+                          .causal = true,
+                          .qkv = x.a.data(),
+                          .saved = x.b.data(),
+                          .context = x.c.data(),
+                          .workspace = x.workspace.data()};
+  paths.add("attention fp32", [=, &device] { device.attention(forward); });
+  const AttentionGrad gradient{.forward = forward, .dcontext = x.c.data(), .dqkv = x.d.data()};
+  paths.add("attention-grad fp32", [=, &device] { device.attention_grad(gradient); });
 }
 
 void add_loss(Paths& paths, Device& device, Buffers& x) {
   static const VocabShard shard{.tokens = kRows, .columns = {0, kVocab}, .vocab = kVocab};
   float *const logits = x.a.data(), *const max = x.row.data(), *const sum = x.row.data() + kRows;
-  const float* const weights = x.other_row.data();
-  const int32_t* const labels = x.ids.data();
-  float* const gradient = x.b.data();
   paths.add("vocab-max fp32", [=, &device] { device.vocab_max(shard, logits, max); });
-  paths.add("sum-exp fp32", [=, &device] { device.sum_exp(shard, logits, max, sum); });
-  paths.add("cross-entropy-grad fp32", [=, &device] {
-    device.cross_entropy_grad(shard, logits, labels, max, sum, weights, nullptr, gradient);
-  });
+  const SumExp sum_exp{.shard = shard, .logits = logits, .max = max, .sum = sum};
+  paths.add("sum-exp fp32", [=, &device] { device.sum_exp(sum_exp); });
+  const CrossEntropyGrad grad{.shard = shard,
+                              .logits = logits,
+                              .labels = x.ids.data(),
+                              .max = max,
+                              .sum = sum,
+                              .weights = x.other_row.data(),
+                              .dlogits = x.b.data()};
+  paths.add("cross-entropy-grad fp32", [=, &device] { device.cross_entropy_grad(grad); });
 }
 
 void add_optimizer(Paths& paths, Device& device, Buffers& x) {
@@ -187,15 +208,23 @@ void add_cached_attention(Paths& paths, Device& device, Buffers& x) {
   static const CacheShape shape{
       .batch = 1, .seq = 1, .room = kSeq, .heads = kHeads, .head_dim = kHeadDim, .positions = &last};
   paths.add("cached-attention fp32", [&device, &x] {
-    device.cached_attention(shape, x.row.data(), x.a.data(), x.b.data(), x.c.data(), x.d.data(), nullptr);
+    device.cached_attention({.shape = shape,
+                             .qkv = x.row.data(),
+                             .keys = x.a.data(),
+                             .values = x.b.data(),
+                             .probs = x.c.data(),
+                             .context = x.d.data()});
   });
   static CacheShape half = shape;
   half.dtype = DType::Bf16;
-  x.workspace.resize(static_cast<size_t>(attention_workspace_elements(DType::Bf16, kSeq, kHeadDim)));
   paths.add("cached-attention bf16", [&device, &x] {
-    device.cached_attention(half, x.half_a.data(), x.half_b.data(),
-                            x.half_b.data() + kSeq * kHeads * kHeadDim, x.half_c.data(),
-                            x.half_c.data() + kSeq * kHeads, x.workspace.data());
+    device.cached_attention({.shape = half,
+                             .qkv = x.half_a.data(),
+                             .keys = x.half_b.data(),
+                             .values = x.half_b.data() + kSeq * kHeads * kHeadDim,
+                             .probs = x.half_c.data(),
+                             .context = x.half_c.data() + kSeq * kHeads,
+                             .workspace = x.workspace.data()});
   });
 }
 

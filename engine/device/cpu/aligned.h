@@ -1,5 +1,5 @@
-// Scratch that begins where a cache line does: a register of it never lies across two lines, which are two
-// reads, or two writes, and make a row times a matrix a tenth slower.
+// Scratch that begins at a cache line, so that no register of it crosses two lines. A crossing needs two
+// reads or writes, and makes a row times a matrix a tenth slower.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// Attention over one rank's heads, forward and backward, one (sequence, head) pair at a time. A block of P is
-// either kept by the forward pass or computed again by the backward pass from Q, K and two numbers a row, by
-// the same calls in the same order: the same bits. Query heads may share a key head: they read it where it
-// is, and the backward pass adds up what they make of its gradient, one after the other.
+// Attention over one rank's heads, forward and backward, one (sequence, head) pair at a time. The forward
+// pass stores P, or the backward pass computes it again from Q, K and two numbers for each row. It makes the
+// same calls in the same order, so the bits are the same. Query heads may share a key head: all of them read
+// it, and the backward pass adds up their parts of its gradient, one after the other.
 #include <memory>
 
 #include "engine/device/cpu/attention_head.h"
@@ -24,14 +24,14 @@ T dot(const T* a, const T* b, int64_t count) {
   }));
 }
 
-/// Room for a head's matrices: in the workspace, or, where it has none because most are used as they lie, of
-/// the thread's own (at 1,024 tokens 2 MB that no plan counts).
+/// Room for copies of a head's matrices. 16-bit dtypes use the workspace. Other dtypes use most matrices in
+/// place, and take room of the thread's own (2 MB at 1,024 tokens, which no plan counts).
 template <class S, class T = Computed<S>>
-T* room_for_matrices(const AttentionShape& shape, const Workspace<T>& workspace) {
+T* room_for_matrices(const Attention& op, const Workspace<T>& workspace) {
   if constexpr (!std::is_same_v<S, T>) return workspace.matrices;
   static thread_local std::unique_ptr<T[]> room;
   static thread_local int64_t held = 0;
-  const int64_t needed = kMatricesPerThread * shape.seq * shape.head_dim;
+  const int64_t needed = kMatricesPerThread * op.seq * op.head_dim;
   if (needed > held) {
     room.reset();
     room = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(needed));
@@ -46,15 +46,15 @@ Range readers_of(const KeyHeads& keys, int64_t heads, int64_t key) {
   return {begin, std::clamp<int64_t>((key + 1) * keys.group - keys.first, begin, heads)};
 }
 
-/// The probabilities of a block of queries, as the forward pass had them or as it kept them.
+/// The probabilities of a block of queries: stored by the forward pass, or computed again.
 template <class S, class T>
 Rows<T> probabilities(const Head<S>& head, Range queries, const Workspace<T>& workspace) {
   const int64_t keys = head.keys_of(queries.end - 1);
   const Rows<T> probs = head.block(queries, workspace);
-  if (head.shape.recompute) score_block(head, queries, probs);
+  if (head.op.recompute) score_block(head, queries, probs);
   for (int64_t query = queries.begin; query < queries.end; ++query) {
     T* row = probs.at(query - queries.begin);
-    if (head.shape.recompute)
+    if (head.op.recompute)
       softmax_row_again<T>(row, head.keys_of(query), keys, head.scale, *head.kept.at(query));
     else if constexpr (!std::is_same_v<S, T>)
       convert_row(head.probs.at(query), keys, row);
@@ -62,18 +62,18 @@ Rows<T> probabilities(const Head<S>& head, Range queries, const Workspace<T>& wo
   return probs;
 }
 
-/// What the backward pass of one head reads and writes beside Head: [seq, width] each.
+/// The matrices that the backward pass of one head needs in addition to Head, [seq, width] each.
 template <class T>
 struct HeadGradient {
   Rows<const T> context, dcontext;
   Rows<T> dq, dk, dv;
 };
 
-/// A block of queries at a time: dV += (P∘M)ᵀ·dC, dS = P∘(M∘(dC·Vᵀ) − rowsum(dC∘C))·scale, dQ = dS·K,
+/// Takes a block of queries at a time: dV += (P∘M)ᵀ·dC, dS = P∘(M∘(dC·Vᵀ) − rowsum(dC∘C))·scale, dQ = dS·K,
 /// dK += dSᵀ·Q.
 template <class S, class T>
 void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const Workspace<T>& workspace) {
-  const int64_t seq = head.shape.seq, width = head.shape.head_dim;
+  const int64_t seq = head.op.seq, width = head.op.head_dim;
   for (const Range queries : query_blocks(seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
     const Rows<T> probs = probabilities(head, queries, workspace);
@@ -105,55 +105,53 @@ void set_to_zero(Rows<T> matrix, int64_t rows, int64_t width) {
 
 }  // namespace
 
-void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
-                          void* workspace) {
-  with_element_type(shape.dtype, "attention", [&](auto zero) {
+void CpuDevice::attention(const Attention& op) {
+  with_element_type(op.dtype, "attention", [&](auto zero) {
     using S = decltype(zero);
-    const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
-    const KeyHeads keys = keys_of(shape);
-    for_pairs(threads, shape.batch * shape.heads, [&](int64_t pair, int64_t member) {
-      const Workspace<Computed<S>> own(shape, workspace, member);
-      const HeadPlace key_place(key_pair(keys, shape.heads, pair), keys.heads, shape.seq);
-      Matrices<S> key_matrices(key_place, shape.seq, shape.head_dim, room_for_matrices<S>(shape, own));
-      auto read = keys_in<S>(shape, key_matrices, qkv);
-      read.turn_k(shape.seq, shape.head_dim);
-      Matrices<S> matrices({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, key_matrices.rest());
-      const Head<S> head(shape, pair, matrices, read, qkv, saved);
-      const auto c = matrices.output(context, 1, 0);
+    const int threads = op.workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
+    const KeyHeads keys = keys_of(op);
+    for_pairs(threads, op.batch * op.heads, [&](int64_t pair, int64_t member) {
+      const Workspace<Computed<S>> own(op, member);
+      const HeadPlace key_place(key_pair(keys, op.heads, pair), keys.heads, op.seq);
+      Matrices<S> key_matrices(key_place, op.seq, op.head_dim, room_for_matrices<S>(op, own));
+      auto read = keys_in<S>(op, key_matrices);
+      read.turn_k(op.seq, op.head_dim);
+      Matrices<S> matrices({pair, op.heads, op.seq}, op.seq, op.head_dim, key_matrices.rest());
+      const Head<S> head(op, pair, matrices, read);
+      const auto c = matrices.output(op.context, 1, 0);
       forward_head(head, c, own);
-      matrices.store(c, context, 1, 0);
+      matrices.store(c, op.context, 1, 0);
     });
   });
 }
 
-void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, const void* saved,
-                               const void* context, const void* dcontext, void* dqkv, void* workspace) {
-  with_element_type(shape.dtype, "the gradient of attention", [&](auto zero) {
+void CpuDevice::attention_grad(const AttentionGrad& grad) {
+  const Attention& op = grad.forward;
+  with_element_type(op.dtype, "the gradient of attention", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const KeyHeads keys = keys_of(shape);
-    const bool grouped = shape.kv != nullptr;
-    void* dkv = grouped ? shape.dkv : dqkv;
+    const KeyHeads keys = keys_of(op);
+    const bool grouped = op.kv != nullptr;
+    void* dkv = grouped ? grad.dkv : grad.dqkv;
     const int64_t kv_parts = grouped ? 2 : 3, k_part = grouped ? 0 : 1, q_parts = grouped ? 1 : 3;
-    for_pairs(std::min(threads_, kMaxTeam), shape.batch * keys.heads, [&](int64_t key, int64_t member) {
-      const Workspace<T> own(shape, workspace, member);
-      Matrices<S> shared({key, keys.heads, shape.seq}, shape.seq, shape.head_dim,
-                         room_for_matrices<S>(shape, own));
-      Keys<T> read = keys_in<S>(shape, shared, qkv);
-      if (shape.recompute) read.turn_k(shape.seq, shape.head_dim);
-      read.turn_v(shape.seq, shape.head_dim);
+    for_pairs(std::min(threads_, kMaxTeam), op.batch * keys.heads, [&](int64_t key, int64_t member) {
+      const Workspace<T> own(op, member);
+      Matrices<S> shared({key, keys.heads, op.seq}, op.seq, op.head_dim, room_for_matrices<S>(op, own));
+      Keys<T> read = keys_in<S>(op, shared);
+      if (op.recompute) read.turn_k(op.seq, op.head_dim);
+      read.turn_v(op.seq, op.head_dim);
       const Rows<T> dk = shared.output(dkv, kv_parts, k_part), dv = shared.output(dkv, kv_parts, k_part + 1);
-      set_to_zero(dk, shape.seq, shape.head_dim);
-      set_to_zero(dv, shape.seq, shape.head_dim);
-      const Range readers = readers_of(keys, shape.heads, key % keys.heads);
+      set_to_zero(dk, op.seq, op.head_dim);
+      set_to_zero(dv, op.seq, op.head_dim);
+      const Range readers = readers_of(keys, op.heads, key % keys.heads);
       for (int64_t query = readers.begin; query < readers.end; ++query) {
-        const int64_t pair = key / keys.heads * shape.heads + query;
-        Matrices<S> matrices({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, shared.rest());
-        const Head<S> head(shape, pair, matrices, read, qkv, const_cast<void*>(saved));
-        const HeadGradient<T> gradient{matrices.input(context, 1, 0), matrices.input(dcontext, 1, 0),
-                                       matrices.output(dqkv, q_parts, 0), dk, dv};
+        const int64_t pair = key / keys.heads * op.heads + query;
+        Matrices<S> matrices({pair, op.heads, op.seq}, op.seq, op.head_dim, shared.rest());
+        const Head<S> head(op, pair, matrices, read);
+        const HeadGradient<T> gradient{matrices.input(op.context, 1, 0), matrices.input(grad.dcontext, 1, 0),
+                                       matrices.output(grad.dqkv, q_parts, 0), dk, dv};
         backward_head(head, gradient, own);
-        matrices.store(gradient.dq, dqkv, q_parts, 0);
+        matrices.store(gradient.dq, grad.dqkv, q_parts, 0);
       }
       shared.store(dk, dkv, kv_parts, k_part);
       shared.store(dv, dkv, kv_parts, k_part + 1);

@@ -1,7 +1,7 @@
-// One (sequence, head) pair of attention on the CPU and its forward pass, one block of query rows at a time,
-// skipping what lies wholly above the causal diagonal. A head is computed by the same calls whichever other
-// heads the rank holds, so its bits do not depend on T. With a cache the keys and values are longer than the
-// queries, which stand at their end; the forward pass of a head is the same.
+// One (sequence, head) pair of attention on the CPU, and its forward pass. It takes one block of query rows
+// at a time and skips what is wholly above the causal diagonal. The calls for a head do not depend on the
+// rank's other heads, so its bits do not depend on T. With a cache there are more keys than queries: the
+// queries are the last ones, and the forward pass is the same.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 
 namespace shardlens::cpu {
 
-// Query rows whose P is in the cache at a time.
+// Query rows of a block: their P stays in the processor's cache.
 inline constexpr int64_t kBlockRows = 64;
 
-// Threads that may share a pass which needs workspace: each has blocks of its own, for P, P with dropout, and
+// The most threads in a pass that needs workspace. Each thread has its own blocks: for P, P with dropout, and
 // dP.
 inline constexpr int kMaxTeam = 8;
 inline constexpr int64_t kBlocksPerThread = 3;
@@ -30,14 +30,14 @@ inline constexpr int64_t kBlocksPerThread = 3;
 // A head's matrices in fp32, for a 16-bit dtype: Q, K, V, C, dC, dQ, dK, dV.
 inline constexpr int64_t kMatricesPerThread = 8;
 
-// A column of rows that are multiples of 2 KiB apart falls into a few sets of the first cache, which hold
-// less of it than a product wants. Attention's blocks are read by columns too.
+// If rows are a multiple of 2 KiB apart, a column uses few sets of the first cache, too few for a product.
+// Attention also reads its blocks by columns.
 template <class T>
 bool is_aliased(int64_t stride) {
   return stride * static_cast<int64_t>(sizeof(T)) % 2048 == 0;
 }
 
-/// Numbers from one row of a block to the next.
+/// The row stride of a block, in numbers.
 inline int64_t block_stride(int64_t seq) {
   constexpr int64_t kLine = 16;
   return is_aliased<float>(seq) ? seq + kLine : seq;
@@ -48,18 +48,19 @@ inline int64_t elements_per_thread(DType dtype, int64_t seq, int64_t head_dim) {
          (is_half(dtype) ? kMatricesPerThread * seq * head_dim : 0);
 }
 
-/// The score of a key nobody may see. Finite, so that a row of nothing else becomes uniform and not NaN.
+/// The score of a key that no query may see. It is finite, so that a row with only such keys becomes uniform
+/// and not NaN.
 template <class T>
 constexpr T kHidden = T(-1e30);
 
-/// Where one head of one sequence lies in a tensor [tokens, parts, heads, width].
+/// The place of one head of one sequence in a tensor [tokens, parts, heads, width].
 struct HeadPlace {
   int64_t first_token = 0, head = 0, heads = 0;
 
   HeadPlace(int64_t pair, int64_t all, int64_t seq)
       : first_token(pair / all * seq), head(pair % all), heads(all) {}
 
-  /// Its rows in part `part`.
+  /// The head's rows in part `part`.
   template <class T>
   Rows<T> rows(T* tensor, int64_t parts, int64_t part, int64_t width) const {
     const int64_t stride = parts * heads * width;
@@ -67,9 +68,9 @@ struct HeadPlace {
   }
 };
 
-/// The key heads that a shape's query heads read: their own where queries are not grouped.
-inline KeyHeads keys_of(const AttentionShape& shape) {
-  return shape.kv == nullptr ? KeyHeads{shape.heads, 1, 0} : shape.keys;
+/// The key heads that the query heads read: their own if queries are not grouped.
+inline KeyHeads keys_of(const Attention& op) {
+  return op.kv == nullptr ? KeyHeads{op.heads, 1, 0} : op.keys;
 }
 
 /// The (sequence, key head) pair that a (sequence, query head) pair reads.
@@ -90,18 +91,17 @@ inline std::vector<Range> query_blocks(int64_t seq) {
   return ranges;
 }
 
-/// One thread's part of the workspace: blocks of [kBlockRows, seq], rows block_stride(seq) apart, and room
-/// for [seq, head_dim] matrices.
+/// One thread's part of the workspace: blocks [kBlockRows, seq] with row stride block_stride(seq), and room
+/// for matrices [seq, head_dim].
 template <class T>
 struct Workspace {
   Rows<T> probs, dropped, dprobs;
   T* matrices = nullptr;
 
-  Workspace(const AttentionShape& shape, void* workspace, int64_t member) {
-    if (workspace == nullptr) return;
-    T* first =
-        static_cast<T*>(workspace) + member * elements_per_thread(shape.dtype, shape.seq, shape.head_dim);
-    const int64_t stride = block_stride(shape.seq), block = kBlockRows * stride;
+  Workspace(const Attention& op, int64_t member) {
+    if (op.workspace == nullptr) return;
+    T* first = static_cast<T*>(op.workspace) + member * elements_per_thread(op.dtype, op.seq, op.head_dim);
+    const int64_t stride = block_stride(op.seq), block = kBlockRows * stride;
     probs = {first, stride};
     dropped = {first + block, stride};
     dprobs = {first + 2 * block, stride};
@@ -109,9 +109,9 @@ struct Workspace {
   }
 };
 
-/// The matrices [rows, head_dim] of one head of one sequence as they are computed with: where they lie, or as
-/// copies in `room`. A 16-bit dtype must have it; others may, for rows that are aliased where they lie (of 8
-/// or 16 heads of 64 side by side, say).
+/// The matrices [rows, head_dim] of one head of one sequence, ready to compute with: in place, or as copies
+/// in `room`. A 16-bit dtype needs `room`. Other dtypes may have it, for rows whose stride is aliased (such
+/// as that of 8 or 16 heads of 64).
 template <class S, class T = Computed<S>>
 class Matrices {
  public:
@@ -132,14 +132,14 @@ class Matrices {
       if (stays(stored.stride)) return stored;
     return take();
   }
-  /// Puts a finished output in its place.
+  /// Copies a finished output to its place.
   void store(Rows<T> result, void* tensor, int64_t parts, int64_t part) const {
     const Rows<S> stored = at(static_cast<S*>(tensor), parts, part);
     if constexpr (std::is_same_v<S, T>)
       if (stays(stored.stride)) return;
     for (int64_t row = 0; row < rows_; ++row) convert_row(result.at(row), head_dim_, stored.at(row));
   }
-  /// Where the next copy goes; null where none are made.
+  /// The room for the next copy. Null: no copies are made.
   T* rest() const { return next_; }
 
  private:
@@ -159,8 +159,8 @@ class Matrices {
   T* next_;
 };
 
-/// K and V of one (sequence, key head) pair, [keys, head_dim], and turned for the pass that asks for it,
-/// until the thread's next pair is.
+/// K and V of one (sequence, key head) pair, [keys, head_dim], and their transposes if a pass asks for them.
+/// The transposes are valid until the thread's next pair asks.
 template <class T>
 struct Keys {
   Rows<const T> k, v;
@@ -176,73 +176,73 @@ struct Keys {
   }
 };
 template <class S, class T = Computed<S>>
-Keys<T> keys_in(const AttentionShape& shape, Matrices<S>& matrices, const void* qkv) {
-  if (shape.kv == nullptr) return {matrices.input(qkv, 3, 1), matrices.input(qkv, 3, 2)};
-  return {matrices.input(shape.kv, 2, 0), matrices.input(shape.kv, 2, 1)};
+Keys<T> keys_in(const Attention& op, Matrices<S>& matrices) {
+  if (op.kv == nullptr) return {matrices.input(op.qkv, 3, 1), matrices.input(op.qkv, 3, 2)};
+  return {matrices.input(op.kv, 2, 0), matrices.input(op.kv, 2, 1)};
 }
 
-/// One (sequence, query head) pair, and what of its matrices a block of rows meets. P is kept whole, as S, or
-/// its rows' statistics are.
+/// One (sequence, query head) pair and its matrices. It keeps either all of P, stored as S, or the statistics
+/// of P's rows.
 template <class S, class T = Computed<S>>
 struct Head {
-  const AttentionShape& shape;
+  const Attention& op;
   int64_t pair;
   Rows<const T> q;
   Keys<T> keys;
-  Rows<S> probs;                  // first is null when P is not kept
-  Rows<RowStatistics<T>> kept;    // [seq, 1], first is null when P is kept
+  Rows<S> probs;                  // first is null if P is not kept
+  Rows<RowStatistics<T>> kept;    // [seq, 1], first is null if P is kept
   const int32_t* mask = nullptr;  // of the sequence's keys; null: all may be seen
   int64_t first = 0;              // the position of the first query among the keys
   int64_t columns;                // of P
   T scale;
 
-  Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const Keys<T>& read, const void* qkv,
-       void* saved)
-      : shape(s), pair(index), keys(read), columns(s.seq), scale(scale_of(s)) {
-    q = matrices.input(qkv, shape.kv == nullptr ? 3 : 1, 0);
-    const HeadPlace place(pair, shape.heads, shape.seq);
-    if (shape.recompute)
-      kept = place.rows(static_cast<RowStatistics<T>*>(saved), 1, 0, 1);
+  Head(const Attention& of, int64_t index, Matrices<S>& matrices, const Keys<T>& read)
+      : op(of), pair(index), keys(read), columns(op.seq), scale(scale_of(op)) {
+    q = matrices.input(op.qkv, op.kv == nullptr ? 3 : 1, 0);
+    const HeadPlace place(pair, op.heads, op.seq);
+    if (op.recompute)
+      kept = place.rows(static_cast<RowStatistics<T>*>(op.saved), 1, 0, 1);
     else
-      probs = place.rows(static_cast<S*>(saved), 1, 0, shape.seq);
-    if (shape.mask != nullptr) mask = shape.mask + pair / shape.heads * shape.seq;
+      probs = place.rows(static_cast<S*>(op.saved), 1, 0, op.seq);
+    if (op.mask != nullptr) mask = op.mask + pair / op.heads * op.seq;
   }
-  /// Queries that stand at `position` among the keys of a cache, whose room P's rows have.
-  Head(const AttentionShape& s, int64_t index, Rows<const T> query, const Keys<T>& read, void* all_probs,
-       int64_t position, int64_t room)
-      : shape(s), pair(index), q(query), keys(read), first(position), columns(room), scale(scale_of(s)) {
-    probs = HeadPlace(pair, shape.heads, shape.seq).rows(static_cast<S*>(all_probs), 1, 0, room);
+  /// Queries whose first one is at `position` among the keys of a cache. P's rows are as long as the cache's
+  /// room.
+  Head(const Attention& of, int64_t index, Rows<const T> query, const Keys<T>& read, int64_t position,
+       int64_t room)
+      : op(of), pair(index), q(query), keys(read), first(position), columns(room), scale(scale_of(op)) {
+    probs = HeadPlace(pair, op.heads, op.seq).rows(static_cast<S*>(op.saved), 1, 0, room);
   }
-  static T scale_of(const AttentionShape& s) { return T(1) / std::sqrt(static_cast<T>(s.head_dim)); }
-  /// Keys that `query` sees: the first ones.
-  int64_t keys_of(int64_t query) const { return shape.causal ? first + query + 1 : shape.seq; }
-  /// The first of a block of queries that sees `key`, counted in the block.
+  static T scale_of(const Attention& of) { return T(1) / std::sqrt(static_cast<T>(of.head_dim)); }
+  /// The number of keys that `query` sees. They are the first ones.
+  int64_t keys_of(int64_t query) const { return op.causal ? first + query + 1 : op.seq; }
+  /// The first query in a block that sees `key`, counted from the block's begin.
   int64_t first_query_of(int64_t key, Range queries) const {
-    return shape.causal ? std::clamp<int64_t>(key - first - queries.begin, 0, queries.size()) : 0;
+    return op.causal ? std::clamp<int64_t>(key - first - queries.begin, 0, queries.size()) : 0;
   }
-  bool has_dropout() const { return shape.dropout.probability > 0; }
-  /// Where the probabilities of a block of queries are computed: where they are kept, if they can be.
+  bool has_dropout() const { return op.dropout.probability > 0; }
+  /// The place where the probabilities of a block of queries are computed: in P itself, if possible.
   Rows<T> block(Range queries, const Workspace<T>& workspace) const {
     if constexpr (std::is_same_v<S, T>)
-      if (!shape.recompute) return probs.from(queries.begin);
+      if (!op.recompute) return probs.from(queries.begin);
     return workspace.probs;
   }
 };
 
-/// A·B of a block of queries, A [queries, head_dim], B [head_dim, keys]: the keys that each sees.
+/// A·B of a block of queries, A [queries, head_dim], B [head_dim, keys], for the keys that each query sees.
 template <class S, class T>
 void multiply_by_keys(const Head<S>& head, Range queries, Rows<const T> a, Rows<const T> b, Rows<T> c) {
   multiply(HeadProduct<T>{.a = {a.first, a.stride, 1}, .b = b, .c = c}, queries.size(),
            head.keys_of(queries.end - 1), [&](Range rows) {
-             return Needed{head.keys_of(queries.begin + rows.end - 1), {0, head.shape.head_dim}};
+             return Needed{head.keys_of(queries.begin + rows.end - 1), {0, head.op.head_dim}};
            });
 }
 
-/// A·B of a block of queries, A [queries, keys] with zeros for those a query does not see, B [keys,
+/// A·B of a block of queries, A [queries, keys] with zeros for keys that a query does not see, B [keys,
 /// head_dim].
 template <class S, class T>
 void multiply_over_keys(const Head<S>& head, Range queries, Rows<const T> a, Rows<const T> b, Rows<T> c) {
-  const int64_t width = head.shape.head_dim;
+  const int64_t width = head.op.head_dim;
   multiply(HeadProduct<T>{.a = {a.first, a.stride, 1}, .b = b, .c = c}, queries.size(), width,
            [&](Range rows) {
              return Needed{width, {0, head.keys_of(queries.begin + rows.end - 1)}};
@@ -260,28 +260,27 @@ void score_block(const Head<S>& head, Range queries, Rows<T> scores) {
       if (head.mask[key] == 0) scores.at(row)[key] = kHidden<T>;
 }
 
-/// P∘M of a block of queries into `dropped`. An element's draw is that of its place in the P of all heads and
-/// of the whole batch, so that the mask depends on neither T nor D.
+/// Writes P∘M of a block of queries into `dropped`. An element's draw belongs to its place in the P of all
+/// heads and the whole batch, so the mask does not depend on T or D.
 template <class S, class T>
 void drop_block(const Head<S>& head, Range queries, Rows<const T> probs, Rows<T> dropped) {
-  const AttentionShape& shape = head.shape;
+  const Attention& op = head.op;
   const int64_t keys = head.keys_of(queries.end - 1);
-  const int64_t first_token = shape.first_token + head.pair / shape.heads * shape.seq;
-  const int64_t index = shape.first_head + head.pair % shape.heads;
+  const int64_t first_token = op.first_token + head.pair / op.heads * op.seq;
+  const int64_t index = op.first_head + head.pair % op.heads;
   for (int64_t row = 0; row < queries.size(); ++row) {
     const int64_t query = queries.begin + row, valid = head.keys_of(query);
     std::copy_n(probs.at(row), keys, dropped.at(row));
-    drop(shape.dropout, ((first_token + query) * shape.all_heads + index) * shape.seq, valid,
-         dropped.at(row));
+    drop(op.dropout, ((first_token + query) * op.all_heads + index) * op.seq, valid, dropped.at(row));
   }
 }
 
 template <class S, class T>
 void forward_head(const Head<S>& head, Rows<T> context, const Workspace<T>& workspace) {
-  constexpr bool kRounded = !std::is_same_v<S, T>;  // P is rounded where it is kept
-  for (const Range queries : query_blocks(head.shape.seq)) {
+  constexpr bool kRounded = !std::is_same_v<S, T>;  // P is rounded when it is stored
+  for (const Range queries : query_blocks(head.op.seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
-    const bool keeps = !head.shape.recompute;
+    const bool keeps = !head.op.recompute;
     const Rows<T> probs = head.block(queries, workspace);
     score_block(head, queries, probs);
     for (int64_t row = 0; row < rows; ++row) {
@@ -297,7 +296,7 @@ void forward_head(const Head<S>& head, Rows<T> context, const Workspace<T>& work
   }
 }
 
-/// Calls body(own pairs, member) for each thread's part of all pairs.
+/// Calls body(own pairs, member) once for each thread with its part of all pairs.
 template <class Body>
 void for_members(int threads, int64_t pairs, Body&& body) {
   const int team = static_cast<int>(std::min<int64_t>(threads, std::max<int64_t>(pairs, 1)));
@@ -305,7 +304,7 @@ void for_members(int threads, int64_t pairs, Body&& body) {
                [&](int64_t member) { body(shard_range(pairs, team, static_cast<int>(member)), member); });
 }
 
-/// Calls body(pair, member) for all pairs, those of a member by one thread.
+/// Calls body(pair, member) for all pairs. One thread makes all calls of a member.
 template <class Body>
 void for_pairs(int threads, int64_t pairs, Body&& body) {
   for_members(threads, pairs, [&](Range own, int64_t member) {

@@ -1,12 +1,12 @@
-// bf16 products in blocks whose operands are copied as oneDNN's kernels for AMX want them: A dense, B in
-// pairs (bf16_pairs.h). A block's sums stay in the cache and are rounded, or written past the caches, from
-// there. Called for a whole matrix the same kernels copy B anew for every few rows and write where C lies,
-// and oneDNN's other implementation (gemm:jit, bf16_gemm.cpp) reaches half of their speed.
+// bf16 products in blocks. The operands are copied into the layout that oneDNN's AMX kernels read: A dense, B
+// in pairs (bf16_pairs.h). A block's sums stay in the cache; they are rounded from there, or written past the
+// caches. For a whole matrix the same kernels would copy B again for every few rows and write C in place.
+// oneDNN's other implementation (gemm:jit, bf16_gemm.cpp) has half their speed.
 //
-// oneDNN breaks a long sum by the whole shape, with AMX from 705 terms on, so that a shard and the full
-// product would round differently. So a sum is cut here, by its length alone, into parts that are never
-// broken and are added up in order. Every extent is filled up with zeros: fewer kernels are made, and none
-// for the odd shapes in which oneDNN 2.6 was seen to end the program.
+// oneDNN breaks a long sum depending on the whole shape, with AMX from 705 terms on, so a shard and the full
+// product would round differently. This file cuts a sum by its length alone, into parts that oneDNN never
+// breaks, and adds them in order. Every extent is padded with zeros. This needs fewer kernels, and avoids odd
+// shapes: with some of them oneDNN 2.6 ended the program.
 #include "engine/device/cpu/bf16_blocks.h"
 
 #include <algorithm>
@@ -26,9 +26,9 @@ constexpr int64_t kRows = 256, kCols = 384;  // of a block of C
 constexpr int64_t kLongestPart = 704;        // of a sum
 constexpr size_t kCopiedParts = 3;           // of a sum, at a time
 constexpr int64_t kCopiedRows = 1024;        // of A at a time
-constexpr int64_t kKeptCols = 3072;  // of C, whose sums are kept where not all parts are copied at a time
+constexpr int64_t kKeptCols = 3072;  // of C, whose sums are kept if not all parts are copied at a time
 
-// A result this large is not found in the cache by who reads it next.
+// A larger result is not in the cache any more when it is read next.
 constexpr int64_t kPastCachesBytes = int64_t{1} << 20;
 
 using Data = dnnl::memory::data_type;
@@ -46,12 +46,12 @@ int64_t filled_up_terms(int64_t k) {
   return filled_up(k, kPairedRows);
 }
 
-/// Terms of consecutive parts.
+/// The terms of consecutive parts, padded.
 int64_t filled_up_terms(std::span<const Range> parts) {
   return filled_up_terms(parts.back().end - parts.front().begin);
 }
 
-/// The parts that a sum of k terms is cut into: all but the last of the same length, filled up.
+/// The parts of a sum of k terms. All but the last have the same padded length.
 std::vector<Range> parts_of_sum(int64_t k) {
   const int64_t count = (k + kLongestPart - 1) / kLongestPart;
   const int64_t length = filled_up_terms((k + count - 1) / count);
@@ -66,7 +66,7 @@ struct BlockProduct {
   dnnl::memory a, b, sums, scratch;
 };
 
-/// What a thread keeps from call to call: kernels by what they are made for, and room for the copies.
+/// A thread's kernels, by their extents, and its room for copies. Both are kept from call to call.
 class Blocks {
  public:
   void multiply(const Gemm& gemm) {
@@ -87,8 +87,8 @@ class Blocks {
 
   using Parts = std::span<const Range>;
 
-  /// C's `rows` and `cols`: sums in one block's room after the other, or, where not all parts are copied at a
-  /// time, in room for all of them.
+  /// Computes C's `rows` and `cols`. If all parts are copied at a time, the blocks share the room for one
+  /// block's sums. Otherwise there is room for the sums of all blocks.
   void multiply(const Gemm& gemm, Range rows, Range cols, Parts parts) {
     const size_t copied = std::min(parts.size(), kCopiedParts);
     const bool keeps = copied < parts.size();
@@ -112,7 +112,7 @@ class Blocks {
     }
   }
 
-  /// The sums of a block over `parts`, of whose rows `block` is; with `accumulate` added to what is there.
+  /// Computes a block's sums over `parts`. `block` are the block's rows. With `accumulate` adds to the sums.
   void multiply_block(Parts parts, const std::vector<const Bf16*>& a, const std::vector<const Bf16*>& b,
                       Range block, bool accumulate, Rows<float> sums) {
     for (size_t part = 0; part < parts.size(); ++part) {
@@ -122,7 +122,7 @@ class Blocks {
     }
   }
 
-  /// The rows of op(A), dense, part by part of the sum: where they lie, if they lie so.
+  /// The rows of op(A), dense, for each part of the sum. Uses A in place if it already has this layout.
   std::vector<const Bf16*> dense_a(const Gemm& gemm, Range rows, Parts parts) {
     const auto* const first = static_cast<const Bf16*>(gemm.a);
     const int64_t m = filled_up_rows(rows.size());
@@ -133,7 +133,7 @@ class Blocks {
     std::vector<const Bf16*> copies;
     for (const Range part : parts) {
       const int64_t k = filled_up_terms(part.size());
-      if (gemm.transpose_a) {  // a block at a time, or rows of many numbers drive each other out of the cache
+      if (gemm.transpose_a) {  // a block at a time: longer rows would evict each other from the cache
         for (int64_t row = 0; row < rows.size(); row += kRows)
           copy_transposed({first + part.begin * gemm.lda + rows.begin + row, gemm.lda},
                           std::min(kRows, rows.size() - row), part.size(), to + row * k);
@@ -149,7 +149,7 @@ class Blocks {
     return copies;
   }
 
-  /// The columns of op(B) in pairs, part by part of the sum.
+  /// The columns of op(B) in pairs, for each part of the sum.
   std::vector<const Bf16*> copy_b(const Gemm& gemm, Range cols, Parts parts) {
     const auto* const first = static_cast<const Bf16*>(gemm.b);
     const int64_t n = filled_up_cols(cols.size());
@@ -165,7 +165,7 @@ class Blocks {
     return copies;
   }
 
-  /// Rounds a block's sums, with what they are added to, into C; or writes them as they are.
+  /// Adds bias or C to a block's sums and writes them into C, rounded or in fp32.
   static void write(const Gemm& gemm, Range rows, Range cols, Rows<float> sums) {
     const bool past = gemm.m * gemm.n * (gemm.wide_result ? 4 : 2) > kPastCachesBytes && !gemm.accumulate;
     const auto* const bias = static_cast<const Bf16*>(gemm.bias);

@@ -1,11 +1,10 @@
-// bf16 products: with AMX in blocks (bf16_blocks.cpp), else by oneDNN's matmul primitive where the
-// matrices lie, made once for each shape and kept.
+// bf16 products: with AMX in blocks (bf16_blocks.cpp), otherwise by oneDNN's matmul primitive on the matrices
+// in place. A primitive is made once for each shape and kept.
 //
-// Of oneDNN's two implementations of it only the one called gemm:jit is used on matrices as they lie. The
-// other ("brg") breaks a long sum by the whole shape, so that a shard and the full product would round
-// differently (found with AMX from k = 705 on), and oneDNN 2.6 was seen to end the program by an illegal
-// instruction in it (B transposed, m 455, n 567, k 1535). gemm:jit gave the same bits in 20,000 drawn parts
-// of drawn products.
+// Only one of oneDNN's two implementations is used on matrices in place, gemm:jit. The other one ("brg")
+// breaks a long sum depending on the whole shape, so a shard and the full product would round differently
+// (found with AMX from k = 705 on). oneDNN 2.6 also ended the program by an illegal instruction in it (B
+// transposed, m 455, n 567, k 1535). gemm:jit gave the same bits in 20,000 random parts of random products.
 #include "engine/device/cpu/bf16_gemm.h"
 
 #include <omp.h>
@@ -29,25 +28,26 @@ namespace shardlens::cpu {
 
 namespace {
 
-// What is computed at once: pieces of `rows` × `cols` of a result that has more than `most` elements. Each
-// piece packs its operands anew.
+// A result with more than `most` elements is computed in pieces of `rows` × `cols`. Each piece packs its
+// operands again.
 struct Pieces {
   int64_t most, rows, cols;
 };
 
-// A large result in fp32, a weight's gradient, is made in pieces that stay in the cache and then written past
-// it, where the next to read it would not find it anyway. Written by the library where it lies, line by line
-// as the kernel comes to them, it took a quarter more of the product's time.
+// A large result in fp32, a weight's gradient, is computed in pieces that stay in the cache, and then written
+// past the cache, because it would not be there any more when it is read next. If the library writes it in
+// place, line by line, the product takes a quarter longer.
 constexpr Pieces kWide{int64_t{1} << 18, 384, 768};
 
-// A result of 16 bits is summed in scratch of as many fp32 numbers as it has elements. Where packing B is
-// quick or the sum short, pieces whose scratch stays in the cache are a tenth faster and more; elsewhere they
-// cost more than they give.
+// A 16-bit result is summed in fp32 scratch of the same number of elements. If packing B is quick or the sum
+// is short, pieces whose scratch stays in the cache are at least a tenth faster. Otherwise they cost more
+// than they save.
 constexpr Pieces kInCache{int64_t{1} << 18, 256, 768};
 constexpr Pieces kOfLarge{int64_t{1} << 21, 384, 384};
 constexpr int64_t kShortSum = 384;
 
-// Shapes a thread keeps. A model's step has some twenty; a generation draws a new one with every prompt.
+// The shapes that a thread keeps. A model's step has about twenty; a generation has a new one for every
+// prompt.
 constexpr size_t kKept = 128;
 
 using Data = dnnl::memory::data_type;
@@ -55,7 +55,7 @@ using onednn::at_no_place;
 using onednn::matrix;
 using onednn::the_engine;
 
-/// What a primitive is made for: everything of a Gemm but where its matrices lie.
+/// The key of a primitive: all of a Gemm except its addresses.
 struct Shape {
   bool transpose_a, transpose_b, wide_result, accumulate, bias;
   int64_t m, n, k, lda, ldb, ldc;
@@ -63,7 +63,7 @@ struct Shape {
   auto operator<=>(const Shape&) const = default;
 };
 
-/// A primitive and the descriptions of what it reads and writes.
+/// A primitive and its operands' descriptions.
 struct Product16 {
   dnnl::matmul primitive;
   dnnl::memory a, b, c, bias, scratch;
@@ -74,7 +74,7 @@ struct DestroyDesc {
 };
 using PrimitiveDesc = std::unique_ptr<dnnl_primitive_desc, DestroyDesc>;
 
-/// The primitive of that description which gemm:jit computes.
+/// The gemm:jit primitive for this description.
 dnnl::matmul::primitive_desc described(const dnnl::matmul::desc& desc,
                                        const dnnl::primitive_attr& attributes) {
   dnnl_primitive_desc_iterator_t every = nullptr;
@@ -96,7 +96,7 @@ dnnl::matmul::primitive_desc described(const dnnl::matmul::desc& desc,
   }
   dnnl_primitive_desc_iterator_destroy(every);
   dnnl::error::wrap_c_api(found != nullptr ? dnnl_success : dnnl_unimplemented, "no gemm:jit for bf16");
-  const PrimitiveDesc owned(found);  // what is returned holds a copy of it
+  const PrimitiveDesc owned(found);  // the returned object holds a copy
   return dnnl::matmul::primitive_desc(found);
 }
 
@@ -115,7 +115,7 @@ Product16 made(const Shape& s) {
           at_no_place(desc.scratchpad_desc())};
 }
 
-/// What a thread keeps from call to call: the primitives, and one scratch for all of them.
+/// A thread's primitives, and one scratch for all of them. Both are kept from call to call.
 class Kept {
  public:
   void multiply(const Gemm& gemm) {
@@ -155,7 +155,7 @@ class Kept {
   onednn::Scratch scratch_;
 };
 
-/// The part of it that yields C's `rows` and `cols`.
+/// The part of the product that computes C's `rows` and `cols`.
 Gemm part_of(const Gemm& gemm, Range rows, Range cols) {
   const auto at = [](const void* first, int64_t row, int64_t stride, int64_t col) {
     return static_cast<const Bf16*>(first) + row * stride + col;
@@ -174,7 +174,7 @@ Gemm part_of(const Gemm& gemm, Range rows, Range cols) {
 
 void multiply(const Gemm& gemm) {
   static thread_local Kept kept;
-  omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
+  omp_set_num_threads(1);  // only for this thread: oneDNN would otherwise start a team in every rank
   try {
     has_blocks() ? multiply_in_blocks(gemm) : kept.multiply(gemm);
   } catch (const dnnl::error& error) {

@@ -1,6 +1,6 @@
-// Two moves make all of these copies: the numbers of two rows side by side, and 16 × 16 pairs transposed.
-// oneDNN's reorder makes them too, B as it lies at a quarter of the speed. Whoever has AMX has AVX-512,
-// whatever the rest of the program is compiled for.
+// Two operations make all of these copies: interleaving the numbers of two rows, and transposing 16 × 16
+// pairs. oneDNN's reorder makes the same copies, but that of an untransposed B has a quarter of the speed. A
+// processor with AMX has AVX-512, so this file uses it even if the rest of the program does not.
 #include "engine/device/cpu/bf16_pairs.h"
 
 #include <immintrin.h>
@@ -17,15 +17,15 @@ namespace {
 
 constexpr int64_t kNumbers = 2 * kLane;         // in a register
 constexpr int64_t kStripRow = 2 * kPairedCols;  // numbers of two rows of a strip
-constexpr int64_t kRowsAhead = 12;              // asked for
+constexpr int64_t kRowsAhead = 12;              // prefetched
 
-/// The first `count` of a register's numbers, which alone are read; zeros after them.
+/// Reads only the first `count` numbers of a register. The others are zero.
 [[gnu::always_inline]] inline Register read(const Bf16* from, int64_t count) {
   if (count >= kNumbers) return _mm512_loadu_si512(from);
   return count <= 0 ? _mm512_setzero_si512() : _mm512_maskz_loadu_epi16((__mmask32{1} << count) - 1, from);
 }
 
-/// Number i of `from` of both registers, for 16 of them.
+/// Interleaves 16 numbers of both registers, beginning with number `from`.
 template <int from>
 [[gnu::always_inline]] inline Register side_by_side(Register upper, Register lower) {
   alignas(64) static constexpr auto kOrder = [] {
@@ -39,12 +39,12 @@ template <int from>
   return _mm512_permutex2var_epi16(upper, _mm512_load_si512(kOrder.data()), lower);
 }
 
-/// The numbers of two rows side by side: of a register's first 16 columns, and of its last.
+/// The interleaved numbers of two rows: for a register's first 16 columns, and for its last 16.
 struct Sides {
   Register first, last;
 };
 
-/// Rows `row` and `row` + 1 of `matrix` [rows, cols] from column `col` on; what lies outside is zero.
+/// Rows `row` and `row` + 1 of `matrix` [rows, cols] from column `col` on. Elements outside are zero.
 [[gnu::always_inline]] inline Sides two_rows(Rows<const Bf16> matrix, int64_t rows, int64_t cols, int64_t row,
                                              int64_t col) {
   const Register upper = read(matrix.at(row) + col, row < rows ? cols - col : 0);
@@ -52,7 +52,7 @@ struct Sides {
   return {side_by_side<0>(upper, lower), side_by_side<kLane>(upper, lower)};
 }
 
-/// Where column `col` begins in pairs of `rows` filled-up rows.
+/// The begin of column `col` in a copy in pairs with `rows` padded rows.
 Bf16* column_in_pairs(Bf16* to, int64_t rows, int64_t col) {
   return to + col / kPairedCols * kPairedCols * rows + col % kPairedCols * 2;
 }

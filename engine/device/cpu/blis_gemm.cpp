@@ -1,7 +1,7 @@
-// BLIS computes every tile of C, those at its edges too, by the same microkernel over operands packed with
-// zeros, and breaks a sum at multiples of a length that the processor alone decides. That is what makes a
-// shard's bits those of the full product's. Its second way for small matrices (without packing) has other
-// kernels at the edges and is left out.
+// BLIS computes every tile of C with the same microkernel over operands that are packed with zeros, also at
+// the edges. It breaks a sum at multiples of a length that depends only on the processor. So a shard has the
+// bits of the full product. Its second method, for small matrices without packing, has other kernels at the
+// edges and is not used.
 #include "engine/device/cpu/blis_gemm.h"
 
 #include <blis.h>
@@ -11,14 +11,14 @@
 namespace shardlens::cpu {
 namespace {
 
-// Told by BLIS_ARCH_TYPE, BLIS takes kernels that this processor may lack, and ends the program where it
-// knows none of that name. What it finds by itself is right; unset before main(), while nobody else reads the
-// environment.
+// With BLIS_ARCH_TYPE set, BLIS may use kernels that this processor lacks, and ends the program if the name
+// is unknown. Without it BLIS finds the right kernels. It is unset before main(), while no other code reads
+// the environment.
 [[maybe_unused]] const bool kFindsByItself = unsetenv("BLIS_ARCH_TYPE") == 0;
 
-// What BLIS knows of this processor, but for the block of A that it keeps in the second cache and the length
-// it breaks sums at: its own, 144 x 256, are for 256 KiB, and most processors of its kernels of 6 x 16 have
-// twice that and more (TRIED.md).
+// BLIS's own values for this processor, with a larger block of A for the second cache and a larger length at
+// which sums are broken. Its own, 144 x 256, are for a cache of 256 KiB. Most processors that use its 6 x 16
+// kernels have at least twice as much (TRIED.md).
 cntx_t blocks_for_this_processor() {
   cntx_t context = *bli_gks_query_cntx();
   const auto size = [&](bszid_t which) { return bli_cntx_get_blksz_def_dt(BLIS_FLOAT, which, &context); };
@@ -44,7 +44,7 @@ void blis_multiply(const Product<float>& product) {
   float one = 1.0f, beta = product.accumulate ? 1.0f : 0.0f;
   const auto given = [](bool transposed) { return transposed ? BLIS_TRANSPOSE : BLIS_NO_TRANSPOSE; };
   const auto& [ta, tb, m, n, k, a, b, c, accumulate] = product;
-  // BLIS takes what it only reads as writable.
+  // BLIS's interface has no const.
   bli_sgemm_ex(given(ta), given(tb), m, n, k, &one, const_cast<float*>(a.first), a.stride, 1,
                const_cast<float*>(b.first), b.stride, 1, &beta, c.first, c.stride, 1, &context, &how);
 }

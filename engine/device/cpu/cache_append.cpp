@@ -1,4 +1,4 @@
-// New tokens' keys and values put into the cache: the rows of QKV that later tokens will attend to.
+// Copies the keys and values of new tokens into the cache, where later tokens read them.
 #include <cstring>
 
 #include "engine/device/cpu/cpu_device.h"
@@ -7,7 +7,8 @@ namespace shardlens {
 
 namespace cpu {
 
-void CpuDevice::cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) {
+void CpuDevice::cache_append(const CacheAppend& op) {
+  const CacheShape& shape = op.shape;
   const int64_t heads = shape.grouped ? shape.keys.heads : shape.heads;
   const auto row = static_cast<size_t>(heads * shape.head_dim * element_bytes(shape.dtype));
   const size_t parts = shape.grouped ? 2 : 3;  // K and V are the last two
@@ -16,10 +17,10 @@ void CpuDevice::cache_append(const CacheShape& shape, const void* qkv, void* key
     const auto first = static_cast<size_t>(sequence * shape.room + shape.first_position(sequence));
     for (int64_t i = 0; i < shape.seq; ++i) {
       const auto* from =
-          static_cast<const std::byte*>(qkv) + static_cast<size_t>(sequence * shape.seq + i) * parts * row;
+          static_cast<const std::byte*>(op.qkv) + static_cast<size_t>(sequence * shape.seq + i) * parts * row;
       const size_t to = (first + static_cast<size_t>(i)) * row;
-      std::memcpy(static_cast<std::byte*>(keys) + to, from + (parts - 2) * row, row);
-      std::memcpy(static_cast<std::byte*>(values) + to, from + (parts - 1) * row, row);
+      std::memcpy(static_cast<std::byte*>(op.keys) + to, from + (parts - 2) * row, row);
+      std::memcpy(static_cast<std::byte*>(op.values) + to, from + (parts - 1) * row, row);
     }
   }
 }

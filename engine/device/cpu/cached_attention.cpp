@@ -1,5 +1,5 @@
-// Attention of new tokens to a cache of keys and values: of several tokens a sequence by the forward pass of
-// a head, of one, as generation has it, by reading the cache once, as it lies.
+// Attention of new tokens to a cache of keys and values. Several tokens of a sequence take the forward pass
+// of a head. A single token, as in generation, reads the cache once, in its own order.
 #include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/attention_head.h"
 #include "engine/device/cpu/cpu_device.h"
@@ -9,18 +9,27 @@ namespace shardlens::cpu {
 
 namespace {
 
-/// What cached_attention() reads and writes, where queries are one a sequence.
+/// The tensors of a CachedAttention with one query for each sequence.
 template <class S>
 struct OneQuery {
   const CacheShape& cache;
   KeyHeads shared;
   const S *qkv, *keys, *values;
   S *probs, *context;
+
+  OneQuery(const CachedAttention& op, KeyHeads key_heads)
+      : cache(op.shape),
+        shared(key_heads),
+        qkv(static_cast<const S*>(op.qkv)),
+        keys(static_cast<const S*>(op.keys)),
+        values(static_cast<const S*>(op.values)),
+        probs(static_cast<S*>(op.probs)),
+        context(static_cast<S*>(op.context)) {}
 };
 
-/// The queries of some heads of one sequence against the `seen` first rows of K and V: a row of all those
-/// heads after the other, as they lie in the cache. Its numbers are used once, and widened in registers. Of
-/// `scores` a row a head.
+/// The queries of some heads of one sequence against the first `seen` rows of K and V. The rows of all those
+/// heads are read in the cache's order. Each number is used once, and widened in registers. `scores` has a
+/// row for each head.
 template <class S, class T = Computed<S>>
 void attend_once(const OneQuery<S>& of, int64_t sequence, Range heads, int64_t seen, Rows<T> scores) {
   const int64_t width = of.cache.head_dim, room = of.cache.room;
@@ -47,7 +56,7 @@ void attend_once(const OneQuery<S>& of, int64_t sequence, Range heads, int64_t s
   convert_row(numbers.data(), heads.size() * width, context);
 }
 
-/// The same of (sequence, head) pairs, of as many at a time as a block has rows.
+/// The same for many (sequence, head) pairs. It takes at most as many at a time as a block has rows.
 template <class S, class T = Computed<S>>
 void attend_once(const OneQuery<S>& of, Range pairs, const Workspace<T>& workspace) {
   const int64_t heads = of.cache.heads;
@@ -63,45 +72,41 @@ void attend_once(const OneQuery<S>& of, Range pairs, const Workspace<T>& workspa
 
 }  // namespace
 
-void CpuDevice::cached_attention(const CacheShape& cache, const void* qkv, const void* keys,
-                                 const void* values, void* probs, void* context, void* workspace) {
+void CpuDevice::cached_attention(const CachedAttention& op) {
+  const CacheShape& cache = op.shape;
   with_element_type(cache.dtype, "attention with a cache", [&](auto zero) {
     using S = decltype(zero);
-    AttentionShape shape{.dtype = cache.dtype,
-                         .batch = cache.batch,
-                         .seq = cache.seq,
-                         .heads = cache.heads,
-                         .head_dim = cache.head_dim,
-                         .causal = true};
-    AttentionShape kept = shape;  // what the rows of the cache are to the rows of QKV
+    const Attention queries{.dtype = cache.dtype,
+                            .batch = cache.batch,
+                            .seq = cache.seq,
+                            .heads = cache.heads,
+                            .head_dim = cache.head_dim,
+                            .causal = true,
+                            .saved = op.probs,
+                            .workspace = op.workspace};
+    Attention kept = queries;  // its workspace is for rows of the cache's length
     kept.seq = cache.room;
-    const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
+    const int threads = op.workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
     const KeyHeads shared = cache.grouped ? cache.keys : KeyHeads{cache.heads, 1, 0};
-    if (shape.seq == 1) {
-      const OneQuery<S> of{cache,
-                           shared,
-                           static_cast<const S*>(qkv),
-                           static_cast<const S*>(keys),
-                           static_cast<const S*>(values),
-                           static_cast<S*>(probs),
-                           static_cast<S*>(context)};
-      return for_members(threads, shape.batch * shape.heads, [&](Range pairs, int64_t member) {
-        attend_once(of, pairs, Workspace<Computed<S>>(kept, workspace, member));
+    if (cache.seq == 1) {
+      const OneQuery<S> of(op, shared);
+      return for_members(threads, cache.batch * cache.heads, [&](Range pairs, int64_t member) {
+        attend_once(of, pairs, Workspace<Computed<S>>(kept, member));
       });
     }
-    for_pairs(threads, shape.batch * shape.heads, [&](int64_t pair, int64_t member) {
-      const int64_t first = cache.first_position(pair / shape.heads), seen = first + shape.seq;
-      const Workspace<Computed<S>> own(kept, workspace, member);
-      const HeadPlace kept_place(key_pair(shared, shape.heads, pair), shared.heads, cache.room);
-      Matrices<S> kept_rows(kept_place, seen, shape.head_dim, own.matrices);
-      Keys<Computed<S>> read{kept_rows.input(keys, 1, 0), kept_rows.input(values, 1, 0)};
-      read.turn_k(seen, shape.head_dim);
-      Matrices<S> queries({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, kept_rows.rest());
-      const Head<S> head(shape, pair, queries.input(qkv, cache.grouped ? 1 : 3, 0), read, probs, first,
+    for_pairs(threads, cache.batch * cache.heads, [&](int64_t pair, int64_t member) {
+      const int64_t first = cache.first_position(pair / cache.heads), seen = first + cache.seq;
+      const Workspace<Computed<S>> own(kept, member);
+      const HeadPlace kept_place(key_pair(shared, cache.heads, pair), shared.heads, cache.room);
+      Matrices<S> kept_rows(kept_place, seen, cache.head_dim, own.matrices);
+      Keys<Computed<S>> read{kept_rows.input(op.keys, 1, 0), kept_rows.input(op.values, 1, 0)};
+      read.turn_k(seen, cache.head_dim);
+      Matrices<S> matrices({pair, cache.heads, cache.seq}, cache.seq, cache.head_dim, kept_rows.rest());
+      const Head<S> head(queries, pair, matrices.input(op.qkv, cache.grouped ? 1 : 3, 0), read, first,
                          cache.room);
-      const auto c = queries.output(context, 1, 0);
+      const auto c = matrices.output(op.context, 1, 0);
       forward_head(head, c, own);
-      queries.store(c, context, 1, 0);
+      matrices.store(c, op.context, 1, 0);
     });
   });
 }

@@ -1,5 +1,5 @@
-// Rounding a picture's cells at the speed they are read, so that the writer of a recording leaves the cores
-// to the ranks.
+// Rounds a picture's cells at the speed of memory, so that the writer of a recording takes little time from
+// the ranks' cores.
 #include "engine/device/cells.h"
 
 #include <cmath>
@@ -30,7 +30,7 @@ int narrow_cells(const float* cells, int64_t count, uint16_t* halves) {
   int above = 0;  // 2^above is more than the largest
   std::frexp(largest_of(cells, count), &above);
   const int exponent = above - kExponentOfLargest;
-  // In two steps, as one factor may be no fp32 number.
+  // Two factors, because one alone may be outside of fp32's range.
   const float half = std::ldexp(1.0f, -exponent / 2), rest = std::ldexp(1.0f, -exponent - -exponent / 2);
   auto* const to = reinterpret_cast<Fp16*>(halves);
   cpu::for_vectors<float>(count, [&](int64_t i, auto n) {

@@ -1,6 +1,6 @@
-// Sums over rows, by columns, as a bias gradient is one. Rows are summed in groups before a group joins the
-// total, which shortens the chain of roundings and lets threads take a group each; the order does not depend
-// on them.
+// Sums over the rows of a matrix, column by column, such as a bias gradient. Rows are first summed in groups,
+// and then the groups. This shortens the chain of roundings, and each thread can take a group. The order does
+// not depend on the threads.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace shardlens::cpu {
 
 inline constexpr int64_t kRowGroup = 32;
 
-/// sums[s][cols] = Σ over the rows of what add_row(row, own) adds to own[s·cols … (s + 1)·cols), or that
-/// added to what is there. A row is added once, by one thread.
+/// sums[s][cols] = Σ over the rows of the values that add_row(row, own) adds to own[s·cols … (s + 1)·cols).
+/// With `accumulate` adds them to sums. One thread adds each row, once.
 template <class T, size_t kSums, class AddRow>
 void sum_rows(int threads, int64_t rows, int64_t cols, const std::array<T*, kSums>& sums, bool accumulate,
               const AddRow& add_row) {
-  constexpr int64_t kStrip = 512;  // columns a thread adds the groups of at a time
+  constexpr int64_t kStrip = 512;  // columns for which a thread adds the groups at a time
   constexpr int64_t kCount = static_cast<int64_t>(kSums);
   static thread_local std::vector<T> partial;
   const int64_t groups = (rows + kRowGroup - 1) / kRowGroup;
@@ -39,9 +39,9 @@ void sum_rows(int threads, int64_t rows, int64_t cols, const std::array<T*, kSum
   });
 }
 
-/// sums[cols] = Σ over the rows of y[rows, cols], or that added to what is there. Before a row is summed
-/// make(at, count) is called with its `count` elements of y from `at` on: work that writes y can be done
-/// there, while it is in the cache.
+/// sums[cols] = Σ over the rows of y[rows, cols]. With `accumulate` adds to sums. Before a row is summed,
+/// make(at, count) is called for its `count` elements of y from `at` on. It may write them: the sum then
+/// finds them in the cache.
 template <class S, class Make, class T = Computed<S>>
 void sum_columns(int threads, int64_t rows, int64_t cols, const S* y, T* sums, bool accumulate,
                  const Make& make) {

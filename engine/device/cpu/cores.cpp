@@ -1,4 +1,4 @@
-// The calling thread's affinity, asked of the kernel.
+// Reads and sets the calling thread's affinity with system calls.
 #include "engine/device/cpu/cores.h"
 
 #include <pthread.h>

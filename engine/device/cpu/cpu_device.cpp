@@ -1,4 +1,4 @@
-// What is not an operation: the device's name, its memory, and how many cores there are to share.
+// All of the CPU device that is not an operation: its name, its memory, and the number of available cores.
 #include "engine/device/cpu/cpu_device.h"
 
 #include <sched.h>
@@ -33,8 +33,8 @@ std::string CpuDevice::name() const {
 }
 
 void* CpuDevice::allocate(size_t bytes) {
-  // Large arenas are laid on huge pages where the kernel grants them: a GEMM's strided panels then miss the
-  // TLB less.
+  // Large arenas use huge pages if the operating system grants them. A GEMM's strided panels then miss the
+  // TLB less often.
   const size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory =
@@ -55,7 +55,7 @@ void CpuDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
 }
 
 void CpuDevice::set_zero(void* to, size_t bytes) {
-  // In pieces, so that the pages of new memory are made by all threads.
+  // In pieces, so that all threads touch new memory's pages first.
   constexpr size_t kPiece = size_t{4} << 20;
   const auto pieces = static_cast<int64_t>((bytes + kPiece - 1) / kPiece);
   parallel_for(threads_, pieces, [&](int64_t piece) {

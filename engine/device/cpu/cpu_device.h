@@ -1,6 +1,6 @@
-// The CPU device: one rank's share of the cores. Every operation is implemented in the file of its own name
-// beside this one. Results depend on neither the number of threads nor, for what is computed per element,
-// row, column or head, on how many of them the rank holds: so sharded equals serial.
+// The CPU device: one rank's share of the cores. Each operation is implemented in the file of its name in
+// this folder. Results do not depend on the number of threads. The bits of an element, row, column or head do
+// not depend on how many of them the rank holds, so a sharded run gives the bits of a serial one.
 #pragma once
 
 #include <string>
@@ -26,62 +26,46 @@ class CpuDevice final : public Device {
   int64_t panel_cols() const override;
 
   void gemm(const Gemm& gemm) override;
-  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
-                const void* addend) override;
+  void bias_add(const BiasAdd& op) override;
   void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db, bool accumulate) override;
   void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override;
-  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
-                 const BiasSums& sums) override;
-  void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
-                  const void* beta, void* y, void* stats, const SumBefore& sum) override;
+  void gelu_grad(const GeluGrad& op) override;
+  void layer_norm(const LayerNorm& op) override;
+  void layer_norm_grad(const LayerNormGrad& op) override;
   void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) override;
-  void layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
-                        const void* sums, void* y) override;
-  void layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                            const void* dy, void* dsums, void* dgamma, void* dbeta, bool accumulate) override;
-  void layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                             const void* dy, const void* dsums, void* dx) override;
-  void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                       const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                       bool accumulate, const void* addend) override;
-  void attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
-                 void* workspace) override;
-  void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved, const void* context,
-                      const void* dcontext, void* dqkv, void* workspace) override;
-  void cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) override;
-  void cached_attention(const CacheShape& shape, const void* qkv, const void* keys, const void* values,
-                        void* probs, void* context, void* workspace) override;
+  void layer_norm_apply(const LayerNormApply& op) override;
+  void layer_norm_grad_sums(const LayerNormGradSums& op) override;
+  void layer_norm_grad_apply(const LayerNormGradApply& op) override;
+  void attention(const Attention& op) override;
+  void attention_grad(const AttentionGrad& grad) override;
+  void cache_append(const CacheAppend& op) override;
+  void cached_attention(const CachedAttention& op) override;
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;
-  void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                 const void* table, void* y) override;
-  void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                      const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) override;
+  void embedding(const Embedding& op) override;
+  void embedding_grad(const EmbeddingGrad& op) override;
   void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) override;
   void first_token_grad(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* dy,
                         void* dx) override;
   void tanh(DType dtype, int64_t count, const void* x, void* y) override;
-  void tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) override;
+  void tanh_grad(const TanhGrad& op) override;
   void dropout(DType dtype, const DropoutMask& mask, const RowRuns& place, const void* x, void* y) override;
   void vocab_max(const VocabShard& shard, const void* logits, void* max) override;
   void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
                     void* target) override;
-  void sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) override;
-  void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
-                     const void* weights, void* loss) override;
-  void cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels, const void* max,
-                          const void* sum, const void* weights, const void* scale, void* dlogits) override;
+  void sum_exp(const SumExp& op) override;
+  void cross_entropy(const CrossEntropy& op) override;
+  void cross_entropy_grad(const CrossEntropyGrad& op) override;
   void square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) override;
-  void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
-                   double* factor) override;
+  void clip_factor(const ClipFactor& op) override;
   void adamw(std::span<const AdamWStep> steps) override;
 
  private:
   int threads_;
 };
 
-/// Calls compute(T{}) with T = float or double: what statistics, gradients and the optimizer are held in.
+/// Calls compute(T{}) with T = float or double, the types of statistics, weight gradients and the optimizer.
 template <class Compute>
 void with_wide_type(DType dtype, const char* operation, Compute&& compute) {
   switch (dtype) {
@@ -95,10 +79,10 @@ void with_wide_type(DType dtype, const char* operation, Compute&& compute) {
       break;
   }
   throw request_error(std::string(operation) + " in " + to_string(dtype) +
-                      " is not executed on the CPU: it is held in fp32 or fp64");
+                      " is not executed on the CPU: it needs fp32 or fp64");
 }
 
-/// Calls compute(S{}) with the type elements are stored as; Computed<S> is what to compute in.
+/// Calls compute(S{}) with the type that elements are stored as. Computed<S> is the type to compute in.
 template <class Compute>
 void with_element_type(DType dtype, const char* operation, Compute&& compute) {
   if (dtype == DType::Bf16) return compute(Bf16{});

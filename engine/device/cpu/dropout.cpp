@@ -1,5 +1,5 @@
-// Dropout. The mask is not stored: element i of the full tensor asks the counter-based generator for its i-th
-// draw, so forward and backward pass, every rank and every T see the same mask.
+// Dropout. The mask is not stored: element i of the full tensor takes the i-th draw of the counter-based
+// generator. So the forward and backward pass, every rank and every T see the same mask.
 #include <algorithm>
 
 #include "engine/device/cpu/cpu_device.h"

@@ -1,5 +1,5 @@
-// Applies a dropout mask to a run of elements in place. Shared by the dropout pass and by attention, which
-// drops probabilities where they are computed.
+// Applies a dropout mask to a run of elements in place. The dropout pass uses it, and attention, for its
+// probabilities.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace shardlens::cpu {
 
-/// values[j] becomes 0 or values[j] / (1 - p) as element first + j of the full tensor is dropped or kept.
+/// values[j] becomes 0 if element first + j of the full tensor is dropped, and values[j] / (1 - p) otherwise.
 template <class T>
 void drop(const DropoutMask& mask, int64_t first, int64_t count, T* values) {
   constexpr int64_t kDraws = 1024;  // at a time

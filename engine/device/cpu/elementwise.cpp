@@ -1,4 +1,4 @@
-// The plain passes over memory: bias, its gradient, residual sum, rounding, slicing.
+// Plain passes over memory: bias, bias gradient, residual sum, rounding, tanh, slicing.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -21,24 +21,24 @@ int64_t pieces(int64_t count, int64_t size) {
 
 }  // namespace
 
-void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
-                         const void* addend) {
-  with_element_type(dtype, "a bias", [&](auto zero) {
+void CpuDevice::bias_add(const BiasAdd& op) {
+  with_element_type(op.dtype, "a bias", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
+    const int64_t rows = op.rows, cols = op.cols;
     const int64_t group = std::max<int64_t>(1, kChunk / std::max<int64_t>(1, cols));
     parallel_for(threads_, pieces(rows, group), [&](int64_t piece) {
-      const S* b = static_cast<const S*>(bias);
+      const S* b = static_cast<const S*>(op.bias);
       for (int64_t row = piece * group; row < std::min(rows, (piece + 1) * group); ++row) {
-        const S* in = static_cast<const S*>(x) + row * cols;
-        S* out = static_cast<S*>(y) + row * cols;
-        if (addend == nullptr) {
+        const S* in = static_cast<const S*>(op.x) + row * cols;
+        S* out = static_cast<S*>(op.y) + row * cols;
+        if (op.addend == nullptr) {
           for_vectors<T>(cols, [&](int64_t i, auto n) {
             store_part(out + i, load_part(in + i, n, T(0)) + load_part(b + i, n, T(0)), n);
           });
           continue;
         }
-        add_to_residual(cols, static_cast<const S*>(addend) + row * cols, in, b, out);
+        add_to_residual(cols, static_cast<const S*>(op.addend) + row * cols, in, b, out);
       }
     });
   });
@@ -85,7 +85,8 @@ void CpuDevice::round(DType dtype, int64_t count, int limit, const void* x, void
   });
 }
 
-// The library's, within an ulp: of BERT's pooler alone, a row a sequence, so its time does not show.
+// The library's tanh, within an ulp. Only BERT's pooler uses it, on one row for each sequence, so its time
+// does not matter.
 void CpuDevice::tanh(DType dtype, int64_t count, const void* x, void* y) {
   with_element_type(dtype, "tanh", [&](auto zero) {
     using S = decltype(zero);
@@ -94,13 +95,13 @@ void CpuDevice::tanh(DType dtype, int64_t count, const void* x, void* y) {
   });
 }
 
-void CpuDevice::tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) {
-  with_element_type(dtype, "the gradient of tanh", [&](auto zero) {
+void CpuDevice::tanh_grad(const TanhGrad& op) {
+  with_element_type(op.dtype, "the gradient of tanh", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    for (int64_t i = 0; i < count; ++i) {
-      const T value = T(static_cast<const S*>(y)[i]);
-      static_cast<S*>(dx)[i] = S(T(static_cast<const S*>(dy)[i]) * (T(1) - value * value));
+    for (int64_t i = 0; i < op.count; ++i) {
+      const T value = T(static_cast<const S*>(op.y)[i]);
+      static_cast<S*>(op.dx)[i] = S(T(static_cast<const S*>(op.dy)[i]) * (T(1) - value * value));
     }
   });
 }

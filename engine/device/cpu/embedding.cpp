@@ -1,5 +1,5 @@
-// Rows by id and back. A lookup of a row another rank owns yields zeros, so that the ranks' sum is the row;
-// the gradient adds rows up in the order of the tokens, whatever the number of threads.
+// Embedding: table rows by id, and their gradient. A row of another rank reads as zeros, so the sum over the
+// ranks is the row. The gradient adds rows in the order of the tokens, for any number of threads.
 #include <algorithm>
 #include <cstring>
 
@@ -12,43 +12,43 @@ namespace shardlens::cpu {
 namespace {
 
 constexpr int64_t kRowGroup = 32;      // tokens a thread takes at a time
-constexpr int64_t kColumnStrip = 128;  // columns of a table's gradient a thread sums at a time
+constexpr int64_t kColumnStrip = 128;  // columns of a table's gradient that a thread sums at a time
 
 }  // namespace
 
-void CpuDevice::embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                          const void* table, void* y) {
-  const size_t row_bytes = static_cast<size_t>(width * element_bytes(dtype));
-  parallel_for(threads_, (tokens + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
-    for (int64_t t = group * kRowGroup; t < std::min(tokens, (group + 1) * kRowGroup); ++t) {
-      char* out = static_cast<char*>(y) + static_cast<size_t>(t) * row_bytes;
-      const int64_t row = ids[t] - rows.begin;
-      if (row < 0 || row >= rows.size()) {
+void CpuDevice::embedding(const Embedding& op) {
+  const size_t row_bytes = static_cast<size_t>(op.width * element_bytes(op.dtype));
+  parallel_for(threads_, (op.tokens + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
+    for (int64_t t = group * kRowGroup; t < std::min(op.tokens, (group + 1) * kRowGroup); ++t) {
+      char* out = static_cast<char*>(op.y) + static_cast<size_t>(t) * row_bytes;
+      const int64_t row = op.ids[t] - op.rows.begin;
+      if (row < 0 || row >= op.rows.size()) {
         std::memset(out, 0, row_bytes);
       } else {
-        std::memcpy(out, static_cast<const char*>(table) + static_cast<size_t>(row) * row_bytes, row_bytes);
+        std::memcpy(out, static_cast<const char*>(op.table) + static_cast<size_t>(row) * row_bytes,
+                    row_bytes);
       }
     }
   });
 }
 
-void CpuDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                               const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) {
-  with_element_type(dtype, "the gradient of an embedding", [&](auto zero) {
+void CpuDevice::embedding_grad(const EmbeddingGrad& op) {
+  with_element_type(op.dtype, "the gradient of an embedding", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const S* in = static_cast<const S*>(dy);
-    T* out = static_cast<T*>(dtable);
+    const S* dy = static_cast<const S*>(op.dy);
+    T* dtable = static_cast<T*>(op.dtable);
+    const int64_t rows = op.rows.size(), width = op.width;
     parallel_for(threads_, (width + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
       const int64_t first = strip * kColumnStrip;
       const int64_t count = std::min(kColumnStrip, width - first);
-      for (int64_t row = 0; !accumulate && row < rows.size(); ++row)
-        std::fill_n(out + row * width + first, count, T(0));
-      for (int64_t t = 0; t < tokens; ++t) {
-        const int64_t row = ids[t] - rows.begin;
-        if (row < 0 || row >= rows.size() || ids[t] == no_gradient_id) continue;
-        T* to = out + row * width + first;
-        const S* from = in + t * width + first;
+      for (int64_t row = 0; !op.accumulate && row < rows; ++row)
+        std::fill_n(dtable + row * width + first, count, T(0));
+      for (int64_t t = 0; t < op.tokens; ++t) {
+        const int64_t row = op.ids[t] - op.rows.begin;
+        if (row < 0 || row >= rows || op.ids[t] == op.no_gradient_id) continue;
+        T* to = dtable + row * width + first;
+        const S* from = dy + t * width + first;
         for (int64_t i = 0; i < count; ++i) to[i] += T(from[i]);
       }
     });

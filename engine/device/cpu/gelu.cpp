@@ -59,7 +59,7 @@ template <class T>
   return bell * t * polynomial;
 }
 
-/// In fp64 element by element: fp64 is for verification, where the last bit counts and time does not.
+/// fp64 is computed element by element. It is for verification, where the last bit counts and time does not.
 [[gnu::always_inline]] inline Vector<double> upper_tail(Vector<double> z, Vector<double>) {
   for (int64_t i = 0; i < kLanes<double>; ++i) z[i] = 0.5 * std::erfc(z[i] * kInverseSqrt2);
   return z;
@@ -112,23 +112,23 @@ void CpuDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, v
   });
 }
 
-void CpuDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
-                          const BiasSums& sums) {
-  with_element_type(dtype, "the gradient of GeLU", [&](auto zero) {
+void CpuDevice::gelu_grad(const GeluGrad& op) {
+  with_element_type(op.dtype, "the gradient of GeLU", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const S *in = static_cast<const S*>(x), *grads = static_cast<const S*>(dy);
-    S* result = static_cast<S*>(dx);
+    const S *x = static_cast<const S*>(op.x), *dy = static_cast<const S*>(op.dy);
+    S* dx = static_cast<S*>(op.dx);
+    const BiasSums& sums = op.sums;
     const auto pass = [&](auto gate) {
       const auto chain = [&](Vector<T> v, Vector<T> d) __attribute__((always_inline)) {
         const Gate<T> at = gate(v);
         return d * multiply_add<T>(v, at.slope, at.value);
       };
-      if (sums.db == nullptr || sums.cols == 0) return map(threads_, count, result, chain, in, grads);
-      sum_columns(threads_, count / sums.cols, sums.cols, result, static_cast<T*>(sums.db), sums.accumulate,
-                  [&](int64_t at, int64_t width) { map_piece(at, width, result, chain, in, grads); });
+      if (sums.db == nullptr || sums.cols == 0) return map(threads_, op.count, dx, chain, x, dy);
+      sum_columns(threads_, op.count / sums.cols, sums.cols, dx, static_cast<T*>(sums.db), sums.accumulate,
+                  [&](int64_t at, int64_t width) { map_piece(at, width, dx, chain, x, dy); });
     };
-    if (form == GeluForm::Tanh)
+    if (op.form == GeluForm::Tanh)
       pass([](Vector<T> v) __attribute__((always_inline)) { return tanh_gate<T>(v); });
     else
       pass([](Vector<T> v) __attribute__((always_inline)) { return erf_gate<T>(v); });

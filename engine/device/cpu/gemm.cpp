@@ -1,14 +1,14 @@
-// The GEMM: oneDNN in fp32, Eigen in fp64 (which oneDNN lacks), and of a single row gemv.cpp. One product is
-// computed by one thread; a device with more threads cuts C into tiles. Nothing here lets the order of a sum
-// depend on m, n or the threads, so a column shard's bits are those of the full product's columns; where
-// oneDNN's kernels would (before AVX-512), BLIS takes its place.
+// The GEMM: oneDNN in fp32, Eigen in fp64 (which oneDNN lacks), and gemv.cpp for a single row. One thread
+// computes one product; a device with more threads cuts C into tiles. The order of a sum does not depend on
+// m, n or the threads, so a column shard has the bits of the full product's columns. On processors before
+// AVX-512 oneDNN's kernels would break this rule, and BLIS is used instead.
 //
 // dnnl_sgemm and oneDNN's matmul primitive were both measured on GPT-2's shapes: equally fast within noise on
-// narrow shards, sgemm faster by up to a tenth on wide ones. sgemm needs no primitive per shape, so it is the
-// one used.
+// narrow shards, sgemm faster by up to a tenth on wide ones. sgemm is used, because it needs no primitive for
+// each shape.
 #include "engine/device/cpu/gemm.h"
 
-// GCC 12 takes the deliberately undefined operands of its own AVX-512 intrinsics for mistakes of Eigen's.
+// GCC 12 warns in Eigen about the deliberately undefined operands of its own AVX-512 intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 
@@ -37,37 +37,36 @@ namespace shardlens::cpu {
 
 namespace {
 
-// oneDNN chooses where to break a long sum by the whole shape, so a shard and the full product would round
-// differently. A sum this short is never broken: longer ones are broken here, at multiples of it.
+// oneDNN breaks a long sum depending on the whole shape, so a shard and the full product would round
+// differently. It never breaks a sum of this length. Longer sums are broken here, at multiples of it.
 constexpr int64_t kSumLength = 384;
 
-// With B transposed, oneDNN reads it unpacked unless the rows are few or the strides are multiples of 256.
-// Packing is 4 to 9 % faster on the shapes concerned (GPT-2's dX of QKV at T = 2, 4, 6, 12), so it is given
-// few rows at a time.
+// oneDNN reads a transposed B unpacked, unless there are few rows or the strides are multiples of 256.
+// Packing is 4 to 9 % faster on these shapes (GPT-2's dX of QKV at T = 2, 4, 6, 12), so oneDNN gets few rows
+// at a time.
 constexpr int64_t kPackedRows = 192;
 constexpr int64_t kUnpackedStrideStep = 256;
 
-// On an AMD core it is faster still, for more rows than that, to copy B as it is read, a strip of columns
-// after the other, a sum of kSumLength long, which stays in the second cache. The sums are the same, in the
-// same order.
+// On an AMD core, for more rows than that, it is even faster to copy B into strips of columns and kSumLength
+// terms, which stay in the second cache. The sums are the same, in the same order.
 constexpr int64_t kTransposedCols = 384;
 
-// Neither transposed, B's rows multiples of 4 KiB apart and A of fewer than 768 rows: there oneDNN takes up
-// to twice as long as elsewhere (m 256, n 4096, k 2048: 49 % of what its best shape reaches; from 768 rows on
-// 96). From strips of another stride, into which B is copied, it does not: 74 to 90 %.
+// If neither operand is transposed, B's rows are a multiple of 4 KiB apart and A has fewer than 768 rows,
+// oneDNN takes up to twice as long as for other shapes (m 256, n 4096, k 2048: 49 % of its best shape's
+// speed; from 768 rows on 96 %). With B copied into strips of another stride it reaches 74 to 90 %.
 constexpr int64_t kAliasedStrideStep = 1024;
 constexpr int64_t kAliasedCols = 512;
 constexpr int64_t kLeastCopiedRows = 32, kMostCopiedRows = 767;
 
-// oneDNN packs a panel of up to 9,984 columns by kSumLength rows of B, 15 MB a rank that no plan knows of. Of
-// a vocabulary's columns it is given a few at a time, which is as fast.
+// oneDNN packs a panel of up to 9,984 columns by kSumLength rows of B: 15 MB for each rank, which no plan
+// counts. It gets a vocabulary's columns in smaller parts, which is equally fast.
 constexpr int64_t kMostCols = 4992;
 constexpr int64_t kVocabularyCols = 1536;
 
-// Tiles begin at common multiples of the libraries' register blocks, so that an element takes the kernel it
-// would take in the whole product, and none is so thin that it takes another (see multiply) or that packing
-// costs more than the threads gain. Rows by fewer than columns: 1,024 rows of two threads by 48 were 528 and
-// 496, and one thread waited.
+// Tiles begin at common multiples of the libraries' register blocks, so that an element takes the same kernel
+// as in the whole product. A tile has a least size: a thinner one takes another kernel (see multiply), or
+// costs more in packing than the threads gain. The step is smaller for rows: with 48, two threads got 528 and
+// 496 of 1,024 rows, and one of them waited.
 constexpr int64_t kTileRowStep = 16;
 constexpr int64_t kTileColStep = 48;
 constexpr int64_t kMinTile = 96;
@@ -76,7 +75,8 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 using ConstView = Eigen::Map<const Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 using View = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// Handles what the libraries need not see: nothing to compute, or a sum over nothing.
+/// Handles products that the libraries need not see: empty ones, and those with k = 0. False if there is work
+/// left.
 template <class T>
 bool is_trivial(const Product<T>& product) {
   if (product.m == 0 || product.n == 0) return true;
@@ -86,7 +86,7 @@ bool is_trivial(const Product<T>& product) {
   return true;
 }
 
-/// Of the processor, and oneDNN may use it.
+/// True if the processor has AVX-512 and oneDNN may use it.
 bool has_avx512() {
   static const bool has =
       (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
@@ -98,7 +98,7 @@ void multiply_row(const Product<T>& p) {
   multiply_row(RowProduct<T, T>{p.a.first, p.b, p.c.first}, p.transpose_b, p.n, p.k, p.accumulate);
 }
 
-/// Pieces of rows to hand to oneDNN one after the other.
+/// The number of pieces of rows for oneDNN, one after the other.
 int row_pieces(const Product<float>& product) {
   const bool packed =
       product.a.stride % kUnpackedStrideStep == 0 && product.b.stride % kUnpackedStrideStep == 0;
@@ -106,7 +106,7 @@ int row_pieces(const Product<float>& product) {
   return static_cast<int>((product.m + kPackedRows - 1) / kPackedRows);
 }
 
-/// One tile of C = op(A)·op(B) + bias.
+/// Computes one tile of C = op(A)·op(B) + bias.
 template <class T>
 void multiply_tile(const Gemm& gemm, Range rows, Range cols) {
   const Rows<const T> a{static_cast<const T*>(gemm.a), gemm.lda}, b{static_cast<const T*>(gemm.b), gemm.ldb};
@@ -125,14 +125,14 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols) {
                       .accumulate = gemm.accumulate || gemm.bias != nullptr});
 }
 
-/// True where B is copied before oneDNN sees it, because of how far apart its rows are.
+/// True if B is copied for oneDNN because of the stride of its rows.
 bool is_aliased(const Product<float>& product) {
   return !product.transpose_a && !product.transpose_b && product.m >= kLeastCopiedRows &&
          product.m <= kMostCopiedRows && product.n >= kAliasedCols &&
          product.a.stride % kUnpackedStrideStep == 0 && product.b.stride % kAliasedStrideStep == 0;
 }
 
-/// Columns few enough to be handed to oneDNN at once.
+/// Multiplies few enough columns for one call of oneDNN.
 void multiply_cols(const Product<float>& product) {
   const int pieces = row_pieces(product);
   for (int64_t begin = 0; begin < product.k; begin += kSumLength)
@@ -154,8 +154,8 @@ void multiply_cols(const Product<float>& product) {
     }
 }
 
-/// Calls body(columns) for all columns of C, `step` at a time. The last may be more by what would be left: a
-/// few columns take another kernel.
+/// Calls body(columns) for all columns of C, `step` at a time. The last call may have more, because a few
+/// columns alone would take another kernel.
 template <class Body>
 void for_columns(int64_t n, int64_t step, const Body& body) {
   for (int64_t begin = 0, end = 0; begin < n; begin = end) {
@@ -165,7 +165,7 @@ void for_columns(int64_t n, int64_t step, const Body& body) {
 }
 
 void multiply_as_it_is(const Product<float>& product) {
-  omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
+  omp_set_num_threads(1);  // only for this thread: oneDNN would otherwise start a team in every rank
   join_freed_memory();
   for_columns(product.n, product.n > kMostCols ? kVocabularyCols : product.n, [&](Range cols) {
     Product<float> piece = product;
@@ -176,7 +176,7 @@ void multiply_as_it_is(const Product<float>& product) {
   });
 }
 
-/// Some columns and terms of op(B), as they lie in B, into the rows of a strip.
+/// Copies some columns and terms of op(B) into the rows of a strip.
 using CopyStrip = void (*)(Rows<const float> b, Range cols, Range terms, Rows<float> strip);
 
 void copy_as_it_is(Rows<const float> b, Range cols, Range terms, Rows<float> strip) {
@@ -188,8 +188,8 @@ void copy_turned(Rows<const float> b, Range cols, Range terms, Rows<float> strip
   copy_transposed(b.from(cols.begin, terms.begin), cols.size(), terms.size(), strip);
 }
 
-/// With op(B) copied, `step` columns by kSumLength terms at a time; a column's sum is what it would be in the
-/// whole product.
+/// Multiplies with copies of op(B), `step` columns by kSumLength terms at a time. A column's sum has the same
+/// order as in the whole product.
 void multiply_in_strips(const Product<float>& product, int64_t step, CopyStrip copy) {
   static thread_local Aligned<float> kept;
   for_columns(product.n, step, [&](Range cols) {
@@ -210,7 +210,7 @@ void multiply_in_strips(const Product<float>& product, int64_t step, CopyStrip c
   });
 }
 
-/// True where B, transposed, is copied before oneDNN sees it: of a processor with AVX-512.
+/// True if a transposed B is copied for oneDNN. Called only with AVX-512.
 bool is_copied_transposed(const Product<float>& product) {
   static const bool pays = __builtin_cpu_is("amd");
   return pays && row_pieces(product) > 1;
@@ -225,7 +225,8 @@ Range part_in_steps(int64_t extent, int64_t step, int64_t parts, int64_t index) 
 
 }  // namespace
 
-// The least to pack: op(B) is packed once for each row of tiles, op(A) once for each column.
+// Chooses the grid with the least packing: op(B) is packed once for each row of tiles, op(A) once for each
+// column.
 Grid choose_grid(int threads, int64_t m, int64_t n) {
   Grid best;
   int64_t least = -1;
@@ -259,7 +260,7 @@ std::string product_kernels() {
 void multiply(const Product<float>& product) {
   if (is_trivial(product)) return;
   if (is_one_row(product)) return multiply_row(product);
-  // oneDNN's kernels before AVX-512 have others for a product's edges, and edges inside large ones.
+  // Before AVX-512 oneDNN has other kernels for a product's edges, and large products have edges inside.
   if (!has_avx512()) return blis_multiply(product);
   if (is_aliased(product)) return multiply_in_strips(product, kAliasedCols, copy_as_it_is);
   if (is_copied_transposed(product)) return multiply_in_strips(product, kTransposedCols, copy_turned);

@@ -1,4 +1,4 @@
-// The matrix product every operation of the CPU device stands on, on one thread.
+// The matrix product on one thread, which all matrix operations of the CPU device use.
 #pragma once
 
 #include <cstdint>
@@ -30,24 +30,24 @@ struct Product {
   bool accumulate = false;
 };
 
-/// True of a product, or a Gemm, of a single row that lies as it is read: gemv.h computes it.
+/// True for a Product or Gemm of a single row that is not transposed. gemv.h computes it.
 bool is_one_row(const auto& product) {
   return product.m == 1 && !product.transpose_a;
 }
 
-/// Computes it on the calling thread: with oneDNN's AVX-512 kernels in fp32, or BLIS where there are none,
-/// with Eigen in fp64, a single row by gemv.h. An element of C has the same bits whatever part of C it is
-/// computed with, a shard's or a thread's, as long as that has two columns and, when B is transposed, 16
-/// rows. In fp64 it holds for parts whose columns begin and end at multiples of 48 and rows at multiples of
-/// 16 (or where C ends).
+/// Computes the product on the calling thread: in fp32 with oneDNN's AVX-512 kernels, or with BLIS without
+/// AVX-512, in fp64 with Eigen, and a single row with gemv.h. An element's bits do not depend on the part of
+/// C that it is computed with, a shard's or a thread's. The part must have at least two columns and, if B is
+/// transposed, 16 rows. In fp64 its columns must begin and end at multiples of 48 and its rows at multiples
+/// of 16 (or where C ends).
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
 
-/// "AVX-512 with AMX", "AVX-512 with bf16", "AVX-512" or "AVX2": what products of this machine are made of.
-/// Between machines that differ in it, last bits may differ.
+/// The instructions that products use on this machine: "AVX-512 with AMX", "AVX-512 with bf16", "AVX-512" or
+/// "AVX2". If two machines differ in them, the last bits may differ.
 std::string product_kernels();
 
-/// How C is cut over threads: `rows` × `cols` tiles, each large enough to be worth its packing.
+/// The cut of C for threads: `rows` × `cols` tiles, each large enough to be worth its packing.
 struct Grid {
   int64_t rows = 1, cols = 1;
 };

@@ -1,5 +1,5 @@
-// The two forms of a row times a matrix, each reading B as one stream in the order it lies in and asking for
-// it ahead: within 2 to 9 % of how fast a core can read at all, where oneDNN's kernels reached 70 %.
+// The two forms of a row times a matrix. Each reads B as one stream in memory order and prefetches it. They
+// come within 2 to 9 % of a core's fastest read speed; oneDNN's kernels reached 70 %.
 #include "engine/device/cpu/gemv.h"
 
 #include <algorithm>
@@ -16,38 +16,38 @@ namespace shardlens::cpu {
 
 namespace {
 
-// How far ahead a stream is asked for, into which cache; 0: not into that one.
+// The distance at which a stream is prefetched, for the first and the second cache. 0: not into that one.
 struct Ahead {
   int64_t first_bytes, second_bytes;
 };
 
-// What is best differs from processor to processor, and with what else a loop does (TRIED.md). Near: beside
-// what a processor asks for by itself, which would be disturbed, as it is by whatever is asked into the first
-// cache. Far: so that it has come by its turn.
+// The best way to prefetch depends on the processor and on the rest of the loop (TRIED.md). Near: close to
+// the processor's own prefetches, and not into the first cache; other prefetches would disturb them. Far:
+// early enough that the data has arrived when it is needed.
 struct Asking {
   Ahead ahead;
-  int64_t together;  // vectors of y that are written together, after as many of B were read
-  bool in_halves;  // many rows of B, for dot products, are read as two streams: from the first and the middle
+  int64_t together;  // vectors of y that are written together, after the same number of B was read
+  bool in_halves;  // dot products with many rows of B read two streams, from the first row and the middle one
 };
-// With a write after each vector a Zen 4 reads memory at half its speed.
+// A Zen 4 that writes after each vector reads memory at half its speed.
 constexpr Asking kNear{{0, 512}, 4, true};              // AMD up to Zen 4
 constexpr Asking kFar{{10240, 0}, 1, false};            // AMD since Zen 5
 constexpr Asking kFarIntoSecond{{0, 16384}, 1, false};  // others
-constexpr int64_t kManyNumbers = int64_t{1} << 20;      // past the first two caches
-constexpr int64_t kAheadInShortRowsBytes = 2048;        // far apart, such as a head's in a cache
+constexpr int64_t kManyNumbers = int64_t{1} << 20;      // more than the first two caches hold
+constexpr int64_t kAheadInShortRowsBytes = 2048;  // for short rows far apart, such as a head's in a cache
 
 template <Asking kAsking>
 struct Best {
   static constexpr Asking value = kAsking;
 };
 
-/// The same as elements from one of B that is read now to the one that is asked for.
+/// The same distances in elements of B.
 struct Distance {
   int64_t first, second;
 };
 
-/// Where rows of `width` are read: so many on where they lie one behind the other, else in the row that comes
-/// then.
+/// The prefetch distance for rows of `width`: along the row if the rows are contiguous, otherwise in a later
+/// row.
 template <Ahead kAhead, class S>
 Distance distance(Rows<const S> b, int64_t width) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(S));
@@ -65,9 +65,9 @@ template <Ahead kAhead, class S>
 template <class T>
 constexpr std::integral_constant<int64_t, kLanes<T>> kWholeVector;
 
-/// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache. Two vectors a turn or more: a turn of
-/// one, eight instructions, is a fifth slower on a Zen 5 with some orders of them, which are the compiler's
-/// to choose.
+/// y[0, n) += x·B[0, 0 … n), the first row of B. y stays in cache. Each turn of the loop takes at least two
+/// vectors. A turn of one vector has eight instructions, and some orders of them, which the compiler chooses,
+/// are a fifth slower on a Zen 5.
 template <Asking kAsking, class T, class S>
 [[gnu::always_inline]] inline void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
   constexpr int64_t kTurn = std::max<int64_t>(kAsking.together, 2);
@@ -77,7 +77,7 @@ template <Asking kAsking, class T, class S>
   int64_t i = 0;
   for (; i + kTurn * kLanes<T> <= n; i += kTurn * kLanes<T>) {
     for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.ahead>(b.first + i + v * kLanes<T>, ahead);
-    if constexpr (kAsking.together == 1) {  // each as it comes
+    if constexpr (kAsking.together == 1) {
       for (int64_t v = 0; v < kTurn; ++v)
         store<T>(y + i + v * kLanes<T>, sum(i + v * kLanes<T>, kWholeVector<T>));
     } else {
@@ -90,8 +90,8 @@ template <Asking kAsking, class T, class S>
                  [&](int64_t rest, auto count) { store_part<T>(y + i + rest, sum(i + rest, count), count); });
 }
 
-/// x·row, both [k]. One running sum: with several the core runs further ahead of memory than what was asked
-/// for, and is slower for it.
+/// x·row, both [k], with one running sum. With several sums the core gets ahead of the prefetched memory and
+/// is slower.
 template <Ahead kAhead, class T, class S>
 [[gnu::always_inline]] inline T dot(const T* x, const S* row, int64_t k, Distance ahead) {
   return sum_lanes<T>(fold_vectors<T>(k, Vector<T>{}, [&](Vector<T> sum, int64_t i, auto count) {
@@ -100,9 +100,9 @@ template <Ahead kAhead, class T, class S>
   }));
 }
 
-// A word of 32 bits is two bf16 numbers: shifted up it is the first as fp32, without its lower half the
-// second. So nothing moves from lane to lane, which took as long as the arithmetic: from the cache numbers
-// come 1.5 to 1.8 times as fast as one by one.
+// A 32-bit word holds two bf16 numbers. Shifted up it is the first one as fp32; with its lower half cleared
+// it is the second one. So no number moves to another lane, which would take as long as the arithmetic:
+// numbers in the cache are read 1.5 to 1.8 times as fast.
 constexpr int64_t kPairs = kLanes<float>;
 struct Pairs {
   FloatVector first, second;
@@ -130,8 +130,8 @@ template <Ahead kAhead, int64_t kCount>
   }
 }
 
-/// The same of bf16: y in pairs, [n / 32] times the 16 sums of even elements and then those of odd ones, and
-/// what is left over of n as it is.
+/// The same for bf16, with y in pairs: [n / 32] groups, each with the 16 sums of even elements and then those
+/// of odd ones. The elements left over of n are in their usual order.
 template <Asking kAsking>
 [[gnu::always_inline]] inline void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
   constexpr int64_t kTurn = kAsking.together * 2 * kPairs;
@@ -143,7 +143,7 @@ template <Asking kAsking>
   for (; i < n; ++i) y[i] += static_cast<float>(b.first[i]) * x;
 }
 
-/// Calls body(i, its place in pairs) of all n elements.
+/// Calls body(i, its place in pairs) for all n elements.
 template <class Body>
 void for_pairs(int64_t n, const Body& body) {
   const int64_t in_pairs = n / (2 * kPairs) * (2 * kPairs);
@@ -155,7 +155,7 @@ void for_pairs(int64_t n, const Body& body) {
   for (int64_t i = in_pairs; i < n; ++i) body(i, i);
 }
 
-/// The x or the y of each product as dot() reads and add_row() adds up: itself, or of bf16 products a copy in
+/// The x or the y of each product in the order of dot() and add_row(): the row itself, or for bf16 a copy in
 /// pairs. Valid until the next call.
 template <class Row, class T, class S>
 std::span<const Row> in_pairs(std::span<const RowProduct<T, S>> products, Row RowProduct<T, S>::*row,
@@ -165,7 +165,7 @@ std::span<const Row> in_pairs(std::span<const RowProduct<T, S>> products, Row Ro
   for (const RowProduct<T, S>& product : products) rows.push_back(product.*row);
   if constexpr (std::is_same_v<S, Bf16>) {
     static thread_local Aligned<T> numbers;
-    constexpr int64_t kLines = 2 * kPairs;  // of 64 or 128 bytes, so that each begins where a cache line does
+    constexpr int64_t kLines = 2 * kPairs;  // 64 or 128 bytes, so that each row begins at a cache line
     const int64_t room = (n + kLines - 1) / kLines * kLines;
     numbers.resize(products.size() * static_cast<size_t>(room));
     for (size_t product = 0; product < products.size(); ++product) {
@@ -203,7 +203,7 @@ template <Ahead kAhead>
   return sum;
 }
 
-/// x·row of two rows, each to the bits of dot().
+/// x·row for two rows, each with the bits of dot().
 template <Ahead kAhead, class T, class S>
 [[gnu::always_inline]] inline std::array<T, 2> two_dots(const T* x, const S* one, const S* other, int64_t k,
                                                         Distance ahead) {
@@ -242,8 +242,8 @@ template <Ahead kAhead>
   return sums;
 }
 
-/// Calls body(width of a row). Where it is a usual head's the compiler knows it: so short a row's own loop
-/// takes half as long as what it does.
+/// Calls body(width of a row). The widths of usual heads are constants for the compiler, because the loop
+/// over such a short row costs half as much as its work.
 template <class Body>
 void with_width(int64_t width, const Body& body) {
   if (width == 64) return body(std::integral_constant<int64_t, 64>());
@@ -291,7 +291,7 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
   put_back(products, sums, n);
 }
 
-/// y[0, kPanelCols) += x·B of a panel of B.
+/// y[0, kPanelCols) += x·B for one panel of B.
 template <Asking kAsking, class T, class S>
 void add_panel(const T* x, const S* panel, int64_t k, T* y) {
   constexpr int64_t kVectors = kPanelCols / kLanes<T>;
@@ -352,7 +352,7 @@ Processor this_processor() {
   return old ? Processor::UpToZen4 : Processor::SinceZen5;
 }
 
-/// Calls body(Best of how to ask on this processor).
+/// Calls body(Best) with the best way to prefetch on this processor.
 template <class Body>
 void with_asking(const Body& body) {
   static const Processor processor = this_processor();

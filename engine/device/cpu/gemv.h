@@ -1,5 +1,5 @@
-// A row times a matrix: what every matrix product of a one-token pass is. Each element of B is read once and
-// used once, so memory sets the pace and not arithmetic.
+// A row times a matrix, the form of every matrix product in a pass over one token. Each element of B is read
+// and used once, so memory limits the speed, not arithmetic.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace shardlens::cpu {
 
-/// One of the products of multiply_rows(): y[n] = x[k]·B, or y + x·B. B is stored [k, n] or, transposed,
-/// [n, k], as S, and computed with as T: itself, or float of a 16-bit type.
+/// One product of multiply_rows(): y[n] = x[k]·B, or y + x·B. B is stored as [k, n], or as [n, k] if
+/// transposed. S is its stored type, T the type to compute in: S, or float for a 16-bit type.
 template <class T, class S>
 struct RowProduct {
   const T* x;
@@ -19,9 +19,9 @@ struct RowProduct {
   T* y;
 };
 
-/// Products of the same extents, a row of every B after the other's: matrices side by side in memory, such as
-/// the heads of a cache, are read as they lie. An element of a y has the same bits whatever it is computed
-/// with.
+/// Computes products of the same extents. It reads one row of every B before the next row, so matrices next
+/// to each other in memory, such as the heads of a cache, are read in memory order. An element's bits do not
+/// depend on what else is computed in the call.
 template <class T, class S>
 void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
                    bool accumulate = false);
@@ -31,11 +31,11 @@ extern template void multiply_rows(std::span<const RowProduct<double, double>>, 
 extern template void multiply_rows(std::span<const RowProduct<float, Bf16>>, bool, int64_t, int64_t, bool);
 extern template void multiply_rows(std::span<const RowProduct<float, Fp16>>, bool, int64_t, int64_t, bool);
 
-/// Columns of a matrix whose sums stay in registers while all of its rows are read.
+/// The columns of a panel. Their sums stay in registers while all rows are read.
 inline constexpr int64_t kPanelCols = 8 * kLanes<float>;
 
-/// y += x[k]·B of the columns `cols` of a B [k, n] that lies in panels of kPanelCols
-/// (engine/device/panels.h): to the bits of multiply_rows(). `y` is those columns' alone.
+/// y += x[k]·B for the columns `cols` of B [k, n], stored in panels of kPanelCols (engine/device/panels.h).
+/// The bits are those of multiply_rows(). `y` has only these columns.
 template <class T, class S>
 void multiply_panels(const T* x, const S* panels, int64_t n, int64_t k, Range cols, T* y);
 

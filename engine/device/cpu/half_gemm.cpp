@@ -1,7 +1,7 @@
-// C = op(A)·op(B) of 16-bit matrices, summed in fp32 and rounded once. Where the processor has instructions
-// for bf16, bf16_gemm.cpp computes it. Otherwise A and B are widened a panel at a time into scratch that
-// stays in cache, and the fp32 product does the rest: a sum is broken at multiples of the panels' depth, so
-// that here too an element's bits do not depend on what part of C it is computed with.
+// C = op(A)·op(B) of 16-bit matrices, summed in fp32 and rounded once. If the processor has instructions for
+// bf16, bf16_gemm.cpp computes it. Otherwise A and B are widened, a panel at a time, into scratch that stays
+// in cache, and multiplied in fp32. A sum is broken at multiples of the panels' depth, so an element's bits
+// do not depend on the part of C that it is computed with.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -19,8 +19,8 @@ namespace shardlens::cpu {
 
 namespace {
 
-// A tile of C, and how much of the sum is taken at a time. The panels of A and B and the tile are 2.9 MB of
-// fp32; op(B) is widened once for every kTileRows rows of C, which costs little beside as many
+// The size of a tile of C, and the terms that are summed at a time. The panels of A and B and the tile
+// are 2.9 MB of fp32. op(B) is widened once for every kTileRows rows of C, which is cheap compared with the
 // multiplications.
 constexpr int64_t kTileRows = 384;
 constexpr int64_t kTileCols = 768;
@@ -33,14 +33,14 @@ struct Panels {
   std::vector<float> c = std::vector<float>(kTileRows * kTileCols);
 };
 
-/// [rows, cols] of a stored matrix, widened into `panel`.
+/// Widens [rows, cols] of a stored matrix into `panel`.
 template <class S>
 Rows<const float> widen(Rows<const S> from, int64_t rows, int64_t cols, std::vector<float>& panel) {
   for (int64_t row = 0; row < rows; ++row) convert_row(from.at(row), cols, panel.data() + row * cols);
   return {panel.data(), cols};
 }
 
-/// Columns of a C of one row.
+/// Computes some columns of a C of one row.
 template <class S, class Result>
 void multiply_row_part(const Gemm& gemm, Range cols) {
   const Rows<const S> b{static_cast<const S*>(gemm.b), gemm.ldb};

@@ -1,11 +1,11 @@
-// The matrix product of 16-bit matrices.
+// The product of 16-bit matrices.
 #pragma once
 
 #include "engine/device/device.h"
 
 namespace shardlens::cpu {
 
-/// Device::gemm for a dtype of 16 bits, on up to `threads` threads. A bias is of that dtype too; C is, or
+/// Device::gemm for a 16-bit dtype, on up to `threads` threads. The bias has that dtype. C has it too, or is
 /// fp32 with wide_result.
 void half_gemm(const Gemm& gemm, int threads);
 

@@ -1,7 +1,7 @@
-// The matrix products inside a head of attention. They are small, and a library packs operands anew for each
-// that are read in turn here, and computes what the causal mask hides: here a group of C's rows takes only
-// the columns and the terms it needs. A group of rows by a few registers' width of columns is summed in
-// registers, an element's terms always one after the other, whatever else is computed with it.
+// The matrix products inside a head of attention. They are small: a library would pack the operands again for
+// each of them, and would compute elements that the causal mask hides. Here a group of C's rows takes only
+// the columns and terms that it needs. A group of rows and a few registers of columns are summed in
+// registers. An element's terms are added one after the other, whatever else is computed with it.
 #pragma once
 
 #include <algorithm>
@@ -16,31 +16,32 @@
 
 namespace shardlens::cpu {
 
-/// C = A·B, with `accumulate` added to C. B [k, n] and C [m, n] lie row by row; A [m, k] as it is or
+/// C = A·B, or C += A·B with `accumulate`. B [k, n] and C [m, n] are row-major; A [m, k] is row-major or
 /// transposed.
 template <class T>
 struct HeadProduct {
   struct Operand {
     const T* first = nullptr;
-    int64_t row = 0, term = 0;  ///< numbers from one row, and from one term of a sum, to the next
+    int64_t row = 0, term = 0;  ///< strides from row to row, and from term to term of a sum, in numbers
   } a;
   Rows<const T> b;
   Rows<T> c;
   bool accumulate = false;
 };
 
-/// What some of C's rows need: their first columns, and some terms of the sums.
+/// The part of the work that some of C's rows need: their first columns, and some terms of the sums.
 struct Needed {
   int64_t columns = 0;
   Range terms;
 };
 
-// Sums in registers: as many as there are beside a row of B and an element of A, and enough for the latency
-// of a multiply-add.
+// The sums that are kept in registers: all registers except those for a row of B and an element of A, and
+// enough to hide the latency of a multiply-add.
 inline constexpr int64_t kGroupRows = 6;
 inline constexpr int64_t kGroupVectors = kVectorBytes == 64 ? 4 : 2;
 
-/// `rows` of C from `row` on, `vectors` registers of columns from `column` on, of whose last `tail` count.
+/// Computes `rows` rows of C from `row` on, and `vectors` registers of columns from `column` on. The last
+/// register has `tail` columns.
 template <class T, int64_t rows, int64_t vectors>
 [[gnu::always_inline]] inline void multiply_group(const HeadProduct<T>& product, int64_t row, int64_t column,
                                                   auto tail, Range terms) {
@@ -78,7 +79,7 @@ template <class T, int64_t rows, int64_t vectors>
     for (int64_t v = 0; v < vectors; ++v) store_part(c + r * c_stride + v * kLanes<T>, sums[r][v], lanes(v));
 }
 
-/// The same of `columns`, at most kGroupVectors registers of them.
+/// The same for `columns`, which are at most kGroupVectors registers.
 template <class T, int64_t rows, int64_t vectors = kGroupVectors>
 inline void multiply_columns(const HeadProduct<T>& product, int64_t row, Range columns, Range terms) {
   const int64_t tail = columns.size() - (vectors - 1) * kLanes<T>;
@@ -89,8 +90,8 @@ inline void multiply_columns(const HeadProduct<T>& product, int64_t row, Range c
   if constexpr (vectors > 1) multiply_columns<T, rows, vectors - 1>(product, row, columns, terms);
 }
 
-/// What needed(rows of C) says of the first m rows of C; the rest of C stays as it is. Columns come first, so
-/// that B's stay in the first cache from one group of rows to the next.
+/// Computes the parts needed(rows of C) of the first m rows of C. The rest of C does not change. The outer
+/// loop is over columns, so that B's columns stay in the first cache for all groups of rows.
 template <class T, class NeededBy>
 void multiply(const HeadProduct<T>& product, int64_t m, int64_t n, const NeededBy& needed) {
   constexpr int64_t kWidth = kGroupVectors * kLanes<T>;
@@ -109,7 +110,7 @@ void multiply(const HeadProduct<T>& product, int64_t m, int64_t n, const NeededB
   }
 }
 
-/// A copy of `from` [rows, cols] as [cols, rows], in `room`.
+/// Copies `from` [rows, cols] into `room` as [cols, rows].
 template <class T>
 Rows<const T> turned(Rows<const T> from, int64_t rows, int64_t cols, Aligned<T>& room) {
   const Rows<T> to = room_for_copy(cols, rows, room);

@@ -1,6 +1,6 @@
 // LayerNorm over the hidden axis, forward and backward. Mean and variance of a whole row take two passes over
-// it while it stays in cache, so that a large mean cannot swallow a small variance. Of a row that is spread
-// over ranks they come from Σx and Σx², which the ranks can add up (CutNorm).
+// it while it stays in cache, so that a small variance is not lost against a large mean. For a row that is
+// cut across the ranks they come from Σx and Σx², which the ranks can add up (CutNorm).
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace shardlens::cpu {
 
 namespace {
 
-/// Sum over i < count of term(vector i), where the vector's missing lanes at the end must contribute 0.
+/// The sum of term(vector i) over i < count. Missing lanes at the end must contribute 0.
 template <class T, class Term>
 [[gnu::always_inline]] inline T sum_row(int64_t count, const Term& term) {
   constexpr int kSums = 4;  // side by side: an addition takes four times as long as the next can wait for it
@@ -51,7 +51,7 @@ struct Moments {
   T mean, inverse;
 };
 
-/// Those of row `row` as layer_norm() left them, or from the sums over its `hidden` columns.
+/// The moments of row `row`: as layer_norm() stored them, or from the sums over the row's `hidden` columns.
 template <class T>
 Moments<T> stored_moments(const T* stats, int64_t row) {
   return {stats[2 * row], stats[2 * row + 1]};
@@ -69,15 +69,16 @@ struct GradSums {
   T g, g_hat;
 };
 
-/// A row of `cols` columns, with g = gamma·dy and hat = (x − mean)·inverse: what it adds to dgamma and dbeta,
-/// its sums, and, from their means over the whole row, dx = inverse·(g − mean(g) − hat·mean(g·hat)).
+/// A row of `cols` columns, with g = gamma·dy and hat = (x − mean)·inverse. It adds to dgamma and dbeta,
+/// computes Σg and Σg·hat, and writes dx = inverse·(g − mean(g) − hat·mean(g·hat)), with means over the whole
+/// row.
 template <class S, class T = Computed<S>>
 struct GradRow {
   int64_t cols;
   const S *x, *gamma, *dy;
   Moments<T> moments;
 
-  /// Its sums. dgamma += dy·hat and dbeta += dy on the way.
+  /// Returns the row's sums. Also adds dgamma += dy·hat and dbeta += dy.
   GradSums<T> add_to(T* dgamma, T* dbeta) const {
     constexpr int kSums = 2;  // of each, side by side: see sum_row
     constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
@@ -98,7 +99,7 @@ struct GradRow {
     if (i < cols) add(i, cols - i, g[0], g_hat[0]);
     return {sum_lanes<T>(g[0] + g[1]), sum_lanes<T>(g_hat[0] + g_hat[1])};
   }
-  /// dx, plus the row `addend` unless that is null.
+  /// Writes dx, plus the row `addend` unless that is null.
   void write(T mean_g, T mean_gh, S* dx, const S* addend = nullptr) const {
     for_vectors<T>(cols, [&](int64_t i, auto n) {
       const Vector<T> g = load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
@@ -114,7 +115,7 @@ struct GradRow {
   Vector<T> hat(Vector<T> value) const { return (value - moments.mean) * moments.inverse; }
 };
 
-/// work(row) for every row, in groups.
+/// Calls work(row) for every row. A thread takes a group of rows at a time.
 template <class Work>
 void for_rows(int threads, int64_t rows, const Work& work) {
   parallel_for(threads, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
@@ -122,7 +123,8 @@ void for_rows(int threads, int64_t rows, const Work& work) {
   });
 }
 
-/// dgamma and dbeta over all rows, and work(row, sums) for every row, a GradRow, which may overwrite its dy.
+/// Computes dgamma and dbeta over all rows. Calls work(index, GradRow, its sums) for every row; the call may
+/// overwrite the row's dy.
 template <class S, class Row, class Work, class T = Computed<S>>
 void grad_rows(int threads, int64_t rows, int64_t cols, void* dgamma, void* dbeta, bool accumulate,
                const Row& row_at, const Work& work) {
@@ -135,43 +137,41 @@ void grad_rows(int threads, int64_t rows, int64_t cols, void* dgamma, void* dbet
 
 }  // namespace
 
-void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
-                           const void* gamma, const void* beta, void* y, void* stats, const SumBefore& sum) {
-  with_element_type(dtype, "LayerNorm", [&](auto zero) {
+void CpuDevice::layer_norm(const LayerNorm& op) {
+  with_element_type(op.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    for_rows(threads_, rows, [&](int64_t row) {
-      const S* in = static_cast<const S*>(x) + row * cols;
-      if (sum.a != nullptr) {
-        S* total = static_cast<S*>(sum.sum) + row * cols;
-        add_to_residual<S>(cols, in, static_cast<const S*>(sum.a) + row * cols,
-                           static_cast<const S*>(sum.bias), total);
-        in = total;
+    for_rows(threads_, op.rows, [&](int64_t row) {
+      const int64_t first = row * op.cols;
+      const S* in = static_cast<const S*>(op.x) + first;
+      if (op.a != nullptr) {
+        S* sum = static_cast<S*>(op.sum) + first;
+        add_to_residual<S>(op.cols, in, static_cast<const S*>(op.a) + first, static_cast<const S*>(op.bias),
+                           sum);
+        in = sum;
       }
-      normalize_row<S>(cols, static_cast<T>(epsilon), in, static_cast<const S*>(gamma),
-                       static_cast<const S*>(beta), static_cast<S*>(y) + row * cols,
-                       static_cast<T*>(stats) + 2 * row);
+      normalize_row<S>(op.cols, static_cast<T>(op.epsilon), in, static_cast<const S*>(op.gamma),
+                       static_cast<const S*>(op.beta), static_cast<S*>(op.y) + first,
+                       static_cast<T*>(op.stats) + 2 * row);
     });
   });
 }
 
-void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                                bool accumulate, const void* addend) {
-  with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
+void CpuDevice::layer_norm_grad(const LayerNormGrad& op) {
+  with_element_type(op.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const auto row_at = [=](int64_t row) {
-      return GradRow<S>{cols, static_cast<const S*>(x) + row * cols, static_cast<const S*>(gamma),
-                        static_cast<const S*>(dy) + row * cols,
-                        stored_moments(static_cast<const T*>(stats), row)};
+    const auto row_at = [&](int64_t row) {
+      return GradRow<S>{op.cols, static_cast<const S*>(op.x) + row * op.cols, static_cast<const S*>(op.gamma),
+                        static_cast<const S*>(op.dy) + row * op.cols,
+                        stored_moments(static_cast<const T*>(op.stats), row)};
     };
-    grad_rows<S>(threads_, rows, cols, dgamma, dbeta, accumulate, row_at,
+    grad_rows<S>(threads_, op.rows, op.cols, op.dgamma, op.dbeta, op.accumulate, row_at,
                  [&](int64_t index, const GradRow<S>& row, GradSums<T> sums) {
-                   const T count = static_cast<T>(cols);
-                   const int64_t first = index * cols;
-                   row.write(sums.g / count, sums.g_hat / count, static_cast<S*>(dx) + first,
-                             addend == nullptr ? nullptr : static_cast<const S*>(addend) + first);
+                   const T count = static_cast<T>(op.cols);
+                   const int64_t first = index * op.cols;
+                   row.write(sums.g / count, sums.g_hat / count, static_cast<S*>(op.dx) + first,
+                             op.addend == nullptr ? nullptr : static_cast<const S*>(op.addend) + first);
                  });
   });
 }
@@ -192,16 +192,16 @@ void CpuDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums) 
   });
 }
 
-void CpuDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
-                                 const void* sums, void* y) {
+void CpuDevice::layer_norm_apply(const LayerNormApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const S *gains = static_cast<const S*>(gamma), *shifts = static_cast<const S*>(beta);
+    const S *gains = static_cast<const S*>(op.gamma), *shifts = static_cast<const S*>(op.beta);
     for_rows(threads_, norm.rows, [&](int64_t row) {
-      const auto [mean, inverse] = summed_moments(norm, static_cast<const T*>(sums), row);
-      const S* in = static_cast<const S*>(x) + row * norm.cols;
-      S* out = static_cast<S*>(y) + row * norm.cols;
+      const auto [mean, inverse] = summed_moments(norm, static_cast<const T*>(op.sums), row);
+      const S* in = static_cast<const S*>(op.x) + row * norm.cols;
+      S* out = static_cast<S*>(op.y) + row * norm.cols;
       for_vectors<T>(norm.cols, [&](int64_t i, auto n) {
         const Vector<T> hat = (load_ahead(in + i, n, mean) - mean) * inverse;
         store_part(out + i, hat * load_part(gains + i, n, T(0)) + load_part(shifts + i, n, T(0)), n);
@@ -210,37 +210,36 @@ void CpuDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void*
   });
 }
 
-void CpuDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                                     const void* dy, void* dsums, void* dgamma, void* dbeta,
-                                     bool accumulate) {
+void CpuDevice::layer_norm_grad_sums(const LayerNormGradSums& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const auto row_at = [&](int64_t row) {
-      return GradRow<S>{norm.cols, static_cast<const S*>(x) + row * norm.cols, static_cast<const S*>(gamma),
-                        static_cast<const S*>(dy) + row * norm.cols,
-                        summed_moments(norm, static_cast<const T*>(sums), row)};
+      return GradRow<S>{norm.cols, static_cast<const S*>(op.x) + row * norm.cols,
+                        static_cast<const S*>(op.gamma), static_cast<const S*>(op.dy) + row * norm.cols,
+                        summed_moments(norm, static_cast<const T*>(op.sums), row)};
     };
-    grad_rows<S>(threads_, norm.rows, norm.cols, dgamma, dbeta, accumulate, row_at,
+    grad_rows<S>(threads_, norm.rows, norm.cols, op.dgamma, op.dbeta, op.accumulate, row_at,
                  [&](int64_t index, const GradRow<S>&, GradSums<T> own) {
-                   static_cast<T*>(dsums)[2 * index] = own.g;
-                   static_cast<T*>(dsums)[2 * index + 1] = own.g_hat;
+                   static_cast<T*>(op.dsums)[2 * index] = own.g;
+                   static_cast<T*>(op.dsums)[2 * index + 1] = own.g_hat;
                  });
   });
 }
 
-void CpuDevice::layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                                      const void* dy, const void* dsums, void* dx) {
+void CpuDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     for_rows(threads_, norm.rows, [&](int64_t row) {
-      const GradRow<S> one{norm.cols, static_cast<const S*>(x) + row * norm.cols,
-                           static_cast<const S*>(gamma), static_cast<const S*>(dy) + row * norm.cols,
-                           summed_moments(norm, static_cast<const T*>(sums), row)};
-      const T* whole = static_cast<const T*>(dsums) + 2 * row;
+      const GradRow<S> one{norm.cols, static_cast<const S*>(op.x) + row * norm.cols,
+                           static_cast<const S*>(op.gamma), static_cast<const S*>(op.dy) + row * norm.cols,
+                           summed_moments(norm, static_cast<const T*>(op.sums), row)};
+      const T* whole = static_cast<const T*>(op.dsums) + 2 * row;
       const T count = static_cast<T>(norm.hidden);
-      one.write(whole[0] / count, whole[1] / count, static_cast<S*>(dx) + row * norm.cols);
+      one.write(whole[0] / count, whole[1] / count, static_cast<S*>(op.dx) + row * norm.cols);
     });
   });
 }

@@ -1,6 +1,5 @@
-// Cross-entropy over one rank's columns of the vocabulary. Padding counts as absent: it enters neither the
-// maximum nor the sum, and its gradient is zero, so the loss does not depend on how far the vocabulary was
-// padded.
+// Cross-entropy over one rank's columns of the vocabulary. Padding does not count: it is not in the maximum
+// or the sum, and its gradient is zero. So the loss does not depend on the padding of the vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr int64_t kRowGroup = 4;  // tokens a thread takes at a time
 
-/// Columns of the shard that are not padding.
+/// The number of the shard's columns that are not padding.
 int64_t present(const VocabShard& shard) {
   return std::clamp<int64_t>(shard.vocab - shard.columns.begin, 0, shard.columns.size());
 }
@@ -37,7 +36,7 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
     const int64_t cols = present(shard);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
       const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
-      constexpr T kLowest = std::numeric_limits<T>::lowest();  // of a rank that holds nothing but padding
+      constexpr T kLowest = std::numeric_limits<T>::lowest();  // the maximum of a rank with only padding
       const Vector<T> largest =
           fold_vectors<T>(cols, Vector<T>{} + kLowest, [&](Vector<T> so_far, int64_t i, auto n) {
             const Vector<T> v = load_ahead(row + i, n, kLowest);
@@ -62,59 +61,58 @@ void CpuDevice::target_logit(const VocabShard& shard, const void* logits, const 
   });
 }
 
-void CpuDevice::sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) {
+void CpuDevice::sum_exp(const SumExp& op) {
+  const VocabShard& shard = op.shard;
   with_element_type(shard.dtype, "a sum of exponentials", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const int64_t cols = present(shard);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
-      const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
-      const T top = static_cast<const T*>(max)[t];
+      const S* row = static_cast<const S*>(op.logits) + t * shard.columns.size();
+      const T top = static_cast<const T*>(op.max)[t];
       const Vector<T> total = fold_vectors<T>(cols, Vector<T>{}, [&](Vector<T> so_far, int64_t i, auto n) {
         return so_far + exp<T>(load_ahead(row + i, n, -std::numeric_limits<T>::infinity()) - top);
       });
-      static_cast<T*>(sum)[t] = sum_lanes<T>(total);
+      static_cast<T*>(op.sum)[t] = sum_lanes<T>(total);
     });
   });
 }
 
-void CpuDevice::cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target,
-                              const void* sum, const void* weights, void* loss) {
-  with_wide_type(dtype, "cross-entropy", [&](auto zero) {
+void CpuDevice::cross_entropy(const CrossEntropy& op) {
+  with_wide_type(op.dtype, "cross-entropy", [&](auto zero) {
     using T = decltype(zero);
     double total = 0;
-    for (int64_t t = 0; t < tokens; ++t) {
-      const T weight = static_cast<const T*>(weights)[t];
+    for (int64_t t = 0; t < op.tokens; ++t) {
+      const T weight = static_cast<const T*>(op.weights)[t];
       if (weight == T(0)) continue;  // an ignored label has no logit
-      const T value = static_cast<const T*>(max)[t] + std::log(static_cast<const T*>(sum)[t]) -
-                      static_cast<const T*>(target)[t];
+      const T value = static_cast<const T*>(op.max)[t] + std::log(static_cast<const T*>(op.sum)[t]) -
+                      static_cast<const T*>(op.target)[t];
       total += static_cast<double>(weight) * static_cast<double>(value);
     }
-    *static_cast<T*>(loss) = static_cast<T>(total);
+    *static_cast<T*>(op.loss) = static_cast<T>(total);
   });
 }
 
-void CpuDevice::cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels,
-                                   const void* max, const void* sum, const void* weights, const void* scale,
-                                   void* dlogits) {
+void CpuDevice::cross_entropy_grad(const CrossEntropyGrad& op) {
+  const VocabShard& shard = op.shard;
   with_element_type(shard.dtype, "the gradient of cross-entropy", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const int64_t width = shard.columns.size();
     const int64_t cols = present(shard);
-    const T factor = scale == nullptr ? T(1) : *static_cast<const T*>(scale);
+    const T factor = op.scale == nullptr ? T(1) : *static_cast<const T*>(op.scale);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
-      const S* row = static_cast<const S*>(logits) + t * width;
-      S* out = static_cast<S*>(dlogits) + t * width;
-      const T weight = static_cast<const T*>(weights)[t] * factor;
+      const S* row = static_cast<const S*>(op.logits) + t * width;
+      S* out = static_cast<S*>(op.dlogits) + t * width;
+      const T weight = static_cast<const T*>(op.weights)[t] * factor;
       if (weight == T(0)) {
         std::fill_n(out, width, S(T(0)));
         return;
       }
-      const T top = static_cast<const T*>(max)[t];
-      const T inverse = weight / static_cast<const T*>(sum)[t];
-      const int64_t label = labels[t] - shard.columns.begin;
-      const bool mine = labels[t] >= 0 && label >= 0 && label < cols;
+      const T top = static_cast<const T*>(op.max)[t];
+      const T inverse = weight / static_cast<const T*>(op.sum)[t];
+      const int64_t label = op.labels[t] - shard.columns.begin;
+      const bool mine = op.labels[t] >= 0 && label >= 0 && label < cols;
       const T label_logit = mine ? T(row[label]) : T(0);
       for_vectors<T>(cols, [&](int64_t i, auto n) {
         store_part(out + i, exp<T>(load_ahead(row + i, n, T(0)) - top) * inverse, n);

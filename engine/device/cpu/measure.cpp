@@ -1,7 +1,7 @@
-// Measuring memory at the speed it is read. A matrix is taken in groups of a few whole rows, or of a part of
-// a long one, for its hash, its statistics and the sums of its columns, of which block means are made when
-// the last of their rows is through. A group is looked at once where its rows are whole strides of the hash,
-// and else twice, for which it stays in the nearest cache.
+// Measures a tensor at the speed of memory. A matrix is taken in groups: a few whole rows, or a part of a
+// long row. Each group goes into the hash, the statistics and the sums of columns; block means are computed
+// after the last of their rows. A group is read once if its rows are whole strides of the hash. Otherwise it
+// is read twice, and stays in the nearest cache for the second time.
 #include "engine/device/measure.h"
 
 #include <algorithm>
@@ -18,21 +18,22 @@ namespace {
 constexpr int64_t kGroup = 8192;   // numbers at most, and
 constexpr int64_t kGroupRows = 8;  // rows
 
-// Both looks at a group ask for the memory of the next one, so that it is on its way all the time. (Asked for
-// by the first look alone, pictures of a GPT-2 124M step took a fifth longer.)
+// Both passes over a group prefetch the next group, so that memory is never idle. (If only the first pass
+// does, pictures of a GPT-2 124M step take a fifth longer.)
 constexpr size_t kAhead = kGroup * sizeof(float);  // bytes
 
 void fetch(const char* at) {
   __builtin_prefetch(at, 0, 2);
 }
 
-// One look alone needs less: that each line is in the nearest cache by the time it is read.
+// A single pass prefetches less: each line must be in the nearest cache when it is read.
 constexpr size_t kJustAhead = 8192;  // bytes
 
 typedef uint64_t HashVector __attribute__((vector_size(64)));
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;  // 2^64 / golden ratio
 
-// 32 multiply-and-rotate streams over words of 8 bytes, so that no multiplication waits for the one before.
+// 32 streams of multiply and rotate over words of 8 bytes, so that no multiplication waits for the previous
+// one.
 class Hash {
  public:
   static constexpr size_t kStride = 4 * sizeof(HashVector);
@@ -44,14 +45,14 @@ class Hash {
     for (uint64_t i = 0; i < 4; ++i)
       for (uint64_t lane = 0; lane < 8; ++lane) streams_.lanes[i][lane] = 8 * i + lane + 1;
   }
-  /// The next vector of a quarter of the streams.
+  /// Mixes the next vector into a quarter of the streams.
   [[gnu::always_inline]] static void mix(HashVector& lanes, const void* at) {
     HashVector words;
     std::memcpy(&words, at, sizeof words);
     const HashVector mixed = (lanes ^ words) * kMultiplier;
     lanes = (mixed << 29) | (mixed >> 35);
   }
-  // Whole strides, but for the last call: what it lacks is zeros.
+  // Adds whole strides. Only the last call may end within a stride, which is filled with zeros.
   void add(const void* data, size_t bytes) {
     const auto* at = static_cast<const unsigned char*>(data);
     Streams streams = streams_;
@@ -67,7 +68,7 @@ class Hash {
     }
     streams_ = streams;
   }
-  /// For whoever mixes whole strides by themselves.
+  /// For callers that mix whole strides themselves.
   Streams& streams() { return streams_; }
   uint64_t of(uint64_t total_bytes) const {
     uint64_t hash = total_bytes;
@@ -83,13 +84,13 @@ class Hash {
   Streams streams_;
 };
 
-// Numbers are summed a few at a time in `Few` and from there in double: floats as floats, which is as fast as
-// they come out of the cache, for at most kFew of them; anything else as doubles.
+// Numbers are summed a few at a time in the type `Few`, and then in double. Floats are summed as floats, at
+// most kFew of them, which is as fast as the cache. Other types are summed as doubles.
 template <class T>
 using Few = std::conditional_t<std::is_same_v<T, float>, float, double>;
 constexpr int64_t kFew = 64;
 
-// As many numbers as `Few` has lanes.
+// Loads as many numbers as a vector of `Few` has lanes.
 [[gnu::always_inline]] inline cpu::FloatVector few(const float* from) {
   return cpu::load(from);
 }
@@ -101,7 +102,7 @@ template <class T>
   return __builtin_convertvector(numbers, cpu::DoubleVector);
 }
 
-// Halves first, the rest in double.
+// Adds the two halves of the vector in double.
 double sum_wide(cpu::FloatVector vector) {
   typedef float Half __attribute__((vector_size(cpu::kVectorBytes / 2)));
   Half low, high;
@@ -114,7 +115,7 @@ double sum_wide(cpu::DoubleVector vector) {
   return cpu::sum_lanes<double>(vector);
 }
 
-// Statistics and block means of a matrix that is taken group by group.
+// Computes the statistics and block means of a matrix, group by group.
 template <class T>
 class Summary {
  public:
@@ -139,21 +140,21 @@ class Summary {
     cell_shares_ = shares.data();
   }
 
-  /// How many numbers the next group has: those of whole rows of one mean, or of a part of a row.
+  /// The size of the next group: whole rows of one mean, or a part of a row.
   int64_t next() const {
     if (cols_ > kGroup) return std::min(cols_ - col_, kGroup);
     const int64_t rows = takes_hash() ? kGroup / cols_ : std::min(kGroupRows, kGroup / cols_);
     return cols_ * std::min({rows, end_of_mean_row() - row_, kFew - summed_rows_});
   }
 
-  /// One look is enough: there are as many registers as it takes, and groups end where strides of the hash
-  /// do.
+  /// True if one pass can compute the hash too: there are enough registers, and groups end at strides of the
+  /// hash.
   bool takes_hash() const {
     return std::is_same_v<T, float> && sizeof(Vector) == sizeof(HashVector) &&
            cols_ % (kSideBySide * kLanes) == 0;
   }
 
-  /// The next group, and its hash.
+  /// Adds the next group, and mixes it into the hash.
   void add(const T* values, int64_t count, Hash::Streams& streams) {
     const int64_t width = std::min(count, cols_), rows = count / width;
     Few<T>* const columns = columns_ + col_;
@@ -178,10 +179,10 @@ class Summary {
     end_of_group(rows, width);
   }
 
-  /// The next group.
+  /// Adds the next group.
   void add(const T* values, int64_t count) {
     const int64_t width = std::min(count, cols_), rows = count / width;
-    // Four vectors side by side, so that none waits for the one before.
+    // Four independent vectors, so that none waits for the previous one.
     Sums sums[kSideBySide];
     std::fill_n(sums, kSideBySide, Sums{lows_, highs_, {}, {}});
     int64_t col = 0;
@@ -194,7 +195,7 @@ class Summary {
     end_of_group(rows, width);
   }
 
-  /// Of all groups.
+  /// Writes the statistics of all groups.
   void write(Measured& measured) const {
     measured.sum = sum_;
     measured.squares = squares_;
@@ -229,7 +230,7 @@ class Summary {
     sums.squares += numbers * numbers;
   }
 
-  // `vectors` vectors of columns of a few rows, `stride` numbers apart.
+  // Adds `vectors` vectors of columns of a few rows, which are `stride` numbers apart.
   template <int64_t vectors>
   void add_strip(const T* values, int64_t rows, int64_t stride, Few<T>* columns, Sums* sums) const {
     Vector strip[vectors] = {};
@@ -248,7 +249,7 @@ class Summary {
     }
   }
 
-  // The columns from `begin` on, which fill no vector.
+  // Adds the columns from `begin` on, which do not fill a vector.
   void add_tail(const T* values, int64_t rows, int64_t width, int64_t begin) {
     for (int64_t col = begin; col < width; ++col) {
       Few<T>& column = columns_[col_ + col];
@@ -257,15 +258,15 @@ class Summary {
     }
   }
 
-  // `sums` are of the columns before `end`.
+  // `sums` has the columns before `end`.
   void add_statistics(const Sums* sums, const T* values, int64_t rows, int64_t width, int64_t end) {
     Sums all = sums[0];
     for (int64_t v = 1; v < kSideBySide; ++v)
       all = {least(all.lows, sums[v].lows), most(all.highs, sums[v].highs), all.sums + sums[v].sums,
              all.squares + sums[v].squares};
     const double squares = sum_wide(all.squares);
-    // A sum of squares is finite where all its terms are, and loses none while it is far from the smallest
-    // numbers there are.
+    // A finite sum of squares has only finite terms. It loses none of them if it is far above the smallest
+    // numbers.
     const bool counts = std::isfinite(squares) && (squares > kLeastSquares || is_zero(values, rows * width));
     if (counts) {
       sum_ += sum_wide(all.sums);
@@ -349,7 +350,7 @@ class Summary {
   int64_t not_finite_ = 0;
 };
 
-// A group as the type it is computed in; 16-bit numbers are widened into `buffer`.
+// A group in the type to compute in. 16-bit numbers are widened into `buffer`.
 template <class Stored>
 const cpu::Computed<Stored>* widened(const Stored* group, int64_t count, cpu::Computed<Stored>* buffer) {
   if constexpr (std::is_same_v<Stored, cpu::Computed<Stored>>) {
@@ -360,7 +361,7 @@ const cpu::Computed<Stored>* widened(const Stored* group, int64_t count, cpu::Co
   }
 }
 
-// Takes `count` numbers and, where it is asked for, mixes their bytes into `hash`.
+// Adds `count` numbers to the summary, and mixes their bytes into `hash` unless that is null.
 template <class Stored>
 void summarize(const Stored* stored, int64_t count, Summary<cpu::Computed<Stored>>& summary, Hash* hash) {
   using T = cpu::Computed<Stored>;
@@ -377,7 +378,7 @@ void summarize(const Stored* stored, int64_t count, Summary<cpu::Computed<Stored
   int64_t hashed = 0;  // bytes
   for (int64_t begin = 0, size; begin < count; begin += size) {
     size = summary.next();
-    // A group may end within a stride, which is hashed whole then.
+    // If a group ends within a stride, the whole stride is hashed.
     constexpr auto kStride = static_cast<int64_t>(Hash::kStride);
     const int64_t end = (begin + size) * static_cast<int64_t>(sizeof(Stored));
     const int64_t to = std::min((end + kStride - 1) / kStride * kStride, bytes);

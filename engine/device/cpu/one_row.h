@@ -1,4 +1,4 @@
-// A C of one row, or a row of C, in what its dtype is computed in: begun, added to, and rounded once.
+// One row of C in the type to compute in: started from bias or C, added to, and rounded once.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace shardlens::cpu {
 
-/// What the sums of a row of C begin with, cols.size() of them; `c` is that part of the row.
+/// Sets the sums of a row of C to their start: C, the bias, or 0. There are cols.size() sums; `c` is that
+/// part of the row.
 template <class S, class Result>
 void begin_row(const Gemm& gemm, const Result* c, Range cols, Computed<S>* sums) {
   if (gemm.accumulate)
@@ -20,8 +21,8 @@ void begin_row(const Gemm& gemm, const Result* c, Range cols, Computed<S>* sums)
     std::fill_n(sums, cols.size(), Computed<S>(0));
 }
 
-/// Columns of a C of one row: add(x, sums) adds x·B of them, x [k]. B is used once: it is widened in
-/// registers, not in scratch, and read in the order in which it lies.
+/// Computes some columns of a C of one row. add(x, sums) adds x·B for these columns, x [k]. B is used once,
+/// so it is widened in registers, not in scratch, and read in memory order.
 template <class S, class Result, class Add>
 void compute_row(const Gemm& gemm, Range cols, const Add& add) {
   static thread_local Aligned<Computed<S>> row, sums;

@@ -1,4 +1,4 @@
-// What the files that call oneDNN's primitives share.
+// Shared by the files that call oneDNN's primitives.
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@ inline const dnnl::engine& the_engine() {
   return engine;
 }
 
-/// A matrix of that description, whose numbers are told from call to call where they lie.
+/// A matrix with this description. Each call sets its address.
 inline dnnl::memory at_no_place(const dnnl::memory::desc& desc) {
   return {desc, the_engine(), DNNL_MEMORY_NONE};
 }
 
-/// A matrix whose rows, or where it is given transposed its columns, are `stride` elements apart.
+/// A matrix whose rows are `stride` elements apart, or its columns if it is stored transposed.
 inline dnnl::memory::desc matrix(int64_t rows, int64_t cols, dnnl::memory::data_type type, bool transposed,
                                  int64_t stride) {
   using Dims = dnnl::memory::dims;
   return {{rows, cols}, type, transposed ? Dims{1, stride} : Dims{stride, 1}};
 }
 
-/// Attributes of a primitive that is told where its scratch lies; with `accumulate` it adds to its result.
+/// Attributes of a primitive that uses the caller's scratch. With `accumulate` it adds to its result.
 inline dnnl::primitive_attr attributes(bool accumulate) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -37,7 +37,7 @@ inline dnnl::primitive_attr attributes(bool accumulate) {
   return attributes;
 }
 
-/// Memory that grows and is never read before it was written.
+/// Memory that grows when needed. Its contents are undefined until they are written.
 class Scratch {
  public:
   template <class T>

@@ -14,11 +14,11 @@ namespace shardlens::cpu {
 namespace {
 
 constexpr int64_t kChunk = 16384;      // elements a thread takes at a time
-constexpr int64_t kAsked = 64;         // elements whose memory is asked for at once
+constexpr int64_t kAsked = 64;         // elements that are prefetched at a time
 constexpr int64_t kSums = 16;          // running sums: enough to keep the adders busy
 constexpr double kClipEpsilon = 1e-6;  // keeps the factor finite when all gradients are zero
 
-/// A vector's worth of numbers as fp64.
+/// As many numbers as a vector of fp64 holds, as fp64.
 template <class T>
 [[gnu::always_inline]] inline Vector<double> widened(const T* from) {
   typedef T Numbers __attribute__((vector_size(kLanes<double> * sizeof(T))));
@@ -27,7 +27,7 @@ template <class T>
   return __builtin_convertvector(numbers, Vector<double>);
 }
 
-/// sum + Σ x², the pieces' sums added in order.
+/// Returns sum + Σ x². The sums of the pieces are added in order.
 template <class T>
 double add_squares(int threads, int64_t count, const T* in, double sum) {
   const int64_t pieces = (count + kChunk - 1) / kChunk;
@@ -107,18 +107,17 @@ void CpuDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, d
   });
 }
 
-void CpuDevice::clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
-                            double* factor) {
+void CpuDevice::clip_factor(const ClipFactor& op) {
   double squares = 0;
-  for (int i = 0; i < count; ++i) squares += *sums[i];
-  double loss_scale = 1;
-  if (scale != nullptr)
-    loss_scale = dtype == DType::Fp64 ? *static_cast<const double*>(scale)
-                                      : static_cast<double>(*static_cast<const float*>(scale));
-  const double norm = std::sqrt(squares) / loss_scale;
-  const double limit = clip > 0 ? std::min(1.0, clip / (norm + kClipEpsilon)) : 1.0;
-  factor[0] = std::isfinite(norm) ? limit / loss_scale : 0.0;
-  factor[1] = norm;
+  for (const double* sum : op.sums) squares += *sum;
+  double scale = 1;
+  if (op.scale != nullptr)
+    scale = op.scale_dtype == DType::Fp64 ? *static_cast<const double*>(op.scale)
+                                          : static_cast<double>(*static_cast<const float*>(op.scale));
+  const double norm = std::sqrt(squares) / scale;
+  const double limit = op.clip > 0 ? std::min(1.0, op.clip / (norm + kClipEpsilon)) : 1.0;
+  op.factor[0] = std::isfinite(norm) ? limit / scale : 0.0;
+  op.factor[1] = norm;
 }
 
 void CpuDevice::adamw(std::span<const AdamWStep> steps) {

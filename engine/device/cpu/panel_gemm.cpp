@@ -1,5 +1,5 @@
-// The product of one row reads B as it lies. That of many rows, a prompt's, is computed from a row-major copy
-// of some columns at a time: copying is little beside it.
+// A product of one row reads the panels of B in place. A product of many rows, such as a prompt's, copies
+// some columns at a time to row-major; the copy is cheap compared with the product.
 #include "engine/device/cpu/panel_gemm.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace shardlens::cpu {
 
 namespace {
 
-// Whole panels, and where products may be cut (gemm.h).
+// A multiple of a panel's columns, and of the columns at which products may be cut (gemm.h).
 constexpr int64_t kCopiedCols = 768;
 // A thread's columns of a row begin at whole cache lines of 16-bit numbers.
 constexpr int64_t kColStep = 32;

@@ -5,7 +5,7 @@
 
 namespace shardlens::cpu {
 
-/// Device::gemm of a B in panels of kPanelCols, to the bits of gemm() with the same B row-major.
+/// Device::gemm with B in panels of kPanelCols. The bits are those of gemm() with the same B row-major.
 void panel_gemm(Device& device, const Gemm& gemm, int threads);
 
 }  // namespace shardlens::cpu

@@ -1,7 +1,6 @@
-// The one place where a CPU device uses more than one thread. The idea: work is cut into items whose size
-// never depends on the number of threads, and an item is computed by one thread from start to end, so that
-// the threads decide only who computes an item, never what it becomes: the same bits with 1 thread and
-// with 64.
+// The only place where a CPU device uses more than one thread. Work is cut into items whose size does not
+// depend on the number of threads, and one thread computes an item from start to end. The threads only decide
+// which thread computes an item, so the bits are the same with 1 thread and with 64.
 #pragma once
 
 #include <omp.h>
@@ -13,7 +12,7 @@
 namespace shardlens::cpu {
 
 /// Calls body(item) for every item in [0, items) on up to `threads` threads and returns when all are done.
-/// The first exception of a body is thrown again here.
+/// Rethrows the first exception of a body.
 template <class Body>
 void parallel_for(int threads, int64_t items, Body&& body) {
   if (threads <= 1 || items <= 1) {
@@ -22,8 +21,8 @@ void parallel_for(int threads, int64_t items, Body&& body) {
   }
   std::exception_ptr failure;
   const int team = static_cast<int>(items < threads ? items : threads);
-  // OpenMP orders what was written before the team and what the team writes, but by means the thread
-  // sanitizer cannot see. These two say it again.
+  // OpenMP orders memory accesses at the team's begin and end, but the thread sanitizer cannot see that.
+  // These two repeat the order for it.
   std::atomic<int> begun = 0, ended = 0;
   begun.store(1, std::memory_order_release);
 #pragma omp parallel num_threads(team)

@@ -1,4 +1,4 @@
-// The check itself, compiled with the kernels' own options, which decide what is needed.
+// This file is compiled with the kernels' options, so the compiler's macros give the needed instructions.
 #include "engine/device/cpu/processor.h"
 
 #include <string>
@@ -31,7 +31,7 @@ bool machine_suffices() {
 void require_processor() {
   if (!machine_suffices())
     throw run_error(std::string("this program was built for CPUs with ") + kNeeded +
-                    ", which this one has not: build it here");
+                    ", and this CPU does not have it: build the program on this machine");
 }
 
 }  // namespace shardlens::cpu

@@ -1,5 +1,5 @@
-// What the compiler's vector extensions have no words for, with AVX2: registers of 32 bytes. The comments are
-// those of registers_512.h.
+// Operations that the compiler's vector extensions lack, with AVX2: registers of 32 bytes. registers_512.h
+// has the comments.
 #pragma once
 
 #include <immintrin.h>

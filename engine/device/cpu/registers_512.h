@@ -1,5 +1,5 @@
-// What the compiler's vector extensions have no words for, with AVX-512: registers of 64 bytes, whose parts
-// are read and written under a mask. registers_256.h says the same with AVX2.
+// Operations that the compiler's vector extensions lack, with AVX-512: registers of 64 bytes. Masks read and
+// write parts of a register. registers_256.h has the same operations with AVX2.
 #pragma once
 
 #include <immintrin.h>
@@ -30,7 +30,7 @@ namespace registers {
   return (uint32_t{1} << count) - 1;
 }
 
-/// The first `count` elements, which alone are read; the lanes after them are those of `fill`, or 0.
+/// Reads only the first `count` elements. The other lanes are those of `fill`, or 0.
 [[gnu::always_inline]] inline FloatVector load_first(const float* from, int64_t count, FloatVector fill) {
   return FloatVector(_mm512_mask_loadu_ps(__m512(fill), static_cast<__mmask16>(first_lanes(count)), from));
 }
@@ -56,13 +56,13 @@ template <class Half>
   _mm256_mask_storeu_epi16(to, static_cast<__mmask16>(first_lanes(count)), __m256i(vector));
 }
 
-/// Past the caches, to where a register's bytes begin.
+/// Writes past the caches. `to` is aligned to a register.
 [[gnu::always_inline]] inline void stream(float* to, FloatVector vector) {
   _mm512_stream_ps(to, __m512(vector));
 }
 
-/// Lane by lane; the compiler takes both by halves. (Masks of all lanes: GCC 12 warns of the undefined
-/// operands that the plain forms have.)
+/// Convert lane by lane; the compiler's own conversions take two halves. (The masks select all lanes. GCC 12
+/// warns about the undefined operands of the forms without a mask.)
 [[gnu::always_inline]] inline WordVector words_of(ShortVector shorts) {
   return WordVector(_mm512_maskz_cvtepu16_epi32(0xFFFF, __m256i(shorts)));
 }

@@ -1,5 +1,5 @@
-// A row of the residual stream and what a block adds to it: what a bias and a LayerNorm sum first when they
-// are one step with the sum.
+// Adds the output of a block to a row of the residual stream. A bias or a LayerNorm that is fused with this
+// sum calls it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace shardlens::cpu {
 
-/// sum = x + (a + bias) over `cols` elements, a + bias rounded as if it had been stored; bias may be null.
+/// sum = x + (a + bias) over `cols` elements. a + bias is rounded to S. bias may be null.
 template <class S, class T = Computed<S>>
 void add_to_residual(int64_t cols, const S* x, const S* a, const S* bias, S* sum) {
   for_vectors<T>(cols, [&](int64_t i, auto n) {

@@ -1,5 +1,5 @@
-// The softmax of one row of attention scores, its repetition from two numbers and its gradient: what a block
-// of P goes through between its two products. Rows may be longer than what counts of them.
+// The softmax of one row of attention scores, the same again from the row's statistics, and its gradient: the
+// work on a block of P between its two products. Only the first `valid` elements of a row count.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace shardlens::cpu {
 
-/// What a row of P is computed from beside its scores: P = exp(scale·score − top)·inverse.
+/// Two numbers that give a row of P from its scores: P = exp(scale·score − top)·inverse.
 template <class T>
 struct RowStatistics {
   T top = 0, inverse = 0;
@@ -22,8 +22,7 @@ template <class T>
   return exp<T>(multiply_add<T>(score, Vector<T>{} + scale, Vector<T>{} - top));
 }
 
-/// scores[0, valid) -> softmax(scale·scores); [valid, width) -> 0. Whole vectors; missing lanes count as
-/// masked.
+/// scores[0, valid) -> softmax(scale·scores); [valid, width) -> 0.
 template <class T>
 RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
   constexpr T kLowest = -std::numeric_limits<T>::infinity();
@@ -46,7 +45,7 @@ RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
   return {top, inverse};
 }
 
-/// The same again from the statistics.
+/// The same result from the row's statistics.
 template <class T>
 void softmax_row_again(T* scores, int64_t valid, int64_t width, T scale, RowStatistics<T> row) {
   for_vectors<T>(valid, [&](int64_t i, auto n) {
@@ -55,8 +54,8 @@ void softmax_row_again(T* scores, int64_t valid, int64_t width, T scale, RowStat
   std::fill(scores + valid, scores + width, T(0));
 }
 
-/// dprobs[0, valid) -> dS = P∘(dP − delta)·scale; [valid, width) -> 0. With dropout dP is M∘dprobs, and
-/// P∘M∘dprobs is taken from P∘M, which is `dropped`; null without.
+/// dprobs[0, valid) -> dS = P∘(dP − delta)·scale; [valid, width) -> 0. With dropout `dropped` is P∘M, and
+/// P∘dP = dropped∘dprobs. Without dropout it is null.
 template <class T>
 void softmax_grad_row(const T* probs, const T* dropped, T* dprobs, int64_t valid, int64_t width, T delta,
                       T scale) {

@@ -1,5 +1,5 @@
-// 16 × 16 words in registers of AVX-512, rows made columns. Included by files that are compiled for AVX-512
-// whatever the rest of the program is compiled for, and called where the processor has it.
+// Transposes 16 × 16 words in AVX-512 registers. The files that include this are compiled for AVX-512 even if
+// the rest of the program is not, and are called only if the processor has it.
 #pragma once
 
 #include <immintrin.h>
@@ -19,7 +19,7 @@ using Register = __m512i;
 /// Not a std::array, whose template arguments would lose the register's alignment.
 using Square = Register[kLane];
 
-/// Of every 2 × 2 blocks of `distance` × `distance` the two off the diagonal change places.
+/// Swaps the two off-diagonal blocks in every 2 × 2 blocks of `distance` × `distance`.
 template <int distance>
 [[gnu::always_inline]] inline void exchange(Square& square) {
   struct Orders {

@@ -1,4 +1,4 @@
-// 16 × 16 numbers at a time, and the ones below them asked for.
+// Transposes 16 × 16 numbers at a time, and prefetches the next ones below.
 #include "engine/device/cpu/transposed.h"
 
 #include "engine/device/cpu/square.h"
@@ -9,7 +9,7 @@ namespace shardlens::cpu {
 
 namespace {
 
-/// The first `count` of a register's numbers, which alone are read; zeros after them.
+/// Reads only the first `count` numbers of a register. The others are zero.
 [[gnu::always_inline]] inline Register read(const float* from, int64_t count) {
   if (count >= kLane) return _mm512_loadu_si512(from);
   return count <= 0 ? _mm512_setzero_si512()

@@ -1,8 +1,8 @@
-// Arithmetic on a register at a time, with the compiler's vector extensions. The idea: one code path for
-// every element. A tail shorter than a vector is padded as it is read and takes the same instructions as the
-// rest, so an element's result depends on neither its position nor the count, and a shard's bits equal the
-// full tensor's. Registers are as wide as the machine's: made of two, the compiler takes up to six times the
-// instructions.
+// Arithmetic on one register at a time, with the compiler's vector extensions. All elements take the same
+// code path: a tail shorter than a vector is padded when it is read, and takes the same instructions as the
+// rest. So an element's result does not depend on its position or the count, and a shard has the bits of the
+// full tensor. A vector is as wide as the machine's registers. For a vector of two registers the compiler
+// takes up to six times the instructions.
 #pragma once
 
 #include <bit>
@@ -56,7 +56,7 @@ struct VectorTraits<double> {
 template <class T>
 using Vector = typename VectorTraits<T>::Vector;
 
-/// What numbers stored as Stored are computed in: themselves, or fp32 where they are half as wide.
+/// The type to compute in, for numbers stored as Stored: fp32 for 16-bit numbers, otherwise the same type.
 template <class Stored>
 struct ComputedIn {
   using Type = Stored;
@@ -83,7 +83,7 @@ template <class T>
   return vector;
 }
 
-/// a·b + c, rounded once: asked for, because the compiler is not to choose where it rounds.
+/// a·b + c, rounded once. It is explicit, so that the compiler does not choose where to round.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> a, Vector<T> b, Vector<T> c) {
   return registers::multiply_add(a, b, c);
@@ -94,7 +94,7 @@ template <class T>
   std::memcpy(to, &vector, sizeof vector);
 }
 
-/// The first `count` elements, 1 to a whole vector; the rest is `fill`.
+/// Reads the first `count` elements, from 1 to a whole vector. The other lanes are `fill`.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> load_part(const T* from, int64_t count, T fill) {
   if (count == kLanes<T>) return load(from);
@@ -107,15 +107,14 @@ template <class T>
   registers::store_first(to, vector, count);
 }
 
-/// What was written past the caches arrives before what is written next: must follow before another thread
-/// may learn of it.
+/// Orders writes past the caches before all later writes. Must be called before another thread may read them.
 [[gnu::always_inline]] inline void settle_past_caches() {
   _mm_sfence();
 }
 
 // A vector of 16-bit numbers is loaded as fp32 and rounded when it is stored.
 
-/// As many as fit a vector of fp32; the lanes from `count` on are 0.
+/// Loads as many 16-bit numbers as a vector of fp32 has lanes. The lanes from `count` on are 0.
 template <class Half>
 [[gnu::always_inline]] inline ShortVector load_shorts(const Half* from, int64_t count) {
   if (count < kLanes<float>) return registers::load_first(from, count);
@@ -130,7 +129,7 @@ template <class Half>
   std::memcpy(to, &shorts, sizeof shorts);
 }
 
-/// The lanes from `count` on become `fill`, which need not be a number of the 16-bit format.
+/// Sets the lanes from `count` on to `fill`. It need not be a number of the 16-bit format.
 [[gnu::always_inline]] inline FloatVector filled(FloatVector vector, int64_t count, float fill) {
   if (count == kLanes<float>) return vector;
   Int32Vector lanes;
@@ -138,7 +137,7 @@ template <class Half>
   return lanes < static_cast<int32_t>(count) ? vector : FloatVector{} + fill;
 }
 
-/// The numbers whose 16 bits are the lower ones of the words.
+/// The 16-bit numbers in the lower halves of the words, as fp32.
 template <class Half>
 [[gnu::always_inline]] inline FloatVector widened(WordVector words) {
   if constexpr (std::is_same_v<Half, Bf16>)
@@ -170,8 +169,8 @@ template <class Half>
   store_shorts(to, registers::shorts_of(rounded<Fp16>(vector)), count);
 }
 
-/// A register full of numbers of type To, of as many fp32. (Put together in memory they would be read back
-/// before they have arrived there.)
+/// A register full of numbers of type To, from the same number of fp32. (Combining them in memory would be
+/// slow: they would be read back before the writes are done.)
 template <class To>
 [[gnu::always_inline]] inline FloatVector packed(const float* from) {
   if constexpr (sizeof(To) == sizeof(float)) {
@@ -186,26 +185,26 @@ template <class To>
   }
 }
 
-// A pass over memory that computes much on every element has few reads under way at a time and waits for
-// each: the sum of 25 million exponentials took 37 ms, and 12 with its numbers asked for this many bytes
-// ahead. (What lies past the end may be asked for as well: asking reads nothing.)
+// A pass over memory that computes much for every element has few reads in progress and waits for each of
+// them. The sum of 25 million exponentials took 37 ms, and 12 ms with a prefetch of this many bytes ahead. (A
+// prefetch may go past the end, because it reads nothing.)
 inline constexpr uintptr_t kAheadBytes = 4096;
 
-/// Asks for the memory that the pass will come to which now reads `from`.
+/// Prefetches the memory that a pass will soon read, if it reads `from` now.
 [[gnu::always_inline]] inline void ask_ahead(const void* from) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + kAheadBytes));
 }
 
-/// load_part() in a pass over memory.
+/// load_part() with a prefetch, for passes over memory.
 template <class S>
 [[gnu::always_inline]] inline auto load_ahead(const S* from, int64_t count, Computed<S> fill) {
   ask_ahead(from);
   return load_part(from, count, fill);
 }
 
-/// Asks for elements [first, first + count) of `from`, which need not be there. A pass that does nothing but
-/// read asks for them in the second cache: the first has few reads under way at a time, which those whose
-/// turn it is need.
+/// Prefetches elements [first, first + count) of `from`. They may be past the end. A pass that only reads
+/// prefetches into the second cache: the first cache has few reads in progress, and the current elements need
+/// them.
 template <int kCache = 1, class S>
 [[gnu::always_inline]] inline void ask_for(const S* from, int64_t first, int64_t count) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(S));
@@ -215,7 +214,7 @@ template <int kCache = 1, class S>
                        0, kCache == 1 ? 3 : 2);
 }
 
-/// The vector as it is read again after it was stored as S: rounded, where that is a 16-bit format.
+/// The vector after a store as S and a load: rounded if S is a 16-bit format.
 template <class S>
 [[gnu::always_inline]] inline Vector<Computed<S>> as_stored(Vector<Computed<S>> vector) {
   if constexpr (std::is_same_v<S, Computed<S>>)
@@ -224,8 +223,8 @@ template <class S>
     return widened<S>(rounded<S>(vector));
 }
 
-/// Calls body(i, n) for the n elements from i on of `count`: whole vectors, whose n the
-/// compiler knows, so that nothing is asked or copied byte by byte there, and then what is left.
+/// Calls body(i, n) for the n elements from i on, for all `count` elements: first whole vectors, whose n is a
+/// constant for the compiler, so that there are no branches and no copies of single bytes, and then the rest.
 template <class T, class Body>
 [[gnu::always_inline]] inline void for_vectors(int64_t count, const Body& body) {
   int64_t i = 0;
@@ -233,8 +232,8 @@ template <class T, class Body>
   if (i < count) body(i, count - i);
 }
 
-/// What body(value, i, n), called as above, makes of `value`, from `start` on: a sum, or a maximum. (A
-/// variable that a body of for_vectors refers to is kept in memory.)
+/// value = body(value, i, n), with the calls of for_vectors() and `start` as the first value: for sums and
+/// maxima. (A variable that a body of for_vectors() refers to would be kept in memory.)
 template <class T, class Body>
 [[gnu::always_inline]] inline Vector<T> fold_vectors(int64_t count, Vector<T> start, const Body& body) {
   Vector<T> value = start;
@@ -244,15 +243,15 @@ template <class T, class Body>
   return i < count ? body(value, i, count - i) : value;
 }
 
-/// to[i] = from[i], widened or rounded where the types differ.
+/// to[i] = from[i], widened or rounded if the types differ.
 template <class From, class To>
 inline void convert_row(const From* from, int64_t count, To* to) {
   using T = Computed<From>;
   for_vectors<T>(count, [&](int64_t i, auto n) { store_part(to + i, load_part(from + i, n, T(0)), n); });
 }
 
-/// convert_row() past the caches, but for what lies in a register's bytes that are not all of the row: what
-/// is overwritten need not be fetched, and nothing else is driven out. settle_past_caches() must follow.
+/// convert_row() past the caches, except for registers that the row does not fill. The overwritten memory
+/// need not be read first, and nothing is evicted from the caches. settle_past_caches() must follow.
 template <class To>
 void write_past_caches(const float* from, int64_t count, To* to) {
   constexpr int64_t kNumbers = kVectorBytes / static_cast<int64_t>(sizeof(To));  // of a register
@@ -263,13 +262,14 @@ void write_past_caches(const float* from, int64_t count, To* to) {
   convert_row(from + done, count - done, to + done);
 }
 
-/// op(lanes, lanes) over all lanes, halves first: always the same order.
+/// Combines all lanes with op(lanes, lanes): first the two halves, then their halves. The order is always the
+/// same.
 template <class T, class Lanes, class Op>
 [[gnu::always_inline]] inline T fold_lanes(Lanes lanes, const Op& op) {
   constexpr size_t kHalf = sizeof lanes / sizeof(T) / 2;
   if constexpr (kHalf == 1)
     return op(lanes[0], lanes[1]);
-  else  // by shuffles: a register of which parts were read through memory would be kept there all the time
+  else  // with shuffles: a register with parts that are read through memory would always be kept there
     return [&]<size_t... lane>(std::index_sequence<lane...>) {
       return fold_lanes<T>(op(__builtin_shufflevector(lanes, lanes, lane...),
                               __builtin_shufflevector(lanes, lanes, (lane + kHalf)...)),
@@ -283,7 +283,7 @@ template <class T, class Lanes>
   return fold_lanes<T>(lanes, [](auto a, auto b) { return a + b; });
 }
 
-/// Of numbers: a maximum that starts below all of them takes no NaN in.
+/// The largest lane. The lanes must be numbers: a maximum that starts below all of them never becomes NaN.
 template <class T>
 [[gnu::always_inline]] inline T max_lanes(Vector<T> vector) {
   return fold_lanes<T>(vector, [](auto a, auto b) { return a > b ? a : b; });

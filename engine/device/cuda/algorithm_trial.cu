@@ -1,4 +1,4 @@
-// Runs that are looked at and timed on the GPU.
+// Runs each algorithm, hashes its result and times it on the GPU.
 #include "engine/device/cuda/algorithm_trial.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace {
 constexpr const char* kWhat = "the trial of a product's algorithms";
 constexpr int kTimedRuns = 3;
 constexpr int64_t kMostBlocks = 1024, kChunksOfABlock = 4;
-// Less than this may be the clock's noise.
+// An algorithm must beat this share of the first one's time: smaller differences may be noise.
 constexpr double kClearlyFaster = 0.97;
 
-/// The bits that are all set in what is not finite.
+/// The exponent's bits. All of them are set in infinities and NaN.
 uint64_t exponent_of(DType dtype) {
   switch (dtype) {
     case DType::Fp64:
@@ -29,16 +29,16 @@ uint64_t exponent_of(DType dtype) {
   }
 }
 
-/// Any bit of what goes in changes every bit of what comes out (the end of splitmix64).
+/// Each input bit affects every output bit (the last part of splitmix64).
 __device__ __forceinline__ unsigned long long mix(unsigned long long x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
   return x ^ (x >> 31);
 }
 
-// A block takes every so manyth chunk of a row; a sum of elements' hashes is the same in any order, since it
-// is one of integers. An element tells if it is finite and its last bits are not all 0, as they are of zeros,
-// of small integers and of powers of two.
+// A block takes every gridDim-th chunk. The hashes of the elements are integers, so their sum does not depend
+// on the order. An element counts as telling if it is finite and its last bits are not all 0. They are 0 in
+// zeros, small integers and powers of two.
 template <class Bits>
 __global__ void look_kernel(RowChunks chunks, int64_t stride, Bits exponent, const Bits* matrix, Seen* seen) {
   constexpr unsigned kLastBits = 7;
@@ -93,7 +93,7 @@ AlgorithmTrial::~AlgorithmTrial() {
 }
 
 void AlgorithmTrial::free_everything() noexcept {
-  // What fails here has failed before, where it was reported.
+  // Errors here were reported before.
   for (int i = 0; i < kMostAlgorithms; ++i)
     for (const cudaEvent_t event : {begin_[i], end_[i]})
       if (event != nullptr) cudaEventDestroy(event);
@@ -139,7 +139,7 @@ void AlgorithmTrial::ask(const Operation& operation, const std::vector<MatrixOnG
   ran_.assign(static_cast<size_t>(std::min(count, kMostAlgorithms)), false);
   const auto runs = [&](int algorithm, int times) {
     while (times > 0 && run(algorithm) == CUBLAS_STATUS_SUCCESS) --times;
-    if (times > 0) cudaGetLastError();  // it is not to be met again by the next launch
+    if (times > 0) cudaGetLastError();  // clears the error for the next launch
     return times == 0;
   };
   for (int i = 0; i < static_cast<int>(ran_.size()); ++i) {

@@ -1,9 +1,9 @@
-// Attention's forward pass, without and with a cache of keys. The scores of a tile of queries and keys live
-// in shared memory and nowhere else; P is written only where the Program keeps it.
+// Attention's forward pass, without and with a cache of keys. The scores of a tile of queries and keys are
+// only in shared memory. P is written only if the Program keeps it.
 //
-// Our own kernels rather than cuDNN's fused attention: a kept P, the statistics (largest scaled score, 1/Σ) a
-// row, masks drawn by global element from our generator, uneven groups of query heads, and fp32 and fp64 are
-// what the Program asks for, and cuDNN's offers none of the first three.
+// These are our own kernels, not cuDNN's fused attention. The Program needs a stored P, the statistics of
+// each row (largest scaled score, 1/Σ), masks drawn by global element from our generator, uneven groups of
+// query heads, and fp32 and fp64. cuDNN's attention has none of the first three.
 #include "engine/device/cuda/attention_half.cuh"
 #include "engine/device/cuda/attention_tiles.cuh"
 
@@ -11,7 +11,8 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// The scores of a tile: a hidden key's is kHidden. `counts` says which elements of it there are for a query.
+/// The scores of a tile. A hidden key's score is kHidden. `counts` is true for the elements that a query
+/// sees.
 template <class S, int kWidth>
 struct Scores {
   using T = Computed<S>;
@@ -19,8 +20,8 @@ struct Scores {
   typename Size::Part score;
   bool counts[Size::kPer][Size::kPer];
 
-  /// Keys from `key` on of query rows from `query` on, which stand `first` places behind.
-  __device__ Scores(const Attention<S>& a, const typename Size::Matrix& q, const typename Size::Matrix& k,
+  /// For keys from `key` on and query rows from `query` on. The first query's position is `first`.
+  __device__ Scores(const AttentionView<S>& a, const typename Size::Matrix& q, const typename Size::Matrix& k,
                     int64_t sequence, int64_t first, int64_t query, int64_t key) {
     multiply_rows<T, kWidth>(q, k, a.head_dim, score);
 #pragma unroll
@@ -38,11 +39,12 @@ struct Scores {
   }
 };
 
-/// Two passes over the keys: the first finds the rows' statistics, the second computes P with them, keeps it
-/// if it is to be kept, and adds up P·V. So P and C are what they are by definition, to rounding.
+/// Two passes over the keys. The first one computes the rows' statistics. The second one computes P with
+/// them, stores it if the Program keeps it, and adds up P·V. So P and C follow their definitions, up to
+/// rounding.
 template <class S, int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 1)
-    attention_kernel(Attention<S> a, HeadRows<S> context, int64_t tiles) {
+    attention_kernel(AttentionView<S> a, HeadRows<S> context, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   constexpr int kPer = Size::kPer;
@@ -56,7 +58,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
   const int64_t first = a.first_position(at.sequence), token = at.sequence * a.seq + query;
   const int64_t key_head = key_head_of(a.keys, at.head), first_key = at.sequence * a.room;
-  const int64_t end = a.seen(first + query + rows - 1);  // of the keys that any of the rows sees
+  const int64_t end = a.seen(first + query + rows - 1);  // of the keys that at least one row sees
   const auto left = [end](int64_t key) { return end - key < Size::kRows ? end - key : Size::kRows; };
   load_tile<T, kWidth>(a.q, token, rows, at.head, a.head_dim, q);
 
@@ -73,7 +75,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
     const Scores<S, kWidth> scores(a, q, kv, at.sequence, first, query, key);
 #pragma unroll
     for (int i = 0; i < kPer; ++i) {
-      T largest = kMinusInfinity<T>;  // a NaN counts for nothing here, and for all below
+      T largest = kMinusInfinity<T>;  // a NaN does not count here, but does below
 #pragma unroll
       for (int j = 0; j < kPer; ++j)
         if (scores.counts[i][j] && scores.score[i][j] > largest) largest = scores.score[i][j];
@@ -143,8 +145,8 @@ __global__ void __launch_bounds__(kTileThreads, 1)
 }
 
 template <class S>
-void forward(const Operation& operation, const Attention<S>& a, void* context) {
-  // More queries than the cache has room for: check_positions() says so.
+void forward(const Operation& operation, const AttentionView<S>& a, void* context) {
+  // If there are more queries than the cache has room for, check_positions() reports it.
   if (a.batch * a.seq * a.heads == 0 || a.seq > a.room) return;
   if constexpr (kIsHalf<S>) {
     const HeadRows<S> rows(static_cast<S*>(context), 1, 0, a.heads, a.head_dim);
@@ -161,20 +163,20 @@ void forward(const Operation& operation, const Attention<S>& a, void* context) {
 
 }  // namespace
 
-void CudaDevice::attention(const AttentionShape& shape, const void* qkv, void* saved, void* context, void*) {
-  with_element_type(shape.dtype, "attention", [&](auto zero) {
+void CudaDevice::attention(const Attention& op) {
+  with_element_type(op.dtype, "attention", [&](auto zero) {
     using S = decltype(zero);
-    forward<S>(Operation(*this, "attention"), view<S>(shape, qkv, saved), context);
+    forward<S>(Operation(*this, "attention"), view<S>(op), op.context);
   });
 }
 
-void CudaDevice::cached_attention(const CacheShape& cache, const void* qkv, const void* keys,
-                                  const void* values, void* probs, void* context, void*) {
+void CudaDevice::cached_attention(const CachedAttention& op) {
+  const CacheShape& cache = op.shape;
   with_element_type(cache.dtype, "attention with a cache", [&](auto zero) {
     using S = decltype(zero);
     const Operation operation(*this, "attention with a cache");
     check_positions(operation, cache);
-    Attention<S> a;
+    AttentionView<S> a;
     a.batch = cache.batch;
     a.seq = cache.seq;
     a.room = cache.room;
@@ -184,12 +186,12 @@ void CudaDevice::cached_attention(const CacheShape& cache, const void* qkv, cons
     a.causal = true;
     a.scale = Computed<S>(1) / std::sqrt(static_cast<Computed<S>>(cache.head_dim));
     a.positions = cache.positions;
-    a.q =
-        HeadRows<const S>(static_cast<const S*>(qkv), cache.grouped ? 1 : 3, 0, cache.heads, cache.head_dim);
-    a.k = HeadRows<const S>(static_cast<const S*>(keys), 1, 0, a.keys.heads, cache.head_dim);
-    a.v = HeadRows<const S>(static_cast<const S*>(values), 1, 0, a.keys.heads, cache.head_dim);
-    a.probs = static_cast<S*>(probs);
-    forward<S>(operation, a, context);
+    a.q = HeadRows<const S>(static_cast<const S*>(op.qkv), cache.grouped ? 1 : 3, 0, cache.heads,
+                            cache.head_dim);
+    a.k = HeadRows<const S>(static_cast<const S*>(op.keys), 1, 0, a.keys.heads, cache.head_dim);
+    a.v = HeadRows<const S>(static_cast<const S*>(op.values), 1, 0, a.keys.heads, cache.head_dim);
+    a.probs = static_cast<S*>(op.probs);
+    forward<S>(operation, a, op.context);
   });
 }
 

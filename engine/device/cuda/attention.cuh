@@ -1,4 +1,5 @@
-// What the kernels of attention share: where a (sequence, head) pair's matrices lie, and which draws are its.
+// Shared by the kernels of attention: the places of a (sequence, head) pair's matrices, and its dropout
+// draws.
 #pragma once
 
 #include "engine/device/cuda/formulas.h"
@@ -23,8 +24,8 @@ struct HeadRows {
   }
 };
 
-/// The product alone, never part of a fused operation: a hidden key's score is so large that its row's
-/// largest score must be the same product to the bit, or their difference is not 0.
+/// A product that the compiler never fuses with another operation. A hidden key's score is so large that its
+/// difference to the row's largest score is 0 only if both are the same product, to the bit.
 __device__ __forceinline__ float times(float a, float b) {
   return __fmul_rn(a, b);
 }
@@ -32,15 +33,15 @@ __device__ __forceinline__ double times(double a, double b) {
   return __dmul_rn(a, b);
 }
 
-/// One call's attention: [batch, seq] queries of `heads` heads against [batch, room] keys of keys.heads
-/// heads. Without a cache `room` is `seq`.
+/// One call of attention, for kernels: [batch, seq] queries of `heads` heads against [batch, room] keys of
+/// keys.heads heads. Without a cache `room` is `seq`.
 template <class S>
-struct Attention {
+struct AttentionView {
   int64_t batch = 0, seq = 0, room = 0, heads = 0, head_dim = 0;
   KeyHeads keys;
   bool causal = false;
   Computed<S> scale = 0;
-  const int32_t* mask = nullptr;       // [batch * room], 0 at keys nobody may see
+  const int32_t* mask = nullptr;       // [batch * room], 0 at keys that no query may see
   const int32_t* positions = nullptr;  // [batch * seq] of queries against a cache; null: none
   HeadRows<const S> q, k, v;
 
@@ -51,62 +52,62 @@ struct Attention {
   S* probs = nullptr;           // [batch*seq, heads, room]; null: P is not kept
   Computed<S>* kept = nullptr;  // [batch*seq, heads, 2], top and 1/Σ; null: P is
 
-  /// Where a sequence's first query stands among its keys. A wrong position is reported by
-  /// check_positions(); here it only must not lead out of the cache.
+  /// The position of a sequence's first query among its keys. check_positions() reports a wrong one; here it
+  /// is clamped so that it stays in the cache.
   __device__ __forceinline__ int64_t first_position(int64_t sequence) const {
     if (positions == nullptr) return 0;
     const int64_t first = positions[sequence * seq];
     return first < 0 ? 0 : first > room - seq ? room - seq : first;
   }
-  /// Keys that a query sees, the first ones.
+  /// The number of keys that a query sees. They are the first ones.
   __device__ __forceinline__ int64_t seen(int64_t position) const { return causal ? position + 1 : room; }
-  /// The element of the whole P at which the row of a query begins, for its draws.
+  /// The index of the first element of a query's row in the whole P, for its draws.
   __device__ __forceinline__ int64_t first_draw(int64_t sequence, int64_t head, int64_t query) const {
     return ((first_token + sequence * seq + query) * all_heads + first_head + head) * room;
   }
 };
 
-/// What the backward pass reads and writes beside Attention.
+/// The tensors of the backward pass in addition to AttentionView's.
 template <class S>
-struct AttentionGrad {
+struct AttentionGradView {
   HeadRows<const S> dcontext;
   const Computed<S>* delta = nullptr;  // [batch*seq, heads], dC·C; times the scale on the matrix units
   HeadRows<S> dq, dk, dv;
 };
 
 template <class S>
-Attention<S> view(const AttentionShape& shape, const void* qkv, void* saved) {
+AttentionView<S> view(const Attention& op) {
   using T = Computed<S>;
-  Attention<S> a;
-  a.batch = shape.batch;
-  a.seq = a.room = shape.seq;
-  a.heads = shape.heads;
-  a.head_dim = shape.head_dim;
-  a.causal = shape.causal;
-  a.scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
-  a.mask = shape.mask;
-  const S* in = static_cast<const S*>(qkv);
-  if (shape.kv == nullptr) {
-    a.keys = {shape.heads, 1, 0};
-    a.q = HeadRows<const S>(in, 3, 0, shape.heads, shape.head_dim);
-    a.k = HeadRows<const S>(in, 3, 1, shape.heads, shape.head_dim);
-    a.v = HeadRows<const S>(in, 3, 2, shape.heads, shape.head_dim);
+  AttentionView<S> a;
+  a.batch = op.batch;
+  a.seq = a.room = op.seq;
+  a.heads = op.heads;
+  a.head_dim = op.head_dim;
+  a.causal = op.causal;
+  a.scale = T(1) / std::sqrt(static_cast<T>(op.head_dim));
+  a.mask = op.mask;
+  const S* in = static_cast<const S*>(op.qkv);
+  if (op.kv == nullptr) {
+    a.keys = {op.heads, 1, 0};
+    a.q = HeadRows<const S>(in, 3, 0, op.heads, op.head_dim);
+    a.k = HeadRows<const S>(in, 3, 1, op.heads, op.head_dim);
+    a.v = HeadRows<const S>(in, 3, 2, op.heads, op.head_dim);
   } else {
-    a.keys = shape.keys;
-    const S* kv = static_cast<const S*>(shape.kv);
-    a.q = HeadRows<const S>(in, 1, 0, shape.heads, shape.head_dim);
-    a.k = HeadRows<const S>(kv, 2, 0, shape.keys.heads, shape.head_dim);
-    a.v = HeadRows<const S>(kv, 2, 1, shape.keys.heads, shape.head_dim);
+    a.keys = op.keys;
+    const S* kv = static_cast<const S*>(op.kv);
+    a.q = HeadRows<const S>(in, 1, 0, op.heads, op.head_dim);
+    a.k = HeadRows<const S>(kv, 2, 0, op.keys.heads, op.head_dim);
+    a.v = HeadRows<const S>(kv, 2, 1, op.keys.heads, op.head_dim);
   }
-  a.has_dropout = shape.dropout.probability > 0;
-  if (a.has_dropout) a.dropping = Dropping(shape.dropout);
-  a.all_heads = shape.all_heads;
-  a.first_head = shape.first_head;
-  a.first_token = shape.first_token;
-  if (shape.recompute)
-    a.kept = static_cast<T*>(saved);
+  a.has_dropout = op.dropout.probability > 0;
+  if (a.has_dropout) a.dropping = Dropping(op.dropout);
+  a.all_heads = op.all_heads;
+  a.first_head = op.first_head;
+  a.first_token = op.first_token;
+  if (op.recompute)
+    a.kept = static_cast<T*>(op.saved);
   else
-    a.probs = static_cast<S*>(saved);
+    a.probs = static_cast<S*>(op.saved);
   return a;
 }
 

@@ -1,7 +1,7 @@
-// Attention's backward pass in two kernels, so that nothing is added by atomics and the same bits come every
-// time: one goes over the keys of a tile of queries and adds up dQ, the other over the queries of a tile of
-// keys, of all the heads that read it one after the other, and adds up dK and dV. Both have P from where it
-// was kept, or again from the rows' statistics.
+// Attention's backward pass in two kernels. They need no atomics, so the bits are the same every time. One
+// kernel goes over the keys for a tile of queries and adds up dQ. The other one goes over the queries for a
+// tile of keys, for one after the other of the heads that read it, and adds up dK and dV. Both read the
+// stored P, or compute it again from the rows' statistics.
 #include "engine/device/cuda/attention_half.cuh"
 #include "engine/device/cuda/attention_tiles.cuh"
 
@@ -9,8 +9,8 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// delta[row] = factor · dC·C of one row [head_dim] by a warp; rows are the tokens' heads, one after the
-/// other.
+/// delta[row] = factor · dC·C, over one row [head_dim] for each warp. The rows are the tokens' heads in
+/// order.
 template <class S>
 __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, const S* dcontext,
                              Computed<S> factor, Computed<S>* delta) {
@@ -25,9 +25,11 @@ __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, c
   if (threadIdx.x % 32 == 0) delta[row] = sum * factor;
 }
 
-/// P∘M and dS of a tile of queries × keys into two blocks of shared memory; 0 where there is nothing.
+/// Writes P∘M and dS of a tile of queries × keys into two blocks of shared memory, and 0 for pairs that do
+/// not exist.
 template <class S, int kWidth>
-__device__ __forceinline__ void score_gradients(const Attention<S>& a, const AttentionGrad<S>& gradient,
+__device__ __forceinline__ void score_gradients(const AttentionView<S>& a,
+                                                const AttentionGradView<S>& gradient,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& q,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& k,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& dc,
@@ -81,7 +83,7 @@ __device__ __forceinline__ void score_gradients(const Attention<S>& a, const Att
 /// dQ of a tile of queries.
 template <class S, int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 1)
-    query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    query_grad_kernel(AttentionView<S> a, AttentionGradView<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   unsigned char* memory = block_memory();
@@ -113,7 +115,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
 /// dK and dV of a tile of keys.
 template <class S, int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 1)
-    key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    key_grad_kernel(AttentionView<S> a, AttentionGradView<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   unsigned char* memory = block_memory();
@@ -130,7 +132,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   typename Size::Rows dk{}, dv{};
   const Readers readers = readers_of(a.keys, a.heads, at.head);
   for (int64_t head = readers.begin; head < readers.end; ++head) {
-    // Tiles of queries and keys are equally long: those before the key's own see none of its keys.
+    // Tiles of queries and keys have the same length: earlier tiles of queries see none of these keys.
     for (int64_t query = a.causal ? key : 0; query < a.seq; query += Size::kRows) {
       const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
       __syncthreads();  // the tiles before have been read
@@ -148,56 +150,56 @@ __global__ void __launch_bounds__(kTileThreads, 1)
 }
 
 template <class S>
-AttentionGrad<S> gradient_view(const AttentionShape& shape, const void* dcontext, void* dqkv,
-                               const Computed<S>* delta) {
-  AttentionGrad<S> g;
-  g.dcontext = HeadRows<const S>(static_cast<const S*>(dcontext), 1, 0, shape.heads, shape.head_dim);
+AttentionGradView<S> gradient_view(const AttentionGrad& grad, const Computed<S>* delta) {
+  const Attention& op = grad.forward;
+  AttentionGradView<S> g;
+  g.dcontext = HeadRows<const S>(static_cast<const S*>(grad.dcontext), 1, 0, op.heads, op.head_dim);
   g.delta = delta;
-  S* out = static_cast<S*>(dqkv);
-  if (shape.kv == nullptr) {
-    g.dq = HeadRows<S>(out, 3, 0, shape.heads, shape.head_dim);
-    g.dk = HeadRows<S>(out, 3, 1, shape.heads, shape.head_dim);
-    g.dv = HeadRows<S>(out, 3, 2, shape.heads, shape.head_dim);
+  S* out = static_cast<S*>(grad.dqkv);
+  if (op.kv == nullptr) {
+    g.dq = HeadRows<S>(out, 3, 0, op.heads, op.head_dim);
+    g.dk = HeadRows<S>(out, 3, 1, op.heads, op.head_dim);
+    g.dv = HeadRows<S>(out, 3, 2, op.heads, op.head_dim);
   } else {
-    S* dkv = static_cast<S*>(shape.dkv);
-    g.dq = HeadRows<S>(out, 1, 0, shape.heads, shape.head_dim);
-    g.dk = HeadRows<S>(dkv, 2, 0, shape.keys.heads, shape.head_dim);
-    g.dv = HeadRows<S>(dkv, 2, 1, shape.keys.heads, shape.head_dim);
+    S* dkv = static_cast<S*>(grad.dkv);
+    g.dq = HeadRows<S>(out, 1, 0, op.heads, op.head_dim);
+    g.dk = HeadRows<S>(dkv, 2, 0, op.keys.heads, op.head_dim);
+    g.dv = HeadRows<S>(dkv, 2, 1, op.keys.heads, op.head_dim);
   }
   return g;
 }
 
 }  // namespace
 
-void CudaDevice::attention_grad(const AttentionShape& shape, const void* qkv, const void* saved,
-                                const void* context, const void* dcontext, void* dqkv, void*) {
-  with_element_type(shape.dtype, "the gradient of attention", [&](auto zero) {
+void CudaDevice::attention_grad(const AttentionGrad& grad) {
+  const Attention& op = grad.forward;
+  with_element_type(op.dtype, "the gradient of attention", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of attention");
-    const int64_t rows = shape.batch * shape.seq * shape.heads;
+    const int64_t rows = op.batch * op.seq * op.heads;
     if (static_cast<size_t>(rows) * sizeof(T) > operation.scratch_bytes())
       throw run_error("the gradient of attention on the GPU has scratch for " +
-                      std::to_string(operation.scratch_bytes() / sizeof(T)) + " rows of P and " +
-                      std::to_string(rows) + " are asked for: choose a smaller batch or more micro-batches");
-    const auto a = view<S>(shape, qkv, const_cast<void*>(saved));
-    const AttentionGrad<S> gradient = gradient_view<S>(shape, dcontext, dqkv, operation.scratch<T>());
-    const bool on_matrix_units = suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, dcontext);
+                      std::to_string(operation.scratch_bytes() / sizeof(T)) + " rows of P but needs " +
+                      std::to_string(rows) + ": choose a smaller batch or more micro-batches");
+    const auto a = view<S>(op);
+    const AttentionGradView<S> gradient = gradient_view<S>(grad, operation.scratch<T>());
+    const bool on_matrix_units = suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, grad.dcontext);
     constexpr int kThreads = 128;
-    operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, shape.head_dim,
-                     static_cast<const S*>(context), static_cast<const S*>(dcontext),
+    operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, op.head_dim,
+                     static_cast<const S*>(op.context), static_cast<const S*>(grad.dcontext),
                      on_matrix_units ? a.scale : T(1), operation.scratch<T>());
-    if (shape.batch * shape.seq == 0) return;
+    if (op.batch * op.seq == 0) return;
     if constexpr (kIsHalf<S>) {
       if (on_matrix_units) return attention_grad_on_matrix_units(operation, a, gradient);
     }
-    with_width(shape.head_dim, [&](auto width) {
+    with_width(op.head_dim, [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
       using Size = Tile<T, kWidth>;
-      const int64_t tiles = pieces(shape.seq, Size::kRows);
-      operation.launch(query_grad_kernel<S, kWidth>, shape.batch * a.heads * tiles, kTileThreads,
+      const int64_t tiles = pieces(op.seq, Size::kRows);
+      operation.launch(query_grad_kernel<S, kWidth>, op.batch * a.heads * tiles, kTileThreads,
                        Size::bytes(4, 1), a, gradient, tiles);
-      operation.launch(key_grad_kernel<S, kWidth>, shape.batch * a.keys.heads * tiles, kTileThreads,
+      operation.launch(key_grad_kernel<S, kWidth>, op.batch * a.keys.heads * tiles, kTileThreads,
                        Size::bytes(4, 2), a, gradient, tiles);
     });
   });

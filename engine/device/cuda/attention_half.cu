@@ -1,11 +1,11 @@
-// Attention in 16 bits on the matrix units. A block of four warps takes 64 rows, each warp 16 of them with
-// their results in registers, and meets the other side a tile at a time in shared memory: queries meet keys
-// in the forward pass and for dQ, keys meet queries for dK and dV, where the scores are made transposed. So
-// every product is one of matrix_units.cuh's two, and nothing is added by atomics. The tiles that come next
-// are copied while these are worked with.
+// Attention in 16 bits on the matrix units. A block of four warps takes 64 rows. Each warp has 16 of them,
+// with their results in registers. The other side comes into shared memory, a tile at a time. The block's
+// rows are queries in the forward pass and for dQ, and keys for dK and dV, where the scores are transposed.
+// So every product has one of the two forms in matrix_units.cuh, and there are no atomics. The next tiles are
+// copied while the current ones are used.
 //
-// Products are summed in fp32 and softmax is fp32; the matrix units' operands P and dS are rounded to the
-// run's format, which the CPU's path does not do: a few of its units in the last place.
+// Products are summed in fp32 and softmax is fp32. The matrix units' operands P and dS are rounded to the
+// run's format. The CPU does not do this; the difference is a few units in the last place.
 #include "engine/device/cuda/attention_half.cuh"
 
 #include "engine/device/cuda/matrix_units.cuh"
@@ -17,12 +17,12 @@ namespace {
 constexpr int kWarps = 4;
 constexpr int kBlockThreads = 32 * kWarps;
 constexpr int kBlockRows = 16 * kWarps;  // rows that a block owns
-constexpr float kHiddenScore = -1e30f;   // of a key nobody may see, as in attention_tiles.cuh
+constexpr float kHiddenScore = -1e30f;   // of a key that no query may see, as in attention_tiles.cuh
 
-/// One call's attention as a kernel takes it. A kernel that is kPlain is compiled for calls without dropout,
-/// mask and kept P, as a GPT's are whose P is computed again: its elements do not pay for the questions.
+/// The argument of a kernel. A kPlain kernel is compiled for calls without dropout, mask and stored P, such
+/// as a GPT's calls that compute P again. Its loops have no branches for them.
 template <class T, bool kPlain>
-struct Asked : Attention<T> {
+struct Asked : AttentionView<T> {
   using S = T;
   static constexpr bool kIsPlain = kPlain;
 
@@ -30,22 +30,22 @@ struct Asked : Attention<T> {
   __device__ __forceinline__ bool masks() const { return !kPlain && this->mask != nullptr; }
   __device__ __forceinline__ bool keeps() const { return !kPlain && this->probs != nullptr; }
 
-  /// seen() in 32 bits, which hold all numbers of a sequence's tokens: positions are stored in as many.
+  /// seen() in 32 bits. They hold every position in a sequence, because positions are stored in 32 bits.
   __device__ __forceinline__ int seen_by(int position) const {
     return static_cast<int>(this->seen(position));
   }
 };
 
-/// Calls body(Asked) with `a` for the kernels that can do what it asks for and no more.
+/// Calls body(Asked) with `a` for the simplest kernels that can compute it.
 template <class S, class Body>
-void with_asked(const Attention<S>& a, Body&& body) {
+void with_asked(const AttentionView<S>& a, Body&& body) {
   if (a.has_dropout || a.mask != nullptr || a.probs != nullptr) return body(Asked<S, false>{a});
   body(Asked<S, true>{a});
 }
 
-/// exp(scale · score − top) as the GPU has it, to base 2: 2^(in_base_2(scale) · score − in_base_2(top)), one
-/// fma and one instruction. Where the mask hides keys the difference would be a rounding of numbers of 1e30;
-/// it is 0 in a row of nothing else, and hides the key in all others. `scale` and `top` are given in base 2.
+/// exp(scale · score − top), computed as 2^(in_base_2(scale) · score − in_base_2(top)): one fma and one
+/// instruction. For a hidden key that difference would only be rounding noise of numbers near 1e30, so the
+/// result is set: 1 in a row with only hidden keys, and 0 in other rows. `scale` and `top` are in base 2.
 __device__ __forceinline__ float in_base_2(float exponent) {
   return times(exponent, 1.44269504f);
 }
@@ -55,14 +55,15 @@ __device__ __forceinline__ float exponential(const A& a, float scale, float scor
   return power_of_2(fma(score, scale, -top));
 }
 
-/// score_gradient() of formulas.h with delta already scaled, in fewer instructions.
+/// score_gradient() of formulas.h with a scaled delta. It needs fewer instructions.
 __device__ __forceinline__ float scaled_gradient(float prob, float used, float dprob, float scaled_delta,
                                                  float scale, bool has_dropout) {
   return has_dropout ? fma(used, times(dprob, scale), -times(prob, scaled_delta))
                      : times(prob, fma(dprob, scale, -scaled_delta));
 }
 
-/// Asks for rows [first, first + count) of a head as the kRows rows of a tile; what is not there is 0.
+/// Starts copies of the rows [first, first + count) of a head into a tile of kRows rows. Elements that do not
+/// exist become 0.
 template <class S, int kWidth, int kRows>
 __device__ __forceinline__ void ask_for_rows(const HeadRows<const S>& rows, int64_t first, int count,
                                              int64_t head, int64_t head_dim, S* tile) {
@@ -81,7 +82,7 @@ __device__ __forceinline__ void ask_for_rows(const HeadRows<const S>& rows, int6
   }
 }
 
-/// A warp's 16 rows of a result [count, head_dim], the first of them row `row` of `count`.
+/// Stores a warp's 16 rows of a result [count, head_dim], from row `row` on.
 template <class S, int kWidth>
 __device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4], const float (&factor)[2],
                                              const HeadRows<S>& rows, int64_t first, int row, int count,
@@ -101,9 +102,9 @@ __device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4
   }
 }
 
-/// The number of a row and its limits, for the two rows a lane has elements of.
+/// The two queries for which a lane has elements, and the number of keys that each of them sees.
 struct OwnQueries {
-  int query[2], seen[2];  // seen: 0 where there is no such query
+  int query[2], seen[2];  // seen: 0 if the query does not exist
 
   template <class A>
   __device__ __forceinline__ OwnQueries(const A& a, int first_row, int first) {
@@ -116,7 +117,7 @@ struct OwnQueries {
   }
 };
 
-/// scores -> what counts of them: -infinity where a query does not see a key, kHiddenScore where nobody may.
+/// Sets scores to -infinity if the query does not see the key, and to kHiddenScore if no query may see it.
 template <class A, int N>
 __device__ __forceinline__ void hide(const A& a, const OwnQueries& own, int64_t sequence, int key,
                                      float (&scores)[N][4]) {
@@ -133,14 +134,14 @@ __device__ __forceinline__ void hide(const A& a, const OwnQueries& own, int64_t 
     }
 }
 
-/// One pass over the keys: results are rescaled when a row's largest score grows. A P that is kept takes a
-/// second pass, when the rows' statistics are known.
+/// One pass over the keys. Results are rescaled when a row's largest score grows. If P is stored there is a
+/// second pass, because it needs the rows' statistics.
 template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
     half_attention_kernel(A a, HeadRows<typename A::S> context, int64_t tiles) {
   using S = typename A::S;
   constexpr int kKeys = 64, N = kKeys / 8;
-  constexpr int kV = kKeys * kRowStride<kWidth>, kTurn = 2 * kV;  // where V lies behind K, and the other K
+  constexpr int kV = kKeys * kRowStride<kWidth>, kTurn = 2 * kV;  // offsets of V from K, and of the other K
   S* tile = reinterpret_cast<S*>(block_memory());
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
 
@@ -150,8 +151,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int first = static_cast<int>(a.first_position(at.sequence));
   const int64_t token = at.sequence * a.seq + query;
   const int64_t key_head = key_head_of(a.keys, at.head), first_key = at.sequence * a.room;
-  const int end = a.seen_by(first + query + rows - 1);  // of the keys that any of the rows sees
-  const int all_see = a.seen_by(first + query);         // the first keys, which all of the rows see
+  const int end = a.seen_by(first + query + rows - 1);  // of the keys that at least one row sees
+  const int all_see = a.seen_by(first + query);         // the number of keys that all rows see
   const OwnQueries own(a, query + warp_row, first);
   const auto ask_for_keys = [&](const HeadRows<const S>& part, int key, S* to) {
     const int count = end - key < kKeys ? end - key : kKeys;
@@ -253,8 +254,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// P of one element, from where it was kept or again from its score. What it is of a key that the query does
-/// not see is nothing to go by.
+/// P of one element: stored, or computed again from its score. For a key that the query does not see the
+/// result has no meaning.
 template <class A>
 __device__ __forceinline__ float probability_of(const A& a, int64_t sequence, int64_t head, int query,
                                                 int seen, int key, float scale, float score, float top,
@@ -274,14 +275,15 @@ __device__ __forceinline__ float used_of(const A& a, MaskReader& mask, int64_t s
                                                                : prob * static_cast<float>(a.dropping.scale);
 }
 
-/// How many blocks of the next kernel an SM is to have registers for, where that costs no spills; 0: any.
+/// The number of blocks of the next kernel for which an SM must have registers, if this costs no spills. 0:
+/// any.
 template <int kWidth, class A>
 inline constexpr int kQueryGradBlocks = kWidth <= 64 && A::kIsPlain ? 3 : 0;
 
 /// dQ of 64 queries.
 template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads, kQueryGradBlocks<kWidth, A>)
-    half_query_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+    half_query_grad_kernel(A a, AttentionGradView<typename A::S> gradient, int64_t tiles) {
   using S = typename A::S;
   constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
   constexpr int kV = kKeys * kRowStride<kWidth>, kTurn = 2 * kV;
@@ -367,10 +369,10 @@ __global__ void __launch_bounds__(kBlockThreads, kQueryGradBlocks<kWidth, A>)
   store_result<S, kWidth>(result, one, gradient.dq, token, warp_row, rows, at.head, a.head_dim);
 }
 
-/// dK and dV of 64 keys. The scores are transposed: a lane's rows are keys and its columns queries.
+/// dK and dV of 64 keys. The scores are transposed: a lane's rows are keys, and its columns are queries.
 template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_key_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+    half_key_grad_kernel(A a, AttentionGradView<typename A::S> gradient, int64_t tiles) {
   using S = typename A::S;
   constexpr int kQueries = kWidth <= 64 ? 64 : 32, N = kQueries / 8;
   constexpr int kDc = kQueries * kRowStride<kWidth>, kTurn = 2 * kDc;
@@ -426,7 +428,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     float scores[N][4] = {}, dprobs[N][4] = {};
     if (!a.keeps()) rows_by_rows<S, kWidth, N>(k, q, scores);
     rows_by_rows<S, kWidth, N>(v, q + kDc, dprobs);
-    // Not before: registers are short here.
+    // Not earlier, because there are few free registers.
     if (next_head < end_head) ask_for_queries(next_head, next_query, turn);
 #pragma unroll
     for (int n = 0; n < N; ++n)
@@ -439,7 +441,7 @@ __global__ void __launch_bounds__(kBlockThreads)
         scores[n][e] = probability_of(a, at.sequence, head, query + col, seen, key + warp_row + place.row,
                                       scale, scores[n][e], in_base_2(tops[part + col]), inverses[part + col]);
       }
-    // Where there is no such query, Q, dC and the statistics are 0, and nothing is added.
+    // If a query does not exist, its Q, dC and statistics are 0, and nothing is added.
     if (key + kBlockRows > a.seen_by(query)) {
 #pragma unroll
       for (int n = 0; n < N; ++n)
@@ -471,8 +473,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   store_result<S, kWidth>(dv, one, gradient.dv, token, warp_row, count, at.head, a.head_dim);
 }
 
-/// Calls body(std::integral_constant<int, width>) with the tile width that a head fits in. 96 is that of the
-/// paper's models.
+/// Calls body(std::integral_constant<int, width>) with the smallest tile width that holds a head. The paper's
+/// models have heads of 96.
 template <class Body>
 void with_half_width(int64_t head_dim, Body&& body) {
   if (head_dim <= 64) return body(std::integral_constant<int, 64>{});
@@ -481,7 +483,7 @@ void with_half_width(int64_t head_dim, Body&& body) {
 }
 
 template <class S>
-void forward(const Operation& operation, const Attention<S>& a, HeadRows<S> context) {
+void forward(const Operation& operation, const AttentionView<S>& a, HeadRows<S> context) {
   const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
@@ -495,7 +497,7 @@ void forward(const Operation& operation, const Attention<S>& a, HeadRows<S> cont
 }
 
 template <class S>
-void backward(const Operation& operation, const Attention<S>& a, const AttentionGrad<S>& gradient) {
+void backward(const Operation& operation, const AttentionView<S>& a, const AttentionGradView<S>& gradient) {
   const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
@@ -513,20 +515,20 @@ void backward(const Operation& operation, const Attention<S>& a, const Attention
 
 }  // namespace
 
-void attention_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
+void attention_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
                                HeadRows<__nv_bfloat16> context) {
   forward(operation, a, context);
 }
-void attention_on_matrix_units(const Operation& operation, const Attention<__half>& a,
+void attention_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
                                HeadRows<__half> context) {
   forward(operation, a, context);
 }
-void attention_grad_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
-                                    const AttentionGrad<__nv_bfloat16>& gradient) {
+void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
+                                    const AttentionGradView<__nv_bfloat16>& gradient) {
   backward(operation, a, gradient);
 }
-void attention_grad_on_matrix_units(const Operation& operation, const Attention<__half>& a,
-                                    const AttentionGrad<__half>& gradient) {
+void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
+                                    const AttentionGradView<__half>& gradient) {
   backward(operation, a, gradient);
 }
 

@@ -1,24 +1,25 @@
-// Attention in 16 bits on the matrix units, for heads they suit. attention_half.cu has the kernels.
+// Attention in 16 bits on the matrix units, for suitable heads. attention_half.cu has the kernels.
 #pragma once
 
 #include "engine/device/cuda/attention.cuh"
 
 namespace shardlens::cuda {
 
-/// Whether these kernels can do it: whole packs of eight numbers, and no more of them than fit in registers.
+/// True if these kernels can compute it: a head is whole packs of eight numbers, and few enough for the
+/// registers.
 template <class S>
-bool suits_matrix_units(const Attention<S>& a) {
+bool suits_matrix_units(const AttentionView<S>& a) {
   return kIsHalf<S> && a.head_dim > 0 && a.head_dim <= 128 && a.head_dim % 8 == 0 &&
          rows_aligned<S>(kLanes<S>, a.q.first, a.k.first, a.v.first);
 }
 
-void attention_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
+void attention_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
                                HeadRows<__nv_bfloat16> context);
-void attention_on_matrix_units(const Operation& operation, const Attention<__half>& a,
+void attention_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
                                HeadRows<__half> context);
-void attention_grad_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
-                                    const AttentionGrad<__nv_bfloat16>& gradient);
-void attention_grad_on_matrix_units(const Operation& operation, const Attention<__half>& a,
-                                    const AttentionGrad<__half>& gradient);
+void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
+                                    const AttentionGradView<__nv_bfloat16>& gradient);
+void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
+                                    const AttentionGradView<__half>& gradient);
 
 }  // namespace shardlens::cuda

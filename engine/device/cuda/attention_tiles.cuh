@@ -1,7 +1,7 @@
-// Attention by tiles in shared memory, in plain arithmetic of the computed type: what every dtype can run,
-// and what fp32 and fp64 do. 16 × 16 threads share a tile of queries × keys; thread (ty, tx) has the elements
-// (ty + 16i, tx + 16j). A score is one sum over the head's width in one order, wherever it is computed: the
-// backward pass computes a probability again to the same bits.
+// Attention by tiles in shared memory, with plain arithmetic in the computed type. It works for every dtype;
+// fp32 and fp64 always use it. 16 × 16 threads share a tile of queries × keys. Thread (ty, tx) has the
+// elements (ty + 16i, tx + 16j). A score is always summed over the head's width in the same order, so the
+// backward pass computes a probability again with the same bits.
 #pragma once
 
 #include <limits>
@@ -13,24 +13,25 @@ namespace shardlens::cuda {
 inline constexpr int kSide = 16;
 inline constexpr int kTileThreads = kSide * kSide;
 
-/// The score of a key nobody may see. Finite, so that a row of nothing else becomes uniform and not NaN.
+/// The score of a key that no query may see. It is finite, so that a row with only such keys becomes uniform
+/// and not NaN.
 template <class T>
 inline constexpr T kHidden = T(-1e30);
 
 template <class T>
 inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
-/// Tiles for heads of up to kWidth: as large as lets four of them lie in shared memory.
+/// Tiles for heads of up to kWidth, as large as possible with four of them in shared memory.
 template <class T, int kWidth>
 struct Tile {
   static constexpr int kPer =
       static_cast<int>(sizeof(T)) * kWidth <= 512 ? 2 : 1;  // elements a thread, each way
   static constexpr int kRows = kSide * kPer;
   static constexpr int kColumns = kWidth / kSide;  // of the width, a thread
-  using Matrix = T[kRows][kWidth + 1];             // odd rows: neighbours in a column lie in different banks
-  using Block = T[kRows][kRows + 1];               // queries × keys
-  using Part = T[kPer][kPer];                      // a thread's elements of a Block
-  using Rows = T[kPer][kColumns];                  // and of a result [kRows, kWidth]
+  using Matrix = T[kRows][kWidth + 1];  // odd stride: neighbours in a column are in different banks
+  using Block = T[kRows][kRows + 1];    // queries × keys
+  using Part = T[kPer][kPer];           // a thread's elements of a Block
+  using Rows = T[kPer][kColumns];       // and of a result [kRows, kWidth]
 
   static constexpr size_t bytes(int matrices, int blocks) {
     return static_cast<size_t>(matrices) * sizeof(Matrix) + static_cast<size_t>(blocks) * sizeof(Block);
@@ -44,7 +45,7 @@ __device__ __forceinline__ int tile_x() {
   return static_cast<int>(threadIdx.x) % kSide;
 }
 
-/// Rows [first, first + count) of a head; what is not there is 0.
+/// Loads the rows [first, first + count) of a head. Elements that do not exist become 0.
 template <class T, int kWidth, class S>
 __device__ __forceinline__ void load_tile(const HeadRows<const S>& rows, int64_t first, int64_t count,
                                           int64_t head, int64_t head_dim,
@@ -79,7 +80,7 @@ __device__ __forceinline__ void multiply_rows(const typename Tile<T, kWidth>::Ma
   }
 }
 
-/// result += block·rows, or blockᵀ·rows: this thread's rows ty + 16i, columns tx + 16c.
+/// result += block·rows, or blockᵀ·rows, for this thread's rows ty + 16i and columns tx + 16c.
 template <class T, int kWidth, bool kTransposed>
 __device__ __forceinline__ void add_product(const typename Tile<T, kWidth>::Block& block,
                                             const typename Tile<T, kWidth>::Matrix& rows,
@@ -101,7 +102,7 @@ __device__ __forceinline__ void add_product(const typename Tile<T, kWidth>::Bloc
   }
 }
 
-/// Puts this thread's part of a result [count, head_dim] in its place.
+/// Stores this thread's part of a result [count, head_dim].
 template <class T, int kWidth, class S>
 __device__ __forceinline__ void store_rows(const typename Tile<T, kWidth>::Rows& result,
                                            const HeadRows<S>& rows, int64_t first, int64_t count,
@@ -120,13 +121,13 @@ __device__ __forceinline__ void store_rows(const typename Tile<T, kWidth>::Rows&
   }
 }
 
-/// Calls body(std::integral_constant<int, width>) with the tile width that a head fits in.
+/// Calls body(std::integral_constant<int, width>) with the smallest tile width that holds a head.
 template <class Body>
 void with_width(int64_t head_dim, Body&& body) {
   if (head_dim <= 64) return body(std::integral_constant<int, 64>{});
   if (head_dim <= 128) return body(std::integral_constant<int, 128>{});
   if (head_dim <= 256) return body(std::integral_constant<int, 256>{});
-  throw request_error("attention on the GPU is for heads of up to 256 numbers, not " +
+  throw request_error("attention on the GPU supports heads of up to 256 numbers, not " +
                       std::to_string(head_dim) + ": choose more heads");
 }
 

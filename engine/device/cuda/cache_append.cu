@@ -1,13 +1,13 @@
-// New tokens' keys and values put into the cache: the rows of QKV that later tokens will attend to. Where
-// they go is known on the GPU alone, so it is checked there: a kernel notes what is wrong in memory that the
-// host sees, and the copies pass over rows without a place.
+// Copies the keys and values of new tokens into the cache, where later tokens read them. The positions are
+// only on the GPU, so a kernel checks them there. It writes what is wrong into memory that the host can read.
+// The copies skip rows whose position is not in the cache.
 #include "engine/device/cuda/operation.cuh"
 
 namespace shardlens::cuda {
 
 namespace {
 
-/// One block. Finds the first position that is not as it must be, if there is one.
+/// Finds the first wrong position, if there is one. One block.
 __global__ void __launch_bounds__(kRowThreads)
     check_positions_kernel(int64_t batch, int64_t seq, int64_t room, const int32_t* positions, Fault* fault) {
   __shared__ unsigned long long worst;
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kRowThreads)
   fault->found = 1;
 }
 
-/// A block takes a chunk of one token's row, a thread a pack of it, for keys and for values.
+/// A block takes a chunk of one token's row, and a thread a pack of it, for keys and for values.
 template <class S>
 __global__ void cache_append_kernel(RowChunks chunks, int64_t seq, int64_t room, int64_t parts,
                                     const int32_t* positions, const S* qkv, S* keys, S* values,
@@ -40,7 +40,7 @@ __global__ void cache_append_kernel(RowChunks chunks, int64_t seq, int64_t room,
   const int64_t col = chunks.begin(chunk) + int64_t{threadIdx.x} * kLanes<S>;
   if (col >= end) return;
   const int64_t sequence = token / seq, first = positions[sequence * seq];
-  if (first < 0 || first + seq > room) return;  // check_positions() has said so
+  if (first < 0 || first + seq > room) return;  // check_positions() reports it
   const int64_t to = (sequence * room + first + token % seq) * chunks.length + col;
   const S* from = qkv + token * parts * chunks.length + col;
   Computed<S> pack[kLanes<S>];
@@ -58,7 +58,8 @@ void CudaDevice::check_positions(const Operation& operation, const CacheShape& s
                      shape.positions, fault_);
 }
 
-void CudaDevice::cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) {
+void CudaDevice::cache_append(const CacheAppend& op) {
+  const CacheShape& shape = op.shape;
   with_element_type(shape.dtype, "a cache", [&](auto zero) {
     using S = decltype(zero);
     constexpr int kThreads = 128;
@@ -68,8 +69,8 @@ void CudaDevice::cache_append(const CacheShape& shape, const void* qkv, void* ke
     const RowChunks chunks{shape.batch * shape.seq, row, int64_t{kThreads} * kLanes<S>};
     operation.launch(cache_append_kernel<S>, chunks.count(), kThreads, 0, chunks, shape.seq, shape.room,
                      int64_t{shape.grouped ? 2 : 3},  // K and V are the last two
-                     shape.positions, static_cast<const S*>(qkv), static_cast<S*>(keys),
-                     static_cast<S*>(values), rows_aligned<S>(row, qkv, keys, values));
+                     shape.positions, static_cast<const S*>(op.qkv), static_cast<S*>(op.keys),
+                     static_cast<S*>(op.values), rows_aligned<S>(row, op.qkv, op.keys, op.values));
   });
 }
 

@@ -1,6 +1,6 @@
-// Sums over the rows of a matrix, column by column, without atomics and in an order that the number of rows
-// alone decides. First a block sums a chunk of rows for a strip of columns: 8 rows at a time, each by a warp
-// whose threads hold a pack of columns. Then a second kernel adds the chunks, in order, to what is there.
+// Sums over the rows of a matrix, column by column, without atomics. The order depends only on the number of
+// rows. First a block sums a chunk of rows for a strip of columns, 8 rows at a time. Each row belongs to a
+// warp, and each of its threads has a pack of columns. Then a second kernel adds the chunks in order.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace shardlens::cuda {
 
-inline constexpr int kSumRows = 8;  // of a block at a time, each a warp's
+inline constexpr int kSumRows = 8;  // of a block at a time, one for each warp
 template <class S>
 inline constexpr int64_t kSumColumns = 32 * kLanes<S>;  // of a block
 
-/// Where the sums of each term go, [cols].
+/// The destination of each term's sums, [cols].
 template <class T, int kTerms>
 struct SumsOf {
   T* term[kTerms];
 };
 
-/// sums += the terms of every kSumRows-th of rows [row, bottom), one row after the other. With kWhole the
-/// packs of several rows are fetched together.
+/// sums += the terms of every kSumRows-th row of [row, bottom), one row after the other. With kWhole the
+/// packs of several rows are loaded together.
 template <class S, int kTerms, bool kWhole, class Term>
 __device__ __forceinline__ void sum_rows(const Term& term, int64_t row, int64_t bottom, int64_t col,
                                          int64_t count, Computed<S> (&sums)[kTerms][kLanes<S>]) {
@@ -49,8 +49,8 @@ __device__ __forceinline__ void sum_rows(const Term& term, int64_t row, int64_t 
 }
 
 /// partial[chunk][term][col - first] = Σ over the chunk's rows of the terms of (row, col), for `width`
-/// columns from `first` on. term.get() gives kTerms packs for columns from col on, of which count are there;
-/// all packs of a term whose rows are `aligned` are whole.
+/// columns from `first` on. term.get() gives kTerms packs for the columns from col on, of which `count`
+/// exist. If a term's rows are `aligned`, all of its packs are whole.
 template <class S, int kTerms, class Term>
 __global__ void __launch_bounds__(32 * kSumRows, 1)
     chunk_sums_kernel(RowSums cut, int64_t strips, int64_t first, int64_t width, Term term,
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(32 * kSumRows, 1)
   }
 #pragma unroll
   for (int t = 0; t < kTerms; ++t) {
-    __syncthreads();  // the term before has been read
+    __syncthreads();  // the previous term has been read
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i) shared[warp][lane * kLanes<S> + i] = sums[t][i];
     __syncthreads();
@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(32 * kSumRows, 1)
   }
 }
 
-/// The chunks' sums, in order, to or added to sums[term][first + col]. Many are fetched together: a thread
-/// has nothing else to do while it waits for one.
+/// Writes the sums of the chunks, in order, to sums[term][first + col], or adds them. Many are loaded
+/// together, because a thread has nothing else to do while it waits.
 template <class T, int kTerms>
 __global__ void add_chunks_kernel(int64_t chunks, int64_t first, int64_t width, const T* partial,
                                   SumsOf<T, kTerms> sums, bool accumulate) {
@@ -110,8 +110,8 @@ __global__ void add_chunks_kernel(int64_t chunks, int64_t first, int64_t width, 
   *sum = total;
 }
 
-/// sums[t][cols] = (accumulate ? sums[t] : 0) + Σ over rows of term t. More columns than the scratch has room
-/// for are taken one part after the other, which changes no bit.
+/// sums[t][cols] = (accumulate ? sums[t] : 0) + Σ over rows of term t. If the scratch is too small for all
+/// columns, they are taken in parts, which changes no bit.
 template <class S, int kTerms, class Term>
 void column_sums(const Operation& operation, int64_t rows, int64_t cols, const Term& term,
                  const SumsOf<Computed<S>, kTerms>& sums, bool accumulate) {

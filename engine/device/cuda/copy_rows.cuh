@@ -1,15 +1,16 @@
-// Rows of bytes from one place to another, each with its own distance between rows.
+// Copies rows of bytes. Source and destination have their own row strides.
 #pragma once
 
 #include "engine/device/cuda/operation.cuh"
 
 namespace shardlens::cuda {
 
-/// Row r of `bytes` from `from` + r·from_stride to `to` + r·to_stride, for `what`.
+/// Copies row r of `bytes` from `from` + r·from_stride to `to` + r·to_stride. `what` names the operation in
+/// errors.
 inline void copy_rows(const char* what, cudaStream_t stream, int64_t rows, int64_t bytes, const void* from,
                       int64_t from_stride, void* to, int64_t to_stride) {
   if (rows == 0 || bytes == 0) return;
-  constexpr int64_t kLargestPitch = INT32_MAX;  // cudaDeviceProp::memPitch of every device there is
+  constexpr int64_t kLargestPitch = INT32_MAX;  // cudaDeviceProp::memPitch of every device
   if (rows == 1 || (from_stride == bytes && to_stride == bytes)) {
     check(what, "cudaMemcpyAsync",
           cudaMemcpyAsync(to, from, static_cast<size_t>(rows * bytes), cudaMemcpyDeviceToDevice, stream));

@@ -1,4 +1,5 @@
-// What is not an operation: the device's name, its memory, what it waits for, and what it makes once.
+// All of the CUDA device that is not an operation: its name, its memory, its waits, and what it allocates
+// once.
 #include <vector>
 
 #include "engine/device/cuda/cuda_order.h"
@@ -38,7 +39,7 @@ CudaDevice::~CudaDevice() {
 }
 
 void CudaDevice::free_everything() noexcept {
-  // What fails here has failed before, where it was reported.
+  // Errors here were reported before.
   cudaSetDevice(gpu_);
   if (stream_ != nullptr) cudaStreamSynchronize(stream_);
   order_.reset();
@@ -57,7 +58,7 @@ void* CudaDevice::allocate(size_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes == 0 ? 1 : bytes);
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // it is not to be met again by the next launch
+    cudaGetLastError();  // clears the error for the next launch
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
     throw run_error(name_ + " could not allocate " + std::to_string(bytes) + " bytes by cudaMalloc, " +
@@ -73,8 +74,8 @@ void CudaDevice::release(void* memory) noexcept {
   cudaFree(memory);
 }
 
-// Also before a copy of memory that is not pinned. CUDA would wait in the copy, and keep other threads from
-// asking the GPU for anything meanwhile: for ever, where it waits for what one of them is to ask for.
+// Called also before a copy of memory that is not pinned. Without it CUDA would wait in the copy and block
+// other threads that call CUDA: for ever, if the copy waits for work that one of them must ask for.
 void CudaDevice::wait_for_both_orders(const Operation& operation) {
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(order_->collectives()));
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
@@ -111,13 +112,13 @@ WorkBehind* CudaDevice::behind() {
 void CudaDevice::synchronize() {
   const Operation operation(*this, "waiting");
   wait_for_both_orders(operation);
-  order_->throw_failure();  // a collective that was given up has left something half made
+  order_->throw_failure();  // a collective that was aborted has left incomplete results
   report_fault();
 }
 
 void CudaDevice::report_fault() {
   if (fault_->found == 0) return;
-  // The positions as far as they were seen to be wrong: the shape's own check then says it in its words.
+  // Rebuilds the positions with the one that was found wrong, so that the shape's own check throws its error.
   std::vector<int32_t> positions(static_cast<size_t>(fault_->seq));
   for (size_t i = 0; i < positions.size(); ++i)
     positions[i] = static_cast<int32_t>(fault_->first + static_cast<int64_t>(i));

@@ -1,7 +1,7 @@
-// The CUDA device: one rank's GPU, or its share of one. Every operation is implemented in the file of its own
-// name beside this one and only asks for work: kernels and copies follow each other in one stream, and the
-// host waits in synchronize() and the copies alone. All memory the operations need beside their arguments is
-// allocated when the device is made. This header names CUDA's types without including CUDA's headers.
+// The CUDA device: one rank's GPU, or its share of one. Each operation is implemented in the file of its name
+// in this folder, and only asks for work: kernels and copies run in order in one stream. The host waits only
+// in synchronize() and in copies. All memory that operations need in addition to their arguments is allocated
+// when the device is made. This header names CUDA's types without including CUDA's headers.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct CudaOptions {
   bool tf32 = false;  ///< fp32 products in the matrix units' 19-bit format: several times faster, error 3e-4
 };
 
-/// The device of GPU number `gpu` as the driver counts them. Throws a run Error that names the call and what
-/// CUDA said where it cannot be had.
+/// Makes the device of GPU number `gpu`, in the driver's order. If that fails, throws a run Error with the
+/// call and CUDA's message.
 std::unique_ptr<Device> make_cuda_device(int gpu, const CudaOptions& options = {});
 
 namespace cuda {
@@ -38,7 +38,7 @@ class CudaDevice final : public Device {
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   int gpu() const { return gpu_; }
-  /// The order in which the operations' work is done.
+  /// The stream in which the operations run.
   CUstream_st* stream() const { return stream_; }
 
   std::string name() const override;
@@ -54,75 +54,59 @@ class CudaDevice final : public Device {
   CudaOrder& order() const { return *order_; }
 
   void gemm(const Gemm& gemm) override;
-  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
-                const void* addend) override;
+  void bias_add(const BiasAdd& op) override;
   void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db, bool accumulate) override;
   void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override;
-  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
-                 const BiasSums& sums) override;
-  void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
-                  const void* beta, void* y, void* stats, const SumBefore& sum) override;
-  void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                       const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                       bool accumulate, const void* addend) override;
+  void gelu_grad(const GeluGrad& op) override;
+  void layer_norm(const LayerNorm& op) override;
+  void layer_norm_grad(const LayerNormGrad& op) override;
   void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) override;
-  void layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
-                        const void* sums, void* y) override;
-  void layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                            const void* dy, void* dsums, void* dgamma, void* dbeta, bool accumulate) override;
-  void layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                             const void* dy, const void* dsums, void* dx) override;
-  void attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
-                 void* workspace) override;
-  void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved, const void* context,
-                      const void* dcontext, void* dqkv, void* workspace) override;
-  void cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) override;
-  void cached_attention(const CacheShape& shape, const void* qkv, const void* keys, const void* values,
-                        void* probs, void* context, void* workspace) override;
+  void layer_norm_apply(const LayerNormApply& op) override;
+  void layer_norm_grad_sums(const LayerNormGradSums& op) override;
+  void layer_norm_grad_apply(const LayerNormGradApply& op) override;
+  void attention(const Attention& op) override;
+  void attention_grad(const AttentionGrad& grad) override;
+  void cache_append(const CacheAppend& op) override;
+  void cached_attention(const CachedAttention& op) override;
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;
-  void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                 const void* table, void* y) override;
-  void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                      const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) override;
+  void embedding(const Embedding& op) override;
+  void embedding_grad(const EmbeddingGrad& op) override;
   void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) override;
   void first_token_grad(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* dy,
                         void* dx) override;
   void tanh(DType dtype, int64_t count, const void* x, void* y) override;
-  void tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) override;
+  void tanh_grad(const TanhGrad& op) override;
   void dropout(DType dtype, const DropoutMask& mask, const RowRuns& place, const void* x, void* y) override;
   void vocab_max(const VocabShard& shard, const void* logits, void* max) override;
   void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
                     void* target) override;
-  void sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) override;
-  void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
-                     const void* weights, void* loss) override;
-  void cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels, const void* max,
-                          const void* sum, const void* weights, const void* scale, void* dlogits) override;
+  void sum_exp(const SumExp& op) override;
+  void cross_entropy(const CrossEntropy& op) override;
+  void cross_entropy_grad(const CrossEntropyGrad& op) override;
   void square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) override;
-  void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
-                   double* factor) override;
+  void clip_factor(const ClipFactor& op) override;
   void adamw(std::span<const AdamWStep> steps) override;
 
  private:
   friend class Operation;
 
-  /// Scratch for one operation at a time: they follow each other in one stream.
+  /// Scratch for one operation at a time, because operations run in order in one stream.
   static constexpr size_t kScratchBytes = kGpuScratchBytes;
 
   void free_everything() noexcept;
   void wait_for_both_orders(const Operation& operation);
-  /// Throws what a kernel found wrong with numbers in the device's memory.
+  /// Throws an Error if a kernel found wrong numbers in the device's memory.
   void report_fault();
-  /// Asks for the check of a shape's positions: a fault is reported when the device is next waited for.
+  /// Asks for a check of a shape's positions. The next wait for the device reports a fault.
   void check_positions(const Operation& operation, const CacheShape& shape);
 
   int gpu_;
   std::string name_;
   CUstream_st* stream_ = nullptr;
   void* scratch_ = nullptr;
-  Fault* fault_ = nullptr;  // in host memory that kernels can write
+  Fault* fault_ = nullptr;  // in host memory; kernels can write it
   std::unique_ptr<Products> products_;
   std::unique_ptr<CudaOrder> order_;
 };

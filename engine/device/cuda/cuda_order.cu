@@ -1,4 +1,4 @@
-// Streams that wait for each other by events, and events read against steady_clock.
+// Streams wait for each other by events. Events are also converted to times of steady_clock.
 #include <utility>
 
 #include "engine/base/clock.h"
@@ -10,7 +10,8 @@ namespace shardlens::cuda {
 namespace {
 
 constexpr const char* kWhat = "the order of work";
-// The clock is set by the shortest of so many round trips to the GPU: its end is then some microseconds late.
+// The clock is set by the shortest of this many round trips to the GPU. Its end is then a few microseconds
+// late.
 constexpr int kClockTries = 5;
 
 }  // namespace
@@ -18,8 +19,8 @@ constexpr int kClockTries = 5;
 CudaOrder::CudaOrder(int gpu, cudaStream_t steps) : gpu_(gpu), steps_(steps) {
   check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
   try {
-    // A collective may wait for other ranks, and they for it: its blocks go before those of a step beside it,
-    // which would else fill the GPU first.
+    // A collective may wait for other ranks, and they for it. Its blocks go before those of a step that runs
+    // at the same time, which could otherwise fill the GPU.
     int least = 0, greatest = 0;
     check(kWhat, "cudaDeviceGetStreamPriorityRange", cudaDeviceGetStreamPriorityRange(&least, &greatest));
     check(kWhat, "cudaStreamCreateWithPriority",
@@ -37,7 +38,7 @@ CudaOrder::~CudaOrder() {
 }
 
 void CudaOrder::free_everything() noexcept {
-  // What fails here has failed before, where it was reported.
+  // Errors here were reported before.
   cudaSetDevice(gpu_);
   if (collectives_ != nullptr) cudaStreamSynchronize(collectives_);
   for (const cudaEvent_t mark : marks_) cudaEventDestroy(mark);
@@ -105,7 +106,7 @@ void CudaOrder::fail(std::exception_ptr error) {
 
 void CudaOrder::wait_for_mark(size_t slot) {
   check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
-  check("what was asked for before", "cudaEventSynchronize", cudaEventSynchronize(marks_.at(slot)));
+  check("earlier work", "cudaEventSynchronize", cudaEventSynchronize(marks_.at(slot)));
   throw_failure();
 }
 

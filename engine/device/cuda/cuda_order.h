@@ -1,5 +1,5 @@
-// The two orders of work of one GPU device: a stream for the steps and one for the collectives beside them,
-// which has the greater priority, and events that say when each of them came to a mark.
+// The two orders of work of one GPU device: a stream for the steps, and one for overlapped collectives, which
+// has the higher priority. Events note the times of marks in both.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,17 +15,18 @@ namespace shardlens::cuda {
 
 class CudaOrder final : public WorkBehind {
  public:
-  /// Beside the stream `steps` of GPU `gpu`, which outlives this.
+  /// `steps` is the stream of the steps on GPU `gpu`. It must outlive this object.
   CudaOrder(int gpu, cudaStream_t steps);
   ~CudaOrder() override;
   CudaOrder(const CudaOrder&) = delete;
   CudaOrder& operator=(const CudaOrder&) = delete;
 
   cudaStream_t collectives() const { return collectives_; }
-  /// From now on marks, and copies to the host, throw `error`, the first there was: a collective was given
-  /// up, and what it and all after it made is not to be used. Any thread.
+  /// From now on, waits for marks and copies to the host throw `error`, or the first one if there were
+  /// several. A collective was aborted, and its results and all later ones must not be used. Any thread may
+  /// call this.
   void fail(std::exception_ptr error);
-  void throw_failure();  ///< what fail() was given, if it was
+  void throw_failure();  ///< throws the error of fail(), if there was one
 
   void begin_collective() override;
   void join_collectives() override;
@@ -42,8 +43,8 @@ class CudaOrder final : public WorkBehind {
   const int gpu_;
   const cudaStream_t steps_;
   cudaStream_t collectives_ = nullptr;
-  cudaEvent_t meeting_ = nullptr;  ///< where one order waits for the other
-  cudaEvent_t clock_ = nullptr;    ///< what marks are measured from
+  cudaEvent_t meeting_ = nullptr;  ///< one order waits for the other at it
+  cudaEvent_t clock_ = nullptr;    ///< marks are measured from it
   std::atomic<double> clock_seconds_ = 0;
   std::vector<cudaEvent_t> marks_;
   std::mutex mutex_;

@@ -1,5 +1,5 @@
-// Dropout. The mask is not stored: element i of the full tensor asks the counter-based generator for its i-th
-// draw, so every device, rank and T sees the same mask.
+// Dropout. The mask is not stored: element i of the full tensor takes the i-th draw of the counter-based
+// generator. So every device, rank and T sees the same mask.
 #include "engine/device/cuda/operation.cuh"
 #include "engine/device/cuda/random.h"
 
@@ -7,7 +7,7 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// A block takes a chunk of a run, a thread a pack of it.
+/// A block takes a chunk of a run, and a thread a pack of it.
 template <class S>
 __global__ void dropout_kernel(RowChunks chunks, Dropping dropping, int64_t first, int64_t stride, const S* x,
                                S* y, bool aligned) {
@@ -32,7 +32,7 @@ void CudaDevice::dropout(DType dtype, const DropoutMask& mask, const RowRuns& pl
     using S = decltype(zero);
     constexpr int kThreads = 256;
     const RowChunks chunks{place.rows, place.run, int64_t{kThreads} * kLanes<S>};
-    // Rows of x lie one after the other; chunks begin at whole packs of a row.
+    // The rows of x are contiguous. Chunks begin at whole packs of a row.
     const bool aligned = rows_aligned<S>(place.rows == 1 ? kLanes<S> : place.run, x, y);
     Operation(*this, "dropout")
         .launch(dropout_kernel<S>, chunks.count(), kThreads, 0, chunks, Dropping(mask), place.first,

@@ -1,4 +1,4 @@
-// The plain passes over memory: bias, its gradient, residual sum, rounding, tanh, slicing.
+// Plain passes over memory: bias, bias gradient, residual sum, rounding, tanh, slicing.
 #include "engine/device/cuda/elementwise.cuh"
 
 #include "engine/device/cuda/column_sums.cuh"
@@ -23,11 +23,11 @@ struct Tanh {
   __device__ T operator()(T x, T) const { return std::tanh(x); }
 };
 template <class T>
-struct TanhGrad {
+struct TanhGradient {
   __device__ T operator()(T y, T dy) const { return dy * (T(1) - y * y); }
 };
 
-/// A block takes a chunk of a row, a thread a pack of it: the bias is the same for every row and stays in
+/// A block takes a chunk of a row, and a thread a pack of it. The bias is the same for every row and stays in
 /// cache.
 template <class S>
 __global__ void bias_add_kernel(RowChunks chunks, const S* x, const S* bias, const S* addend, S* y,
@@ -64,16 +64,17 @@ struct BiasTerm {
 
 }  // namespace
 
-void CudaDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
-                          const void* addend) {
-  with_element_type(dtype, "a bias", [&](auto zero) {
+void CudaDevice::bias_add(const BiasAdd& op) {
+  with_element_type(op.dtype, "a bias", [&](auto zero) {
     using S = decltype(zero);
     constexpr int kThreads = 128;
-    const RowChunks chunks{rows, cols, int64_t{kThreads} * kLanes<S>};
+    const RowChunks chunks{op.rows, op.cols, int64_t{kThreads} * kLanes<S>};
+    // A null addend is at address 0, which is aligned.
+    const bool aligned = rows_aligned<S>(op.cols, op.x, op.bias, op.y, op.addend);
     Operation(*this, "a bias")
-        .launch(bias_add_kernel<S>, chunks.count(), kThreads, 0, chunks, static_cast<const S*>(x),
-                static_cast<const S*>(bias), static_cast<const S*>(addend), static_cast<S*>(y),
-                rows_aligned<S>(cols, x, bias, y, addend));  // no addend: address 0 is aligned
+        .launch(bias_add_kernel<S>, chunks.count(), kThreads, 0, chunks, static_cast<const S*>(op.x),
+                static_cast<const S*>(op.bias), static_cast<const S*>(op.addend), static_cast<S*>(op.y),
+                aligned);
   });
 }
 
@@ -108,10 +109,11 @@ void CudaDevice::tanh(DType dtype, int64_t count, const void* x, void* y) {
   });
 }
 
-void CudaDevice::tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) {
-  with_element_type(dtype, "the gradient of tanh", [&](auto zero) {
+void CudaDevice::tanh_grad(const TanhGrad& op) {
+  with_element_type(op.dtype, "the gradient of tanh", [&](auto zero) {
     using S = decltype(zero);
-    map<S>(Operation(*this, "the gradient of tanh"), count, y, dy, dx, TanhGrad<Computed<S>>{});
+    map<S>(Operation(*this, "the gradient of tanh"), op.count, op.y, op.dy, op.dx,
+           TanhGradient<Computed<S>>{});
   });
 }
 

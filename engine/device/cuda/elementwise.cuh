@@ -1,5 +1,5 @@
-// A pass over elements: y[i] = f(a[i], b[i]), a pack a thread. y may be a or b: a thread has read its
-// elements before it writes them, and reads no others.
+// A pass over elements: y[i] = f(a[i], b[i]), one pack for each thread. y may be a or b, because a thread
+// reads only its own elements, and reads them before it writes.
 #pragma once
 
 #include "engine/device/cuda/operation.cuh"
@@ -18,7 +18,7 @@ __global__ void map_kernel(int64_t count, const S* a, const S* b, S* y, bool ali
   store_pack(y + i, count - i, aligned, left);
 }
 
-/// b is a where f has one argument alone: the second read is then of what the first has brought.
+/// If f needs only one argument, pass a as b: the second read then finds it in cache.
 template <class S, class F>
 void map(const Operation& operation, int64_t count, const void* a, const void* b, void* y, F f) {
   constexpr int kThreads = 256;

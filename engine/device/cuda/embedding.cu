@@ -1,7 +1,7 @@
-// Rows by id and back. A lookup of a row another rank owns yields zeros, so that the ranks' sum is the row.
-// The gradient adds rows up in the order of the tokens: the tokens are sorted by id, which keeps the order of
-// equal ones, and each table row that occurs is summed by the blocks of its first token, one addition after
-// the other. No atomics: the same bits every time, and the CPU's.
+// Embedding: table rows by id, and their gradient. A row of another rank reads as zeros, so the sum over the
+// ranks is the row. The gradient adds rows in the order of the tokens. The tokens are sorted by id, with a
+// stable sort. The blocks of an id's first token sum its table row, one addition after the other. There are
+// no atomics, so the bits are the same every time, and the same as the CPU's.
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// A block takes a chunk of one token's row, a thread a pack of it.
+/// A block takes a chunk of one token's row, and a thread a pack of it.
 template <class S>
 __global__ void embedding_kernel(RowChunks chunks, Range rows, const int32_t* ids, const S* table, S* y,
                                  bool aligned) {
@@ -33,9 +33,9 @@ __global__ void count_up_kernel(int32_t count, int32_t* numbers) {
   if (i < count) numbers[i] = static_cast<int32_t>(i);
 }
 
-/// sum += the packs, `count` elements of them there, of the tokens with `id`, which are those from `place`
-/// on. Several are fetched together, and added one after the other; what is fetched in place of one that is
-/// not there is in cache. kWhole: all packs are.
+/// sum += the packs of the tokens with `id`, which begin at `place`. A pack has `count` elements. Several
+/// packs are loaded together and added one after the other. If there are fewer, a pack that is already in
+/// cache is loaded instead. kWhole: all packs are whole.
 template <class S, bool kWhole>
 __device__ __forceinline__ void add_tokens(const RowChunks& chunks, int64_t place, int32_t id,
                                            const int32_t* ids, const int32_t* tokens, const S* dy,
@@ -62,7 +62,8 @@ __device__ __forceinline__ void add_tokens(const RowChunks& chunks, int64_t plac
   }
 }
 
-/// A block for each place of the sorted tokens and each chunk of a row; those of an id's first place add.
+/// There is a block for each place of the sorted tokens and each chunk of a row. The blocks of an id's first
+/// place add.
 template <class S>
 __global__ void embedding_grad_kernel(RowChunks chunks, Range rows, int64_t no_gradient_id,
                                       const int32_t* ids, const int32_t* tokens, const S* dy,
@@ -101,7 +102,7 @@ __global__ void embedding_grad_kernel(RowChunks chunks, Range rows, int64_t no_g
   }
 }
 
-/// The scratch of a sort of `count` tokens: ids and tokens sorted, tokens in order, and CUB's own.
+/// The scratch for a sort of `count` tokens: sorted ids and tokens, tokens in order, and CUB's own scratch.
 struct SortScratch {
   int32_t *ids, *tokens, *in_order;
   void* rest;
@@ -118,54 +119,55 @@ struct SortScratch {
   }
 };
 
-/// Tokens sorted at a time: the scratch holds three numbers a token and what the sort itself needs, about as
-/// much again. Sums of more tokens go on from what the first ones left, which changes no bit.
+/// The tokens that are sorted at a time. The scratch holds three numbers for each token, and the sort needs
+/// about the same again. Later tokens add to the sums of earlier ones, which changes no bit.
 constexpr int64_t kTokensAtATime = int64_t{1} << 21;
 
 }  // namespace
 
-void CudaDevice::embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                           const void* table, void* y) {
-  with_element_type(dtype, "an embedding", [&](auto zero) {
+void CudaDevice::embedding(const Embedding& op) {
+  with_element_type(op.dtype, "an embedding", [&](auto zero) {
     using S = decltype(zero);
-    const RowChunks chunks{tokens, width, int64_t{kThreads} * kLanes<S>};
+    const RowChunks chunks{op.tokens, op.width, int64_t{kThreads} * kLanes<S>};
     Operation(*this, "an embedding")
-        .launch(embedding_kernel<S>, chunks.count(), kThreads, 0, chunks, rows, ids,
-                static_cast<const S*>(table), static_cast<S*>(y), rows_aligned<S>(width, table, y));
+        .launch(embedding_kernel<S>, chunks.count(), kThreads, 0, chunks, op.rows, op.ids,
+                static_cast<const S*>(op.table), static_cast<S*>(op.y),
+                rows_aligned<S>(op.width, op.table, op.y));
   });
 }
 
-void CudaDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                                const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) {
-  with_element_type(dtype, "the gradient of an embedding", [&](auto zero) {
+void CudaDevice::embedding_grad(const EmbeddingGrad& op) {
+  with_element_type(op.dtype, "the gradient of an embedding", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of an embedding");
-    if (!accumulate && rows.size() * width > 0)
-      operation.check("cudaMemsetAsync",
-                      cudaMemsetAsync(dtable, 0, static_cast<size_t>(rows.size() * width) * sizeof(T),
-                                      operation.stream()));
-    for (int64_t first = 0; first < tokens; first += kTokensAtATime) {
-      const auto count = static_cast<int32_t>(std::min(kTokensAtATime, tokens - first));
+    if (!op.accumulate && op.rows.size() * op.width > 0)
+      operation.check(
+          "cudaMemsetAsync",
+          cudaMemsetAsync(op.dtable, 0, static_cast<size_t>(op.rows.size() * op.width) * sizeof(T),
+                          operation.stream()));
+    for (int64_t first = 0; first < op.tokens; first += kTokensAtATime) {
+      const auto count = static_cast<int32_t>(std::min(kTokensAtATime, op.tokens - first));
       const SortScratch scratch(operation, count);
       operation.launch(count_up_kernel, pieces(count, kThreads), kThreads, 0, count, scratch.in_order);
       size_t needed = 0;
       operation.check(
           "cub::DeviceRadixSort::SortPairs",
-          cub::DeviceRadixSort::SortPairs(nullptr, needed, ids + first, scratch.ids, scratch.in_order,
+          cub::DeviceRadixSort::SortPairs(nullptr, needed, op.ids + first, scratch.ids, scratch.in_order,
                                           scratch.tokens, count, 0, 32, operation.stream()));
       if (needed > scratch.rest_bytes)
         throw run_error("the gradient of an embedding on the GPU: sorting " + std::to_string(count) +
-                        " tokens needs " + std::to_string(needed) + " bytes of scratch and " +
-                        std::to_string(scratch.rest_bytes) + " are there: choose a smaller batch");
+                        " tokens needs " + std::to_string(needed) + " bytes of scratch, but there are " +
+                        std::to_string(scratch.rest_bytes) + ": choose a smaller batch");
       operation.check(
           "cub::DeviceRadixSort::SortPairs",
-          cub::DeviceRadixSort::SortPairs(scratch.rest, needed, ids + first, scratch.ids, scratch.in_order,
+          cub::DeviceRadixSort::SortPairs(scratch.rest, needed, op.ids + first, scratch.ids, scratch.in_order,
                                           scratch.tokens, count, 0, 32, operation.stream()));
-      const RowChunks chunks{count, width, int64_t{kThreads} * kLanes<S>};
-      operation.launch(embedding_grad_kernel<S>, chunks.count(), kThreads, 0, chunks, rows, no_gradient_id,
-                       scratch.ids, scratch.tokens, static_cast<const S*>(dy) + first * width,
-                       static_cast<T*>(dtable), rows_aligned<S>(width, dy), rows_aligned<T>(width, dtable));
+      const RowChunks chunks{count, op.width, int64_t{kThreads} * kLanes<S>};
+      operation.launch(embedding_grad_kernel<S>, chunks.count(), kThreads, 0, chunks, op.rows,
+                       op.no_gradient_id, scratch.ids, scratch.tokens,
+                       static_cast<const S*>(op.dy) + first * op.width, static_cast<T*>(op.dtable),
+                       rows_aligned<S>(op.width, op.dy), rows_aligned<T>(op.width, op.dtable));
     }
   });
 }

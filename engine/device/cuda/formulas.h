@@ -1,5 +1,6 @@
-// What is computed of one element, as on the CPU (cpu/gelu.cpp, cpu/optimizer.cpp, cpu/softmax_rows.h): the
-// same operations in the same order, with the library's exp, tanh and erfc in place of the CPU's vector ones.
+// The formulas for one element. They have the CPU's operations in the same order (cpu/gelu.cpp,
+// cpu/optimizer.cpp, cpu/softmax_rows.h), but CUDA's exp, tanh and erfc instead of the CPU's vector
+// functions.
 #pragma once
 
 #include <cmath>
@@ -51,20 +52,21 @@ SHARDLENS_BOTH T rounded(T x, T high) {
   return capped < -high ? -high : capped;
 }
 
-/// One probability from its scaled score and its row's two numbers.
+/// One probability from its scaled score and the statistics of its row.
 template <class T>
 SHARDLENS_BOTH T probability(T scaled, T top, T inverse) {
   return std::exp(scaled - top) * inverse;
 }
 
-/// dS from P, P∘M (the same without dropout), dP and delta = dC·C: of a dropped probability dP counts for
-/// nothing, and delta still does.
+/// dS from P, P∘M (equal to P without dropout), dP and delta = dC·C. For a dropped probability dP does not
+/// count, but delta does.
 template <class T>
 SHARDLENS_BOTH T score_gradient(T prob, T used, T dprob, T delta, T scale, bool has_dropout) {
   return has_dropout ? (used * dprob - prob * delta) * scale : prob * (dprob - delta) * scale;
 }
 
-/// AdamW's numbers that are the same for every element, rounded to the type they are used in once.
+/// The numbers of an AdamW step that are the same for every element, rounded once to the type of the
+/// computation.
 template <class T>
 struct AdamWNumbers {
   T beta1, beta2, rest1, rest2, keep, rate, root, epsilon;
@@ -80,10 +82,10 @@ struct AdamWNumbers {
         root(static_cast<T>(1 / std::sqrt(1 - std::pow(step.beta2, static_cast<double>(step.iteration))))),
         epsilon(static_cast<T>(step.epsilon)) {}
 
-  /// What decay leaves of a parameter.
+  /// The factor of a parameter after weight decay.
   static T kept(const AdamWStep& step) { return static_cast<T>(1 - step.learning_rate * step.weight_decay); }
 
-  /// m, v and p of one element after the gradient g = factor·gradient.
+  /// Updates m, v and p of one element with the gradient g = factor·gradient.
   SHARDLENS_BOTH void update(T g, T& m, T& v, T& p) const {
     m = beta1 * m + rest1 * g;
     v = beta2 * v + rest2 * g * g;

@@ -1,4 +1,4 @@
-// GeLU and its gradient, by the formulas of formulas.h. Memory sets the pace: one pass, 16 bytes at a time.
+// GeLU and its gradient, with formulas.h. Memory limits the speed, so each is one pass, 16 bytes at a time.
 #include "engine/device/cuda/elementwise.cuh"
 #include "engine/device/cuda/formulas.h"
 
@@ -13,7 +13,7 @@ struct Gelu {
 };
 
 template <class T>
-struct GeluGrad {
+struct GeluGradient {
   GeluForm form;
   __device__ T operator()(T x, T dy) const {
     const Gate<T> gate = gelu_gate(form, x);
@@ -30,15 +30,16 @@ void CudaDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, 
   });
 }
 
-void CudaDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
-                           const BiasSums& sums) {
-  with_element_type(dtype, "the gradient of GeLU", [&](auto zero) {
+void CudaDevice::gelu_grad(const GeluGrad& op) {
+  with_element_type(op.dtype, "the gradient of GeLU", [&](auto zero) {
     using S = decltype(zero);
-    map<S>(Operation(*this, "the gradient of GeLU"), count, x, dy, dx, GeluGrad<Computed<S>>{form});
+    map<S>(Operation(*this, "the gradient of GeLU"), op.count, op.x, op.dy, op.dx,
+           GeluGradient<Computed<S>>{op.form});
   });
-  // Blocks take elements there and columns here; dx is still in the second cache.
+  // A second kernel, because its blocks take columns, not elements. dx is still in the second cache.
+  const BiasSums& sums = op.sums;
   if (sums.db != nullptr && sums.cols > 0)
-    bias_grad(dtype, count / sums.cols, sums.cols, dx, sums.db, sums.accumulate);
+    bias_grad(op.dtype, op.count / sums.cols, sums.cols, op.dx, sums.db, sums.accumulate);
 }
 
 }  // namespace shardlens::cuda

@@ -1,11 +1,10 @@
-// The GEMM, by cuBLASLt. The library thinks in columns: a row-major matrix is to it the transposed one, so
-// C = op(A)·op(B) is asked for as Cᵀ = op(B)ᵀ·op(A)ᵀ, with A and B in each other's place and m and n in each
-// other's. Its bias is then one number for each of Cᵀ's rows, which are C's columns, as it should be. What
-// GeLU is of, H, lies as C does, so it is to the library Hᵀ with a column of its own for each of our rows.
+// The GEMM, by cuBLASLt. The library is column-major: our row-major matrix is the transposed one for it. So
+// we ask for Cᵀ = op(B)ᵀ·op(A)ᵀ instead of C = op(A)·op(B), with A and B swapped and m and n swapped. The
+// library's bias has one number for each row of Cᵀ, which is a column of C, as it must be. GeLU's input H has
+// the layout of C, so it is Hᵀ for the library.
 //
-// Sums are fp32 (fp64 of fp64) and rounded once: where the library cuts a sum over k in parts, the parts may
-// meet in the computed type alone. TF32 is used only when asked for. Which algorithm works a product out is
-// in products.h.
+// Sums are fp32 (fp64 for fp64) and rounded once. If the library splits a sum over k, it may add the parts
+// only in that type. TF32 is used only if it is asked for. products.h describes the choice of algorithms.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -17,9 +16,10 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// Of one shape: operands that tell nothing now may be others later.
+/// Trials for one shape. If the operands cannot show a difference at first, later ones may.
 constexpr int kMostTrials = 4;
-/// Of different shapes; a rank asks ahead of its GPU, and those that find none free have theirs later.
+/// Trials of different shapes at a time. A rank asks ahead of its GPU. A shape that finds no free trial gets
+/// one later.
 constexpr size_t kTrialsAtATime = 4;
 
 cudaDataType_t data_type(DType dtype) {
@@ -47,9 +47,8 @@ std::string describe(const Gemm& gemm) {
          std::to_string(gemm.k) + " in " + to_string(gemm.dtype);
 }
 
-/// The largest power of two, up to 16, that an address is a multiple of: what the library asks about. Its
-/// loads are no wider, and arenas put the same tensor at other multiples of 64 on other ranks, which are to
-/// be given the same algorithm.
+/// The address's alignment in bytes for the library, at most 16. The library's loads are not wider. Ranks
+/// have the same tensor at different multiples of 64, and must get the same algorithm.
 uint32_t alignment(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   uint32_t bytes = 16;
@@ -57,9 +56,10 @@ uint32_t alignment(const void* pointer) {
   return bytes;
 }
 
-/// The library adds a bias as it stores C. Where C and the bias are of different types, or of fp64, whose
-/// epilogues its documentation leaves open, where the bias is not aligned, which no preference can say of it,
-/// or where it knows no such algorithm, C is the bias before the product is added to it.
+/// True if the library can add the bias when it stores C. It cannot if C and the bias have different types,
+/// for fp64 (its documentation does not define these epilogues), or if the bias is not aligned (no preference
+/// can express this). Then, and if the library has no such algorithm, C is first set to the bias and the
+/// product is added to it.
 bool asks_for_epilogue(const Gemm& gemm) {
   return gemm.bias != nullptr && !gemm.accumulate && !gemm.wide_result && gemm.dtype != DType::Fp64 &&
          alignment(gemm.bias) == 16;
@@ -77,14 +77,14 @@ bool writes_before(cublasLtEpilogue_t epilogue) {
   return has_before(epilogue) && epilogue != CUBLASLT_EPILOGUE_DGELU;
 }
 
-/// Of a product with an epilogue. Which combinations of one with types and alignments the library takes for a
-/// mistake is its own affair.
+/// True if the library refuses a product with an epilogue. Its documentation does not list the combinations
+/// of epilogues, types and alignments that it refuses.
 bool is_refusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
   return epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
          (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
 }
 
-/// The library's word for what a product is asked to do as it stores C.
+/// The library's epilogue for a product: what it does when it stores C.
 cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   if (gemm.after == AfterProduct::GeluGrad) return CUBLASLT_EPILOGUE_DGELU;
   const bool bias = asks_for_epilogue(gemm);
@@ -93,8 +93,8 @@ cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/// What decides about the bits beside the operands, as far as the library tells: how many parts a sum over k
-/// is cut in and how they meet, and the units and types that compute it.
+/// What the library reports about an algorithm's effect on the bits: the number of parts of a sum over k, how
+/// they are added, and the units and types that compute it.
 struct Numerics {
   int32_t parts = 1;
   uint32_t meeting = CUBLASLT_REDUCTION_SCHEME_NONE;
@@ -102,7 +102,7 @@ struct Numerics {
   bool operator==(const Numerics&) const = default;
 };
 
-/// Nothing where the library does not tell.
+/// Nothing if the library does not report it.
 std::optional<Numerics> numerics_of(const cublasLtMatmulAlgo_t& algorithm) {
   Numerics numerics;
   const auto configured = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto& value) {
@@ -117,8 +117,8 @@ std::optional<Numerics> numerics_of(const cublasLtMatmulAlgo_t& algorithm) {
   return told ? std::optional(numerics) : std::nullopt;
 }
 
-/// Whether the product is worth a trial of algorithms, and shows by its bits what they do. Where a result is
-/// rounded to 16 bits, one in some thousands of its elements shows that the sum before was another one.
+/// True if a trial of algorithms is worthwhile, and the bits of the product show differences. In a result
+/// that is rounded to 16 bits, one in some thousands of elements shows that its sum was different.
 bool is_to_be_tried(const Gemm& gemm) {
   constexpr double kFewestFlops = 1e7;
   constexpr int64_t kFewestElements = int64_t{1} << 10, kFewestRounded = int64_t{1} << 20;
@@ -129,7 +129,7 @@ bool is_to_be_tried(const Gemm& gemm) {
          gemm.c != gemm.a && gemm.c != gemm.b && gemm.c != gemm.before;
 }
 
-/// Every row of C becomes the bias, or 0 where there is none. A block takes a chunk of a row.
+/// Sets every row of C to the bias, or to 0 if there is none. A block takes a chunk of a row.
 template <class S, class R>
 __global__ void fill_rows_kernel(RowChunks chunks, const S* bias, R* c, int64_t ldc) {
   const int64_t chunk = blockIdx.x, row = chunks.row(chunk);
@@ -179,15 +179,15 @@ void check_blas(const std::string& operation, const char* call, cublasStatus_t s
 struct Products::Plan {
   Description product;
   MatrixLayout left, right, result;
-  /// The heuristic's first, and those that may be in its place.
+  /// The heuristic's first algorithm, and those that may replace it.
   cublasLtMatmulAlgo_t algorithms[AlgorithmTrial::kMostAlgorithms] = {};
   int count = 0;
   int chosen = 0;
   int trials_left = kMostTrials;
-  std::shared_ptr<AlgorithmTrial> trial;  ///< under way
+  std::shared_ptr<AlgorithmTrial> trial;  ///< running; null: none
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
 
-  /// If the trial is over.
+  /// Takes the result of the trial, if it is done.
   void take_fastest(const Operation& operation) {
     if (trial == nullptr || !trial->is_done(operation)) return;
     if (const std::optional<int> fastest = trial->fastest(operation)) {
@@ -213,9 +213,9 @@ Products::~Products() {
   cublasLtDestroy(handle_);
 }
 
-/// Whether the library may be asked for what is to be after a product: its GeLU is the tanh form, good to 16
-/// bits or TF32 (engine/planner/fusion.h), and wants H's rows at multiples of 8 elements; and every address
-/// at the 16 bytes its vectors have.
+/// True if the library can do Gemm::after. Its GeLU is the tanh form, precise enough for 16 bits or TF32
+/// (engine/planner/fusion.h). It needs rows of H at multiples of 8 elements, and all addresses at multiples
+/// of 16 bytes.
 bool Products::has_after(const Gemm& gemm) const {
   const bool coarse = element_bytes(gemm.dtype) == 2 || (gemm.dtype == DType::Fp32 && tf32_);
   constexpr int64_t kRowStep = 8;
@@ -359,7 +359,7 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
   const std::string what = describe(gemm);
   if (*kept == nullptr)
     throw run_error(what +
-                    " on the GPU: cuBLASLt knows no algorithm for it; choose a hidden size, heads and a "
+                    " on the GPU: cuBLASLt has no algorithm for it; choose a hidden size, heads and a "
                     "vocabulary that are multiples of 8, or another dtype");
   Plan& plan = **kept;
   const auto point = [&](cublasLtMatmulDescAttributes_t attribute, const void* address) {
@@ -398,8 +398,7 @@ void CudaDevice::gemm(const Gemm& gemm) {
   if (gemm.after != AfterProduct::Nothing) {
     const bool empty = gemm.m == 0 || gemm.n == 0 || gemm.k == 0;
     if (empty || !products_->multiply(operation, gemm)) return product_and_pass(*this, gemm);
-    // DGELU_BGRAD would store the sums in C's type, where they are wide here, and add up in an order of its
-    // own.
+    // Not DGELU_BGRAD: it would store the sums in C's type, not wide, and add in its own order.
     if (gemm.sums.db != nullptr)
       bias_grad(gemm.dtype, gemm.m, gemm.n, gemm.c, gemm.sums.db, gemm.sums.accumulate);
     return;

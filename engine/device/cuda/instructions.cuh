@@ -1,6 +1,6 @@
-// What no C++ compiler knows: the start of a kernel, a block's shared memory, and the matrix units'
-// instructions. All else in this folder is C++ with CUDA's functions and can be compiled and run on a host
-// that plays them; tests/cuda_on_host does, with a header of its own in this one's place.
+// The code that only CUDA's compiler understands: the start of a kernel, a block's shared memory, and the
+// matrix units' instructions. All other code in this folder is C++ with CUDA's functions. It can be compiled
+// for a host that emulates them. tests/cuda_on_host does this, with its own header in place of this one.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -18,13 +18,13 @@ void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
   kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
 }
 
-/// What the launch gave the block.
+/// The block's dynamic shared memory.
 __device__ __forceinline__ unsigned char* block_memory() {
   extern __shared__ __align__(16) unsigned char memory[];
   return memory;
 }
 
-/// 2^x as the special-function unit has it, to 2 units in the last place; 0 where that is less than fp32's
+/// 2^x by the special-function unit, within 2 units in the last place. It is 0 if 2^x is less than fp32's
 /// smallest normal number.
 __device__ __forceinline__ float power_of_2(float x) {
   float power;
@@ -32,9 +32,9 @@ __device__ __forceinline__ float power_of_2(float x) {
   return power;
 }
 
-/// Asks for kBytes (4, 8 or 16, and both addresses multiples of it) of the GPU's memory in shared memory, or
-/// for zeros there, of nothing, where they do not `exist`. What is there until wait_for_copies() is not
-/// defined.
+/// Starts a copy of kBytes (4, 8 or 16, and both addresses multiples of it) from the GPU's memory to shared
+/// memory. If the source does not `exist`, writes zeros and reads nothing. The destination is undefined until
+/// wait_for_copies().
 template <int kBytes>
 __device__ __forceinline__ void ask_for_copy(void* to, const void* from, bool exists) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -49,12 +49,12 @@ __device__ __forceinline__ void ask_for_copy(void* to, const void* from, bool ex
                  : "memory");
 }
 
-/// Waits for the copies that this thread has asked for. Other threads see them after a barrier behind it.
+/// Waits for the copies that this thread has started. Other threads see them after a barrier that follows.
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/// Four 8 × 8 matrices, each lane pointing at one row of one of them.
+/// Loads four 8 × 8 matrices. Each lane points to one row of one of them.
 template <class S>
 __device__ __forceinline__ void load_matrices(const S* row, uint32_t (&out)[4]) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));

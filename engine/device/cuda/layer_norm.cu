@@ -1,7 +1,7 @@
-// LayerNorm, one block a row. A row's packs stay in registers where they fit, and else are read again from
-// cache for every pass over them. Mean and variance of a
-// whole row take two passes, so that a large mean cannot swallow a small variance. Of a row that is spread
-// over ranks they come from Σx and Σx² (CutNorm). dgamma and dbeta are sums over rows by columns.
+// LayerNorm, with one block for each row. A row's packs stay in registers if they fit; otherwise every pass
+// reads them again from cache. Mean and variance of a whole row take two passes, so that a small variance is
+// not lost against a large mean. For a row that is cut across the ranks they come from Σx and Σx² (CutNorm).
+// dgamma and dbeta are sums over the rows, column by column.
 #include "engine/device/cuda/column_sums.cuh"
 #include "engine/device/cuda/operation.cuh"
 
@@ -15,7 +15,7 @@ struct Moments {
   T mean, inverse;
 };
 
-/// Rows' moments as they were stored.
+/// Gives the moments of rows as layer_norm() stored them.
 template <class T>
 struct StoredMoments {
   const T* stats;  // [rows, 2]
@@ -23,7 +23,7 @@ struct StoredMoments {
   __device__ Moments<T> operator()(int64_t row) const { return {stats[2 * row], stats[2 * row + 1]}; }
 };
 
-/// Rows' moments from the sums over a row's `hidden` columns.
+/// Computes the moments of rows from the sums over a row's `hidden` columns.
 template <class T>
 struct SummedMoments {
   const T* sums;  // [rows, 2]
@@ -41,32 +41,32 @@ struct SummedMoments {
   }
 };
 
-/// The packs of a row that are a thread's: every kRowThreads-th. Calls body(column, elements left).
+/// Calls body(column, elements left) for a thread's packs of a row: every kRowThreads-th.
 template <class S, class Body>
 __device__ __forceinline__ void for_packs(int64_t cols, Body&& body) {
   for (int64_t col = int64_t{threadIdx.x} * kLanes<S>; col < cols; col += int64_t{kRowThreads} * kLanes<S>)
     body(col, cols - col);
 }
 
-/// A pack of a row, in the type it is computed with.
+/// A pack of a row, in the type to compute in.
 template <class S>
 struct Values {
   Computed<S> lane[kLanes<S>];
 };
 
-/// The packs of a row that are a thread's, for several passes over them. With kKept > 0 they are at most so
-/// many, all of them aligned and whole, and are made once, by keep(), which loads them at the same time; with
-/// 0 each pass makes them again.
+/// A thread's packs of a row, for several passes over them. With kKept > 0 there are at most kKept packs, all
+/// aligned and whole, and keep() loads all of them once, at the same time. With kKept = 0 each pass loads
+/// them again.
 template <class S, int kKept, class Pack>
 class RowPacks {
  public:
   explicit __device__ RowPacks(int64_t cols) : cols_(cols) {}
 
-  /// load(column, elements left) makes a pack.
+  /// Loads and keeps the packs. load(column, elements left) returns a pack.
   template <class Load>
   __device__ __forceinline__ void keep(Load&& load) {
 #pragma unroll
-    for (int k = 0; k < kKept; ++k)  // one that is not there is another's: no load waits for a branch
+    for (int k = 0; k < kKept; ++k)  // loads pack 0 if there are fewer, so that no load waits for a branch
       kept_[k] = load(column(k) < cols_ ? column(k) : 0, int64_t{kLanes<S>});
   }
 
@@ -91,8 +91,8 @@ class RowPacks {
   Pack kept_[kKept > 0 ? kKept : 1];
 };
 
-/// Calls launch(std::integral_constant<int, kKept>) with a number of packs a thread that holds rows of
-/// `cols`, and with 0 where rows are too wide or not aligned.
+/// Calls launch(std::integral_constant<int, kKept>) with the packs of each thread that hold a row of `cols`,
+/// or with 0 if rows are too wide or not aligned.
 template <class S, class Launch>
 void with_kept_packs(int64_t cols, bool aligned, Launch&& launch) {
   const int64_t packs = aligned ? pieces(cols, int64_t{kRowThreads} * kLanes<S>) : 0;
@@ -102,7 +102,7 @@ void with_kept_packs(int64_t cols, bool aligned, Launch&& launch) {
   launch(std::integral_constant<int, 0>{});
 }
 
-/// y of one pack from its x.
+/// Computes and stores y of one pack from its x.
 template <bool kWhole, class S, class T = Computed<S>>
 __device__ __forceinline__ void write_pack(int64_t col, int64_t count, const Values<S>& x, const S* gamma,
                                            const S* beta, Moments<T> moments, bool aligned, S* y) {
@@ -115,7 +115,7 @@ __device__ __forceinline__ void write_pack(int64_t col, int64_t count, const Val
   store_pack<kWhole>(y + col, count, aligned, value);
 }
 
-/// x + (a + bias) of one pack of a row, as it is read again once it was stored.
+/// x + (a + bias) of one pack of a row, rounded as by a store and a load.
 template <bool kWhole, class S>
 __device__ __forceinline__ Values<S> summed_pack(int64_t col, int64_t count, const S* x, const S* a,
                                                  const S* bias, bool aligned) {
@@ -133,15 +133,15 @@ __device__ __forceinline__ Values<S> summed_pack(int64_t col, int64_t count, con
   return pack;
 }
 
-/// SumBefore, typed; `sum` is null where x itself is normalised.
+/// The sum before a LayerNorm, typed. `sum` is null if x itself is normalised.
 template <class S>
 struct RowSum {
   const S *a, *bias;
   S* sum;
 };
 
-/// With a sum before it and a row that is kept, the sum is written beside; with one that is not, first, and
-/// then read again.
+/// If there is a sum before the norm, it is written first. Kept packs stay in registers; otherwise the sum is
+/// read again.
 template <class S, int kKept>
 __global__ void __launch_bounds__(kRowThreads)
     layer_norm_kernel(int64_t cols, Computed<S> epsilon, const S* x, RowSum<S> before, const S* gamma,
@@ -266,15 +266,15 @@ struct GradSums {
       gh += pack.g[i] * pack.hat[i];
     }
   }
-  /// Of the block's threads together, in all of them.
+  /// Adds up the sums of the block's threads. All threads get the result.
   __device__ __forceinline__ void meet(T* shared) {
     g = block_sum(g, shared);
     gh = block_sum(gh, shared);
   }
 };
 
-/// dx = inverse·(g − mean(g) − hat·mean(g·hat)) of one pack, plus `addend` unless that is null. dx may be dy:
-/// a thread has read what it overwrites.
+/// dx = inverse·(g − mean(g) − hat·mean(g·hat)) of one pack, plus `addend` unless that is null. dx may be dy,
+/// because a thread has read the elements that it overwrites.
 template <bool kWhole, class S, class T = Computed<S>>
 __device__ __forceinline__ void write_grad_pack(int64_t col, int64_t count, const GradPack<S>& pack,
                                                 Moments<T> moments, bool aligned, T mean_g, T mean_gh,
@@ -379,39 +379,37 @@ void gain_sums(const Operation& operation, int64_t rows, int64_t cols, const voi
 
 }  // namespace
 
-void CudaDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
-                            const void* gamma, const void* beta, void* y, void* stats, const SumBefore& sum) {
-  with_element_type(dtype, "LayerNorm", [&](auto zero) {
+void CudaDevice::layer_norm(const LayerNorm& op) {
+  with_element_type(op.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const RowSum<S> before{static_cast<const S*>(sum.a), static_cast<const S*>(sum.bias),
-                           sum.a == nullptr ? nullptr : static_cast<S*>(sum.sum)};
-    // What is not there is at address 0, which is aligned.
-    const bool aligned = rows_aligned<S>(cols, x, gamma, beta, y, sum.a, sum.bias, sum.sum);
-    with_kept_packs<S>(cols, aligned, [&](auto kept) {
+    const RowSum<S> before{static_cast<const S*>(op.a), static_cast<const S*>(op.bias),
+                           op.a == nullptr ? nullptr : static_cast<S*>(op.sum)};
+    // Null pointers are at address 0, which is aligned.
+    const bool aligned = rows_aligned<S>(op.cols, op.x, op.gamma, op.beta, op.y, op.a, op.bias, op.sum);
+    with_kept_packs<S>(op.cols, aligned, [&](auto kept) {
       Operation(*this, "LayerNorm")
-          .launch(layer_norm_kernel<S, kept>, rows, kRowThreads, 0, cols, static_cast<T>(epsilon),
-                  static_cast<const S*>(x), before, static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                  static_cast<S*>(y), static_cast<T*>(stats), aligned);
+          .launch(layer_norm_kernel<S, kept>, op.rows, kRowThreads, 0, op.cols, static_cast<T>(op.epsilon),
+                  static_cast<const S*>(op.x), before, static_cast<const S*>(op.gamma),
+                  static_cast<const S*>(op.beta), static_cast<S*>(op.y), static_cast<T*>(op.stats), aligned);
     });
   });
 }
 
-void CudaDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                                 const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                                 bool accumulate, const void* addend) {
-  with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
+void CudaDevice::layer_norm_grad(const LayerNormGrad& op) {
+  with_element_type(op.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of LayerNorm");
-    const StoredMoments<T> moments{static_cast<const T*>(stats)};
+    const StoredMoments<T> moments{static_cast<const T*>(op.stats)};
     // Columns first: dx may be dy.
-    gain_sums<S>(operation, rows, cols, x, moments, dy, dgamma, dbeta, accumulate);
-    const bool aligned = rows_aligned<S>(cols, x, gamma, dy, dx, addend);
-    with_kept_packs<S>(cols, aligned, [&](auto kept) {
-      operation.launch(layer_norm_grad_kernel<S, kept>, rows, kRowThreads, 0, cols, static_cast<const S*>(x),
-                       static_cast<const S*>(gamma), moments, static_cast<const S*>(dy),
-                       static_cast<const S*>(addend), static_cast<S*>(dx), aligned);
+    gain_sums<S>(operation, op.rows, op.cols, op.x, moments, op.dy, op.dgamma, op.dbeta, op.accumulate);
+    const bool aligned = rows_aligned<S>(op.cols, op.x, op.gamma, op.dy, op.dx, op.addend);
+    with_kept_packs<S>(op.cols, aligned, [&](auto kept) {
+      operation.launch(layer_norm_grad_kernel<S, kept>, op.rows, kRowThreads, 0, op.cols,
+                       static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), moments,
+                       static_cast<const S*>(op.dy), static_cast<const S*>(op.addend), static_cast<S*>(op.dx),
+                       aligned);
     });
   });
 }
@@ -425,43 +423,43 @@ void CudaDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums)
   });
 }
 
-void CudaDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
-                                  const void* sums, void* y) {
+void CudaDevice::layer_norm_apply(const LayerNormApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     Operation(*this, "LayerNorm from its sums")
-        .launch(norm_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(x),
-                static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                SummedMoments<Computed<S>>(norm, sums), static_cast<S*>(y),
-                rows_aligned<S>(norm.cols, x, gamma, beta, y));
+        .launch(norm_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(op.x),
+                static_cast<const S*>(op.gamma), static_cast<const S*>(op.beta),
+                SummedMoments<Computed<S>>(norm, op.sums), static_cast<S*>(op.y),
+                rows_aligned<S>(norm.cols, op.x, op.gamma, op.beta, op.y));
   });
 }
 
-void CudaDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
-                                      const void* dy, void* dsums, void* dgamma, void* dbeta,
-                                      bool accumulate) {
+void CudaDevice::layer_norm_grad_sums(const LayerNormGradSums& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the sums of LayerNorm's gradient");
-    const SummedMoments<T> moments(norm, sums);
-    gain_sums<S>(operation, norm.rows, norm.cols, x, moments, dy, dgamma, dbeta, accumulate);
-    operation.launch(norm_grad_sums_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(x),
-                     static_cast<const S*>(gamma), moments, static_cast<const S*>(dy), static_cast<T*>(dsums),
-                     rows_aligned<S>(norm.cols, x, gamma, dy));
+    const SummedMoments<T> moments(norm, op.sums);
+    gain_sums<S>(operation, norm.rows, norm.cols, op.x, moments, op.dy, op.dgamma, op.dbeta, op.accumulate);
+    operation.launch(norm_grad_sums_kernel<S>, norm.rows, kRowThreads, 0, norm.cols,
+                     static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), moments,
+                     static_cast<const S*>(op.dy), static_cast<T*>(op.dsums),
+                     rows_aligned<S>(norm.cols, op.x, op.gamma, op.dy));
   });
 }
 
-void CudaDevice::layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma,
-                                       const void* sums, const void* dy, const void* dsums, void* dx) {
+void CudaDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
+  const CutNorm& norm = op.norm;
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     Operation(*this, "LayerNorm's gradient from its sums")
         .launch(norm_grad_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<T>(norm.hidden),
-                static_cast<const S*>(x), static_cast<const S*>(gamma), SummedMoments<T>(norm, sums),
-                static_cast<const S*>(dy), static_cast<const T*>(dsums), static_cast<S*>(dx),
-                rows_aligned<S>(norm.cols, x, gamma, dy, dx));
+                static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), SummedMoments<T>(norm, op.sums),
+                static_cast<const S*>(op.dy), static_cast<const T*>(op.dsums), static_cast<S*>(op.dx),
+                rows_aligned<S>(norm.cols, op.x, op.gamma, op.dy, op.dx));
   });
 }
 

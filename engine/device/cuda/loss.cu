@@ -1,5 +1,5 @@
-// Cross-entropy over one rank's columns of the vocabulary, one block a token. Padding counts as absent: it
-// enters neither the maximum nor the sum, and its gradient is zero.
+// Cross-entropy over one rank's columns of the vocabulary, with one block for each token. Padding does not
+// count: it is not in the maximum or the sum, and its gradient is zero.
 #include <limits>
 
 #include "engine/device/cuda/operation.cuh"
@@ -15,7 +15,7 @@ __device__ __forceinline__ void for_packs(int64_t cols, Body&& body) {
     body(col, cols - col);
 }
 
-/// `lowest` is the maximum of a rank that holds nothing but padding.
+/// `lowest` is the maximum of a rank with only padding.
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     vocab_max_kernel(int64_t width, int64_t present, const S* logits, Computed<S> lowest, Computed<S>* max,
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) sum[token] = total;
 }
 
-/// One block: a loss is one number. Added up in fp64, as on the CPU.
+/// One block, because the loss is one number. It is added up in fp64, as on the CPU.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
     cross_entropy_kernel(int64_t tokens, const T* max, const T* target, const T* sum, const T* weights,
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) *loss = static_cast<T>(total);
 }
 
-/// dlogits may be logits: a thread reads a pack, the label's too, before it writes it.
+/// dlogits may be logits: a thread reads a pack before it writes it, also the label's.
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     cross_entropy_grad_kernel(Range columns, int64_t present, const S* logits, const int32_t* labels,
@@ -133,39 +133,39 @@ void CudaDevice::target_logit(const VocabShard& shard, const void* logits, const
   });
 }
 
-void CudaDevice::sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) {
+void CudaDevice::sum_exp(const SumExp& op) {
+  const VocabShard& shard = op.shard;
   with_element_type(shard.dtype, "a sum of exponentials", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     Operation(*this, "a sum of exponentials")
         .launch(sum_exp_kernel<S>, shard.tokens, kRowThreads, 0, shard.columns.size(), present(shard),
-                static_cast<const S*>(logits), static_cast<const T*>(max), static_cast<T*>(sum),
-                rows_aligned<S>(shard.columns.size(), logits));
+                static_cast<const S*>(op.logits), static_cast<const T*>(op.max), static_cast<T*>(op.sum),
+                rows_aligned<S>(shard.columns.size(), op.logits));
   });
 }
 
-void CudaDevice::cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target,
-                               const void* sum, const void* weights, void* loss) {
-  with_wide_type(dtype, "cross-entropy", [&](auto zero) {
+void CudaDevice::cross_entropy(const CrossEntropy& op) {
+  with_wide_type(op.dtype, "cross-entropy", [&](auto zero) {
     using T = decltype(zero);
     Operation(*this, "cross-entropy")
-        .launch(cross_entropy_kernel<T>, 1, kRowThreads, 0, tokens, static_cast<const T*>(max),
-                static_cast<const T*>(target), static_cast<const T*>(sum), static_cast<const T*>(weights),
-                static_cast<T*>(loss));
+        .launch(cross_entropy_kernel<T>, 1, kRowThreads, 0, op.tokens, static_cast<const T*>(op.max),
+                static_cast<const T*>(op.target), static_cast<const T*>(op.sum),
+                static_cast<const T*>(op.weights), static_cast<T*>(op.loss));
   });
 }
 
-void CudaDevice::cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels,
-                                    const void* max, const void* sum, const void* weights, const void* scale,
-                                    void* dlogits) {
+void CudaDevice::cross_entropy_grad(const CrossEntropyGrad& op) {
+  const VocabShard& shard = op.shard;
   with_element_type(shard.dtype, "the gradient of cross-entropy", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     Operation(*this, "the gradient of cross-entropy")
         .launch(cross_entropy_grad_kernel<S>, shard.tokens, kRowThreads, 0, shard.columns, present(shard),
-                static_cast<const S*>(logits), labels, static_cast<const T*>(max), static_cast<const T*>(sum),
-                static_cast<const T*>(weights), static_cast<const T*>(scale), static_cast<S*>(dlogits),
-                rows_aligned<S>(shard.columns.size(), logits, dlogits));
+                static_cast<const S*>(op.logits), op.labels, static_cast<const T*>(op.max),
+                static_cast<const T*>(op.sum), static_cast<const T*>(op.weights),
+                static_cast<const T*>(op.scale), static_cast<S*>(op.dlogits),
+                rows_aligned<S>(shard.columns.size(), op.logits, op.dlogits));
   });
 }
 

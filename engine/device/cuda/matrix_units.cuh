@@ -1,6 +1,6 @@
-// Products of 16-bit matrices in shared memory by a warp on the matrix units, summed in fp32. Two forms are
-// all that attention needs: rows by rows, which makes scores, and a block of scores by rows, whose left
-// operand is the result of the first, rounded, without leaving the registers.
+// Products of 16-bit matrices in shared memory by a warp on the matrix units, summed in fp32. Attention needs
+// two forms. Rows by rows gives scores. A block of scores by rows takes the rounded result of the first form
+// as its left operand, which stays in registers.
 #pragma once
 
 #include "engine/device/cuda/fragments.h"
@@ -9,12 +9,12 @@
 
 namespace shardlens::cuda {
 
-/// A row of a tile in shared memory: 16 bytes more than its width, so that eight neighbours in a column lie
-/// in different banks.
+/// The row stride of a tile in shared memory. It has 16 bytes more than the width, so that eight neighbours
+/// in a column are in different banks.
 template <int kWidth>
 inline constexpr int kRowStride = kWidth + 8;
 
-/// Two neighbouring numbers, rounded, the first one in the low half.
+/// Rounds and packs two neighbouring numbers, the first one in the low half.
 template <class S>
 __device__ __forceinline__ uint32_t pack_pair(float first, float second) {
   uint32_t bits;
@@ -28,10 +28,10 @@ __device__ __forceinline__ uint32_t pack_pair(float first, float second) {
   return bits;
 }
 
-/// 16 rows of a tile as left operands, a column of 16 after the other, read again each time.
+/// 16 rows of a tile as left operands, one column of 16 after the other. They are read again each time.
 template <class S, int kWidth>
 struct LeftRows {
-  const S* own;  // what the lane points at
+  const S* own;  // the lane's address
 
   __device__ __forceinline__ explicit LeftRows(const S* rows) {
     const FragmentPlace place = left_place(static_cast<int>(threadIdx.x) % 32);
@@ -42,13 +42,13 @@ struct LeftRows {
   }
 };
 
-/// The same read once and kept in the warp's registers, kWidth / 4 of them.
+/// The same, but read once and kept in kWidth / 4 registers of the warp.
 template <class S, int kWidth>
 struct KeptLeftRows {
   uint32_t columns[kWidth / 16][4];
 
   __device__ __forceinline__ explicit KeptLeftRows(const LeftRows<S, kWidth>& rows) {
-    __syncwarp();  // whatever the lanes have come by: the matrix units' instructions want them together
+    __syncwarp();  // the matrix units' instructions need all lanes together
 #pragma unroll
     for (int column = 0; column < kWidth / 16; ++column) rows.read(column, columns[column]);
   }
@@ -58,8 +58,8 @@ struct KeptLeftRows {
   }
 };
 
-/// sums [16, 8N] += A·Bᵀ with the 16 rows `a`, either of the two above, and 8N rows from `b` on, all kWidth
-/// long.
+/// sums [16, 8N] += A·Bᵀ with the 16 rows `a`, of one of the two types above, and 8N rows from `b` on. All
+/// have length kWidth.
 template <class S, int kWidth, int N, class A>
 __device__ __forceinline__ void rows_by_rows(const A& a, const S* b, float (&sums)[N][4]) {
   static_assert(kWidth % 16 == 0 && N % 2 == 0);
@@ -80,8 +80,8 @@ __device__ __forceinline__ void rows_by_rows(const A& a, const S* b, float (&sum
   }
 }
 
-/// sums [16, kWidth] += block·B with the block [16, 8N] as rows_by_rows() left it, rounded, and 8N rows from
-/// `b` on.
+/// sums [16, kWidth] += block·B with the rounded block [16, 8N], in the layout of rows_by_rows(), and 8N rows
+/// from `b` on.
 template <class S, int kWidth, int N>
 __device__ __forceinline__ void block_by_rows(const float (&block)[N][4], const S* b,
                                               float (&sums)[kWidth / 8][4]) {

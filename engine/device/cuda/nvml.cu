@@ -1,4 +1,4 @@
-// A handful of NVML's functions by their names, with the types its documentation gives them.
+// Looks up a few of NVML's functions by name, with the types of its documentation.
 #include "engine/device/cuda/nvml.h"
 
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
-// What every operation of the CUDA device stands on: its errors, its launches, the types elements are stored
-// and computed in, and 16 bytes at a time of a row.
+// The base of every operation of the CUDA device: errors, launches, the types in which elements are stored
+// and computed, and loads and stores of 16 bytes of a row.
 //
-// Where a row is not aligned or ends, a pack of elements is moved one by one, and is computed with in the
-// same lanes by the same thread. So an element's bits depend on neither its address nor on what else lies in
-// the row.
+// If a row is not aligned, or ends within a pack, the elements of a pack are loaded and stored one by one.
+// The same thread computes them in the same lanes. So an element's bits do not depend on its address or on
+// the rest of the row.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -21,7 +21,7 @@
 
 namespace shardlens::cuda {
 
-/// Whether it says what became of a kernel: then every call says it from now on, whatever it asks for.
+/// True if the status is the failure of a kernel. Every later call then returns the same status.
 inline bool is_of_a_kernel(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:
@@ -40,20 +40,20 @@ inline bool is_of_a_kernel(cudaError_t status) {
   }
 }
 
-/// Throws a run Error that names the operation, the call and what CUDA said, unless it succeeded.
+/// Throws a run Error with the operation, the call and CUDA's message, unless the call succeeded.
 inline void check(const std::string& operation, const char* call, cudaError_t status) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // it is not to be met again by the next launch
+  cudaGetLastError();  // clears the error for the next launch
   throw run_error(
       operation + " on the GPU: " + call + " failed with " + cudaGetErrorName(status) + ": " +
       cudaGetErrorString(status) +
       (is_of_a_kernel(status)
-           ? "; what failed may be a kernel asked for before, by this rank or another on the GPU: "
+           ? "; the failed kernel may be an earlier one, of this rank or of another one on the GPU: "
              "CUDA_LAUNCH_BLOCKING=1 shows which"
            : ""));
 }
 
-/// One operation while it is asked for, by whatever thread: its name for errors, the stream, the scratch.
+/// One operation during its call, in any thread: its name for errors, the stream, the scratch.
 class Operation {
  public:
   Operation(const CudaDevice& device, const char* name)
@@ -74,7 +74,7 @@ class Operation {
 
   void check(const char* call, cudaError_t status) const { cuda::check(name_, call, status); }
 
-  /// A one-dimensional grid; nothing is launched for no blocks.
+  /// Launches a one-dimensional grid. Launches nothing if there are no blocks.
   template <class... Parameters, class... Arguments>
   void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared_bytes,
               const Arguments&... arguments) const {
@@ -82,7 +82,7 @@ class Operation {
     if (blocks == 0) return;
     if (blocks > INT32_MAX)
       throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(blocks) +
-                      " blocks, more than a launch may have: choose a smaller batch or sequence");
+                      " blocks, more than a launch allows: choose a smaller batch or sequence");
     if (shared_bytes > (size_t{48} << 10)) allow_shared(kernel, shared_bytes);
     start_kernel(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream_,
                  static_cast<Parameters>(arguments)...);
@@ -90,7 +90,7 @@ class Operation {
   }
 
  private:
-  /// More than every GPU grants unasked.
+  /// Asks for more shared memory than the default of every GPU.
   template <class Kernel>
   void allow_shared(Kernel* kernel, size_t bytes) const {
     const cudaError_t status =
@@ -110,14 +110,14 @@ class Operation {
   size_t scratch_bytes_;
 };
 
-/// What a kernel found wrong with a cache's positions, in host memory that both sides see. `found` is written
-/// last.
+/// A wrong position in a cache that a kernel found. It is in host memory that both sides can access. `found`
+/// is written last.
 struct Fault {
   volatile int found = 0;
   volatile int64_t seq = 0, room = 0, first = 0, index = 0, position = 0;
 };
 
-/// What numbers stored as S are computed in: themselves, or fp32 where they are half as wide.
+/// The type to compute in, for numbers stored as S: fp32 for 16-bit numbers, otherwise the same type.
 template <class S>
 struct ComputedIn {
   using Type = S;
@@ -136,16 +136,16 @@ using Computed = typename ComputedIn<S>::Type;
 template <class S>
 inline constexpr bool kIsHalf = !std::is_same_v<S, Computed<S>>;
 
-/// Calls compute(T{}) with what statistics, gradients and the optimizer are held in.
+/// Calls compute(T{}) with T = float or double, the types of statistics, weight gradients and the optimizer.
 template <class Compute>
 void with_wide_type(DType dtype, const char* operation, Compute&& compute) {
   if (dtype == DType::Fp32) return compute(float{});
   if (dtype == DType::Fp64) return compute(double{});
   throw request_error(std::string(operation) + " in " + to_string(dtype) +
-                      " is not executed on a GPU: it is held in fp32 or fp64");
+                      " is not executed on a GPU: it needs fp32 or fp64");
 }
 
-/// Calls compute(S{}) with the type elements are stored as; Computed<S> is what to compute in.
+/// Calls compute(S{}) with the type that elements are stored as. Computed<S> is the type to compute in.
 template <class Compute>
 void with_element_type(DType dtype, const char* operation, Compute&& compute) {
   if (dtype == DType::Bf16) return compute(__nv_bfloat16{});
@@ -176,13 +176,13 @@ __device__ __forceinline__ S narrow(Computed<S> value) {
     return value;
 }
 
-/// The value as it is read again after it was stored as S: rounded, where that is a 16-bit format.
+/// The value after a store as S and a load: rounded if S is a 16-bit format.
 template <class S>
 __device__ __forceinline__ Computed<S> as_stored(Computed<S> value) {
   return widen(narrow<S>(value));
 }
 
-/// Elements in 16 bytes.
+/// The number of elements in 16 bytes.
 template <class S>
 inline constexpr int kLanes = 16 / static_cast<int>(sizeof(S));
 
@@ -191,16 +191,16 @@ struct alignas(16) Pack {
   S lane[kLanes<S>];
 };
 
-/// Whether every row of `stride` elements of all these begins at a multiple of 16 bytes.
+/// True if the rows of all these, with `stride` elements each, begin at multiples of 16 bytes.
 template <class S, class... Pointers>
 bool rows_aligned(int64_t stride, const Pointers*... first) {
   const auto aligned = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; };
   return stride * static_cast<int64_t>(sizeof(S)) % 16 == 0 && (aligned(first) && ...);
 }
 
-/// The first `count` elements of a pack, at least one; the lanes behind them are `fill`. kWhole: it is known
-/// that the pack is aligned and all there. Such loads lie behind no branch, so that several can be on their
-/// way: behind a branch each is waited for before the next is asked for.
+/// Loads the first `count` elements of a pack, at least one. The other lanes are `fill`. kWhole: the pack is
+/// aligned and whole. Such loads have no branch, so several can be in progress; with a branch each load would
+/// wait for the previous one.
 template <bool kWhole = false, class S>
 __device__ __forceinline__ void load_pack(const S* from, int64_t count, bool aligned, Computed<S> fill,
                                           Computed<S> (&out)[kLanes<S>]) {
@@ -229,16 +229,17 @@ __device__ __forceinline__ void store_pack(S* to, int64_t count, bool aligned,
   }
 }
 
-/// Threads of the kernels whose block works on a row: all their reductions are over so many.
+/// The threads of a block in kernels with one block for each row. All of their reductions are over this many
+/// threads.
 inline constexpr int kRowThreads = 256;
 
-/// The sum over the block's kRowThreads threads, in all of them, added in one order always. `shared` has a
-/// number for each warp.
+/// The sum over the block's kRowThreads threads, always added in the same order. All threads get the result.
+/// `shared` has a number for each warp.
 template <class T>
 __device__ __forceinline__ T block_sum(T value, T* shared) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, offset);
-  __syncthreads();  // what an earlier call left in `shared` has been read
+  __syncthreads();  // the numbers of an earlier call in `shared` have been read
   if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
   __syncthreads();
   T total = shared[0];
@@ -247,7 +248,7 @@ __device__ __forceinline__ T block_sum(T value, T* shared) {
   return total;
 }
 
-/// The largest of the block's numbers; a NaN counts for nothing.
+/// The largest of the block's numbers. A NaN does not count.
 template <class T>
 __device__ __forceinline__ T block_max(T value, T* shared) {
 #pragma unroll

@@ -9,7 +9,7 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// Some tensors of square_sum()'s list, by value: the list is in host memory.
+/// Some tensors of square_sum()'s list. It is passed by value, because the list is in host memory.
 template <class T>
 struct SquareList {
   static constexpr int kMost = 168;
@@ -18,8 +18,8 @@ struct SquareList {
   int64_t elements[kMost];
 };
 
-/// partial[block] = Σ x² of the block's chunk of `size` elements, in fp64. A thread adds its packs up in
-/// order; whole ones are fetched several at a time.
+/// partial[block] = Σ x² of the block's chunk of `size` elements, in fp64. A thread adds its packs in order.
+/// Whole packs are loaded several at a time.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
     square_chunks_kernel(SquareList<T> list, int64_t size, double* partial) {
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/// *total = Σ partial, by one block.
+/// *total = Σ partial. One block.
 __global__ void __launch_bounds__(kRowThreads)
     add_partials_kernel(int64_t count, const double* partial, double* total) {
   __shared__ double shared[kRowThreads / 32];
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) *total = sum;
 }
 
-/// Some of clip_factor()'s sums, by value: the list is in host memory.
+/// Some of clip_factor()'s sums. It is passed by value, because the list is in host memory.
 struct SumList {
   static constexpr int kMost = 64;
   const double* sum[kMost];
@@ -86,7 +86,7 @@ __global__ void clip_factor_kernel(const double* squares, double clip, const T* 
   clip_numbers(*squares, scale == nullptr ? 1.0 : static_cast<double>(*scale), clip, factor);
 }
 
-/// What adamw_kernel() moves: where it lies and what decay leaves of it.
+/// One tensor of adamw_kernel(): its addresses, and its factor after weight decay.
 template <class S>
 struct MovedTensor {
   S* parameter;
@@ -97,7 +97,8 @@ struct MovedTensor {
   bool aligned, parameter_aligned;
 };
 
-/// Some of adamw()'s steps, whose other numbers are the same, by value: the list is in host memory.
+/// Some of adamw()'s steps, which have the same other numbers. It is passed by value, because the list is in
+/// host memory.
 template <class S>
 struct MovedList {
   static constexpr int kMost = 54;
@@ -109,9 +110,9 @@ struct MovedList {
 
 constexpr int kMovingThreads = 256;
 
-/// Whole 16-byte accesses of all it reads and writes are a pack of S a thread, which is two packs of T where
-/// S has 16 bits: S is what the parameter is stored as and T what it is updated in, in `master` where there
-/// is one, and then rounded into `parameter`.
+/// The parameter is stored as S and updated as T: in `master` if there is one, and then rounded into
+/// `parameter`. A thread takes a pack of S, which is two packs of T if S has 16 bits, so that all accesses
+/// have 16 bytes.
 template <class S>
 __global__ void adamw_kernel(MovedList<S> list) {
   using T = Computed<S>;
@@ -158,7 +159,7 @@ __global__ void adamw_kernel(MovedList<S> list) {
   if (master != nullptr) store_pack(parameter + i, count - i, parameter_aligned, rounded);
 }
 
-/// AdamW of steps whose numbers are the same but for the decay.
+/// AdamW for steps that have the same numbers except for the decay.
 template <class S>
 void move_alike(const Operation& operation, std::span<const AdamWStep> steps) {
   using T = Computed<S>;
@@ -169,7 +170,7 @@ void move_alike(const Operation& operation, std::span<const AdamWStep> steps) {
   };
   for (const AdamWStep& step : steps) {
     if (kIsHalf<S> && step.master == nullptr)
-      throw run_error("AdamW on the GPU: a parameter of 16 bits needs its fp32 copy, and there is none");
+      throw run_error("AdamW on the GPU: a 16-bit parameter needs an fp32 copy, and there is none");
     if (step.count == 0) continue;
     const bool parameter_aligned = rows_aligned<S>(kLanes<S>, step.parameter);
     const bool aligned =
@@ -201,7 +202,7 @@ void CudaDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, 
       for (const ListedTensor& tensor : tensors) sum += pieces(tensor.count, size);
       return sum;
     };
-    // Chunks grow where the scratch would not hold their sums.
+    // Chunks are larger if the scratch would not hold their sums.
     int64_t size = int64_t{kRowThreads} * kLanes<T> * 32;
     while (chunks(size) > static_cast<int64_t>(operation.scratch_bytes() / sizeof(double))) size *= 2;
     SquareList<T> list{};
@@ -224,28 +225,28 @@ void CudaDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, 
   });
 }
 
-void CudaDevice::clip_factor(int count, const double* const* sums, double clip, DType dtype,
-                             const void* scale, double* factor) {
+void CudaDevice::clip_factor(const ClipFactor& op) {
   const Operation operation(*this, "the clipping of gradients");
   auto* squares = operation.scratch<double>();
+  const int count = static_cast<int>(op.sums.size());
   int done = 0;
   do {
     SumList list{};
     list.count = std::min(SumList::kMost, count - done);
-    std::copy_n(sums + done, list.count, list.sum);
+    std::copy_n(op.sums.data() + done, list.count, list.sum);
     operation.launch(add_list_kernel, 1, 1, 0, list, squares, done > 0);
     done += list.count;
   } while (done < count);
-  if (dtype == DType::Fp64)
-    operation.launch(clip_factor_kernel<double>, 1, 1, 0, squares, clip, static_cast<const double*>(scale),
-                     factor);
+  if (op.scale_dtype == DType::Fp64)
+    operation.launch(clip_factor_kernel<double>, 1, 1, 0, squares, op.clip,
+                     static_cast<const double*>(op.scale), op.factor);
   else
-    operation.launch(clip_factor_kernel<float>, 1, 1, 0, squares, clip, static_cast<const float*>(scale),
-                     factor);
+    operation.launch(clip_factor_kernel<float>, 1, 1, 0, squares, op.clip,
+                     static_cast<const float*>(op.scale), op.factor);
 }
 
-// Launches for as many steps at a time as have their numbers in common, which in a pass all have, and as a
-// launch's arguments hold.
+// A launch takes steps that have their numbers in common, as all steps of a pass have, and as many as its
+// arguments hold.
 void CudaDevice::adamw(std::span<const AdamWStep> steps) {
   const auto is_alike = [](const AdamWStep& a, const AdamWStep& b) {
     return a.dtype == b.dtype && a.factor == b.factor && a.learning_rate == b.learning_rate &&

@@ -1,4 +1,4 @@
-// Where things lie: index arithmetic of the kernels, in 64 bits, for both sides.
+// The kernels' index arithmetic, in 64 bits, for host and GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ SHARDLENS_BOTH int64_t pieces(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// Rows of `length` elements cut into chunks of `size`, counted along the rows: what the blocks of a kernel
-/// that passes over rows take, one each.
+/// Rows of `length` elements, cut into chunks of `size` and counted along the rows. In a kernel that passes
+/// over rows, each block takes one chunk.
 struct RowChunks {
   int64_t rows, length, size;
 
   SHARDLENS_BOTH int64_t per_row() const { return pieces(length, size); }
   SHARDLENS_BOTH int64_t count() const { return rows * per_row(); }
   SHARDLENS_BOTH int64_t row(int64_t chunk) const { return chunk / per_row(); }
-  /// Its first element in the row, and the end.
+  /// The chunk's first element in the row, and its end.
   SHARDLENS_BOTH int64_t begin(int64_t chunk) const { return chunk % per_row() * size; }
   SHARDLENS_BOTH int64_t end(int64_t chunk) const {
     const int64_t end = begin(chunk) + size;
@@ -28,8 +28,8 @@ struct RowChunks {
   }
 };
 
-/// Which blocks of a launch over a list of tensors are whose: each has as many as it asks for, in the order
-/// of the list. For kernel arguments, which hold 4 KiB.
+/// Maps the blocks of a launch to the tensors of a list. Each tensor has its own number of blocks, in the
+/// order of the list. It is part of a kernel's arguments, which are at most 4 KiB.
 template <int kMost>
 struct ListedBlocks {
   int count = 0;                  // of tensors
@@ -41,7 +41,7 @@ struct ListedBlocks {
     first[count + 1] = first[count] + blocks;
     ++count;
   }
-  /// The tensor whose block it is: the last that begins no later.
+  /// The tensor of a block: the last one that begins at it or before it.
   SHARDLENS_BOTH int tensor_of(int64_t block) const {
     int low = 0, high = count;
     while (high - low > 1) {
@@ -52,8 +52,8 @@ struct ListedBlocks {
   }
 };
 
-/// How the rows of a matrix are summed by columns: chunks of rows first, then the chunks' sums in order. The
-/// cut depends on the rows alone, so that a column's bits depend on no other column.
+/// The cut of a matrix's rows into chunks, for sums by columns: chunks of rows first, then the chunks' sums
+/// in order. It depends only on the number of rows, so a column's bits do not depend on other columns.
 struct RowSums {
   static constexpr int64_t kMostChunks = 64, kFewestRows = 64;
   int64_t rows;
@@ -65,18 +65,18 @@ struct RowSums {
   SHARDLENS_BOTH int64_t chunks() const { return pieces(rows, per_chunk()); }
 };
 
-/// The columns of a VocabShard that are not padding.
+/// The number of a VocabShard's columns that are not padding.
 SHARDLENS_BOTH int64_t present_columns(int64_t vocab, int64_t begin, int64_t size) {
   const int64_t present = vocab - begin;
   return present < 0 ? 0 : present > size ? size : present;
 }
 
-/// The key head, counted over all sequences, that a (sequence, query head) pair reads (cpu/attention.cpp).
+/// The rank's key head that a query head reads.
 SHARDLENS_BOTH int64_t key_head_of(const KeyHeads& keys, int64_t query_head) {
   return (keys.first + query_head) / keys.group;
 }
 
-/// The query heads [begin, end) that read key head `key`, of a rank that has `heads` of them.
+/// The query heads [begin, end) that read key head `key`, on a rank with `heads` query heads.
 struct Readers {
   int64_t begin, end;
 };
@@ -87,10 +87,10 @@ SHARDLENS_BOTH Readers readers_of(const KeyHeads& keys, int64_t heads, int64_t k
   return {begin, end};
 }
 
-/// The (sequence, head) pair and the tile that a block of attention takes, of `pairs` · `tiles`. Under a
-/// causal mask tiles differ in length: blocks start in the order of their numbers, and the longest tiles come
-/// first, so that the last blocks to run are short ones. Pairs take turns 64 at a time, whose keys and values
-/// stay in the GPU's cache (32 MB for 64 heads of 128 in 16 bits at 1,024 tokens).
+/// The (sequence, head) pair and the tile of a block of attention, of `pairs` · `tiles` blocks. With a causal
+/// mask tiles have different lengths. Blocks start in the order of their numbers, and the longest tiles come
+/// first, so that the last blocks are short. Only 64 pairs take turns at a time, so that their keys and
+/// values stay in the GPU's cache (32 MB for 64 heads of 128 in 16 bits at 1,024 tokens).
 struct TilePlace {
   static constexpr uint32_t kTogether = 64;
   int sequence, head, tile;

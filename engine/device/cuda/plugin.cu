@@ -1,4 +1,4 @@
-// What the program finds when it opens this plug-in: facts about GPUs, devices on them, and groups of ranks.
+// The entry of the GPU plug-in: facts about GPUs, devices on them, and groups of ranks.
 #include <cublasLt.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace shardlens {
 
 namespace {
 
-// Of a whole board's memory CUDA sees a little less than the driver counts, of a part at most half.
+// CUDA reports a little less than the driver for a whole board, and at most half for a part of one.
 constexpr double kWholeBoard = 0.9;
 
 // 13000 is 13.0
@@ -30,9 +30,9 @@ std::string bus_of(int gpu) {
 
 class CudaPlugin final : public GpuPlugin {
  public:
-  // A context is made with few connections to the GPU: streams that share one wait for each other, and every
-  // rank on a GPU has two of its own, beside NCCL's. Before CUDA is asked for anything; a choice made outside
-  // stands.
+  // By default a context has few connections to the GPU, and streams that share one wait for each other.
+  // Every rank on a GPU has two streams, in addition to NCCL's. Must be set before the first CUDA call. The
+  // user's value is kept.
   CudaPlugin() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
 
   GpuFacts facts() override {
@@ -88,8 +88,8 @@ class CudaPlugin final : public GpuPlugin {
     facts.nccl_version = nccl_version(&facts.why_no_nccl);
   }
 
-  // This process's context on a GPU comes with the first call that needs it. Ranks make their devices in
-  // threads of their own, so it is made here, by the first, and what the GPU then has less is its.
+  // Makes this process's context on a GPU and measures its memory. Ranks make their devices in their own
+  // threads, so the first of them makes the context here.
   void make_context(int gpu) {
     const std::lock_guard lock(mutex_);
     if (context_bytes_.count(gpu) > 0) return;
@@ -108,8 +108,8 @@ class CudaPlugin final : public GpuPlugin {
     return made == context_bytes_.end() ? -1 : made->second;
   }
 
-  // The driver counts by the board. Where CUDA has a part of it alone (MIG), what is used of that part is not
-  // known.
+  // The driver reports a whole board's memory. If CUDA has only a part of the board (MIG), the used part is
+  // not known.
   void ask_for_memory(Gpu& gpu) const {
     int64_t used = 0, all = 0;
     if (!nvml_.memory(gpu.bus, &used, &all)) return;
@@ -146,12 +146,13 @@ class CudaPlugin final : public GpuPlugin {
                                         : "through the host"});
       }
     }
-    if (facts.gpus.empty()) facts.why_no_gpu = "no GPU tells what it is; look at nvidia-smi";
+    if (facts.gpus.empty())
+      facts.why_no_gpu = "the driver does not report the GPUs' properties; look at nvidia-smi";
   }
 
   cuda::Nvml nvml_;
   mutable std::mutex mutex_;
-  std::map<int, int64_t> context_bytes_;  // of the GPUs this process has had a device on
+  std::map<int, int64_t> context_bytes_;  // of the GPUs on which this process has made a device
 };
 
 }  // namespace

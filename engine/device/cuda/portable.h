@@ -1,6 +1,6 @@
-// Functions that run on both sides: index maps, random draws and the formulas of single elements are written
-// once in headers that a kernel includes and a plain C++ test too, so that what no GPU is needed for is
-// checked without one.
+// The macro for functions that run on both host and GPU: index maps, random draws and formulas of single
+// elements. They are in headers that kernels and plain C++ tests include, so they can be tested without a
+// GPU.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,5 +1,5 @@
-// The draws of engine/device/philox.h, one block at a time: the same bits, so that a mask drawn here is the
-// mask drawn there.
+// The draws of engine/device/philox.h, one block at a time. The bits are the same, so a mask drawn on the GPU
+// is the CPU's mask.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace shardlens::cuda {
 struct Words {
   uint32_t word[4];
 
-  /// By an index known at run time only, without sending the array to memory.
+  /// Takes an index that is known only at run time, and still keeps the array in registers.
   SHARDLENS_BOTH uint32_t at(int64_t index) const {
     const uint32_t low = index & 1 ? word[1] : word[0], high = index & 1 ? word[3] : word[2];
     return index & 2 ? high : low;
@@ -38,7 +38,7 @@ SHARDLENS_BOTH Words philox_block(uint64_t seed, uint64_t stream, uint64_t block
   return {{c0, c1, c2, c3}};
 }
 
-/// A DropoutMask as kernels take it: element i is dropped when its word is below `threshold`; what is kept is
+/// A DropoutMask for kernels. Element i is dropped if its word is below `threshold`. Kept elements are
 /// multiplied by `scale`.
 struct Dropping {
   uint64_t seed = 0, stream = 0;
@@ -55,7 +55,7 @@ struct Dropping {
   SHARDLENS_BOTH bool drops(uint32_t word) const { return word < threshold; }
 };
 
-/// Which of a run of elements are dropped, asked in rising order: a block is drawn once for its four
+/// Tells which elements of a run are dropped. Called in rising order, it draws a block once for its four
 /// elements.
 class MaskReader {
  public:

@@ -11,12 +11,12 @@ struct Result {
   std::vector<double> probs, context;
 };
 
-int64_t tokens(const AttentionShape& s) {
+int64_t tokens(const Attention& s) {
   return s.batch * s.seq;
 }
 
 template <class T>
-Result reference(const AttentionShape& s, const std::vector<T>& qkv) {
+Result reference(const Attention& s, const std::vector<T>& qkv) {
   Result result{std::vector<double>(static_cast<size_t>(tokens(s) * s.heads * s.seq)),
                 std::vector<double>(static_cast<size_t>(tokens(s) * s.heads * s.head_dim))};
   const auto at = [&](int64_t token, int64_t part, int64_t head, int64_t i) {
@@ -47,7 +47,7 @@ Result reference(const AttentionShape& s, const std::vector<T>& qkv) {
 
 /// dQKV by the definition, from its own P.
 template <class T>
-std::vector<double> reference_gradient(const AttentionShape& s, const std::vector<T>& qkv,
+std::vector<double> reference_gradient(const Attention& s, const std::vector<T>& qkv,
                                        const std::vector<T>& dcontext) {
   const std::vector<double> all_probs = reference(s, qkv).probs;
   std::vector<double> dqkv(qkv.size());
@@ -87,23 +87,32 @@ std::vector<double> reference_gradient(const AttentionShape& s, const std::vecto
 template <class T>
 struct Forward {
   std::vector<T> probs, context;
-  Forward(Device& device, const AttentionShape& s, const std::vector<T>& qkv)
+  Forward(Device& device, const Attention& s, const std::vector<T>& qkv)
       : probs(static_cast<size_t>(tokens(s) * s.heads * s.seq), T(NAN)),
         context(static_cast<size_t>(tokens(s) * s.heads * s.head_dim), T(NAN)) {
     std::vector<T> workspace(static_cast<size_t>(attention_workspace_elements(s.dtype, s.seq, s.head_dim)),
                              T(NAN));
-    const bool needed = s.recompute || s.dropout.probability > 0;
-    device.attention(s, qkv.data(), probs.data(), context.data(), needed ? workspace.data() : nullptr);
+    Attention op = with_tensors(s, qkv);
+    if (s.recompute || s.dropout.probability > 0) op.workspace = workspace.data();
+    device.attention(op);
+  }
+  /// `s` on `qkv` and on what the forward pass leaves.
+  Attention with_tensors(Attention s, const std::vector<T>& qkv) {
+    s.qkv = qkv.data();
+    s.saved = probs.data();
+    s.context = context.data();
+    return s;
   }
 };
 
 template <class T>
-std::vector<T> backward(Device& device, const AttentionShape& s, const std::vector<T>& qkv,
-                        Forward<T> forward, const std::vector<T>& dcontext) {
+std::vector<T> backward(Device& device, const Attention& s, const std::vector<T>& qkv, Forward<T> forward,
+                        const std::vector<T>& dcontext) {
   std::vector<T> dqkv(qkv.size(), T(NAN)),
       workspace(static_cast<size_t>(attention_workspace_elements(s.dtype, s.seq, s.head_dim)), T(NAN));
-  device.attention_grad(s, qkv.data(), forward.probs.data(), forward.context.data(), dcontext.data(),
-                        dqkv.data(), workspace.data());
+  Attention op = forward.with_tensors(s, qkv);
+  op.workspace = workspace.data();
+  device.attention_grad({.forward = op, .dcontext = dcontext.data(), .dqkv = dqkv.data()});
   return dqkv;
 }
 
@@ -121,7 +130,7 @@ TYPED_TEST(AttentionTest, MatchesTheDefinition) {
   for (const bool causal : {false, true})
     for (const auto& [seq, width] : kSizes) {
       SCOPED_TRACE(testing::Message() << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
-      const AttentionShape s{kDType<T>, 2, seq, 3, width, causal};
+      const Attention s{kDType<T>, 2, seq, 3, width, causal};
       const std::vector<T> qkv = normal<T>(tokens(s) * 3 * s.heads * s.head_dim, 7);
       const Forward<T> forward(*device, s, qkv);
       const Result expected = reference(s, qkv);
@@ -140,7 +149,7 @@ TYPED_TEST(AttentionTest, ItsGradientMatchesTheDefinition) {
     for (const auto& [seq, width] : kSizes) {
       if (seq == 1) continue;  // its P is 1, and what is left of dQ and dK is rounding
       SCOPED_TRACE(testing::Message() << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
-      const AttentionShape s{kDType<T>, 2, seq, 3, width, causal};
+      const Attention s{kDType<T>, 2, seq, 3, width, causal};
       const std::vector<T> qkv = normal<T>(tokens(s) * 3 * s.heads * s.head_dim, 7);
       const std::vector<T> dcontext = normal<T>(tokens(s) * s.heads * s.head_dim, 8);
       EXPECT_LT(relative_error(backward(*device, s, qkv, Forward<T>(*device, s, qkv), dcontext),
@@ -155,9 +164,9 @@ TYPED_TEST(AttentionTest, WhatComesLaterChangesNoBits) {
   const int64_t heads = 2, width = 24, seq = 150;
   const std::vector<T> qkv = normal<T>(seq * 3 * heads * width, 7);
   const std::vector<T> whole =
-      Forward<T>(*device, AttentionShape{kDType<T>, 1, seq, heads, width, true}, qkv).context;
+      Forward<T>(*device, Attention{kDType<T>, 1, seq, heads, width, true}, qkv).context;
   for (const int64_t first : {1, 37, 64, 140}) {
-    const Forward<T> part(*device, AttentionShape{kDType<T>, 1, first, heads, width, true}, qkv);
+    const Forward<T> part(*device, Attention{kDType<T>, 1, first, heads, width, true}, qkv);
     EXPECT_TRUE(same_bits(part.context, rows(whole, heads * width, {0, first}))) << first;
   }
 }
@@ -173,13 +182,13 @@ template <class T>
 void expect_heads_apart(int64_t seq, int64_t heads, int64_t width, int ranks) {
   SCOPED_TRACE(testing::Message() << seq << " tokens, " << heads << " heads of " << width << ", T " << ranks);
   const auto device = make_cpu_device(1);
-  const AttentionShape whole{kDType<T>, 1, seq, heads, width, true};
+  const Attention whole{kDType<T>, 1, seq, heads, width, true};
   const std::vector<T> qkv = normal<T>(seq * 3 * heads * width, 7),
                        dcontext = normal<T>(seq * heads * width, 8);
   const Forward<T> forward(*device, whole, qkv);
   const std::vector<T> dqkv = backward(*device, whole, qkv, forward, dcontext);
   const Range range = shard_range(heads, ranks, 1);
-  AttentionShape shape = whole;
+  Attention shape = whole;
   shape.heads = range.size();
   const std::vector<T> shard = heads_of(qkv, heads, width, range);
   const Forward<T> part(*device, shape, shard);
@@ -200,7 +209,7 @@ TYPED_TEST(AttentionTest, ThreadsDoNotChangeTheBits) {
   using T = TypeParam;
   for (const bool causal : {false, true})
     for (const int64_t seq : {30, 90, 450}) {
-      const AttentionShape s{kDType<T>, 3, seq, 5, 16, causal};
+      const Attention s{kDType<T>, 3, seq, 5, 16, causal};
       const std::vector<T> qkv = normal<T>(tokens(s) * 3 * 5 * 16, 7),
                            dcontext = normal<T>(tokens(s) * 5 * 16, 8);
       const auto serial = make_cpu_device(1);
@@ -220,8 +229,8 @@ TYPED_TEST(AttentionTest, ThreadsDoNotChangeTheBits) {
 TYPED_TEST(AttentionTest, GradientInBothFormatsAgrees) {
   using T = TypeParam;
   const auto device = make_cpu_device(1);
-  const AttentionShape s{kDType<T>, 2, 450, 2, 8, true};
-  AttentionShape exact = s;
+  const Attention s{kDType<T>, 2, 450, 2, 8, true};
+  Attention exact = s;
   exact.dtype = DType::Fp64;
   const std::vector<T> qkv = normal<T>(tokens(s) * 3 * 2 * 8, 7), dcontext = normal<T>(tokens(s) * 2 * 8, 8);
   const std::vector<double> wide(qkv.begin(), qkv.end()), dwide(dcontext.begin(), dcontext.end());
@@ -233,7 +242,7 @@ TYPED_TEST(AttentionTest, GradientInBothFormatsAgrees) {
 TYPED_TEST(AttentionTest, LargeScoresDoNotOverflow) {
   using T = TypeParam;
   const auto device = make_cpu_device(1);
-  const AttentionShape s{kDType<T>, 1, 20, 1, 4, false};
+  const Attention s{kDType<T>, 1, 20, 1, 4, false};
   const std::vector<T> qkv = normal<T>(20 * 3 * 4, 7, 0, 50);
   const Forward<T> forward(*device, s, qkv);
   EXPECT_LT(relative_error(forward.probs, reference(s, qkv).probs), 1e3 * kBound<T>);
@@ -242,7 +251,7 @@ TYPED_TEST(AttentionTest, LargeScoresDoNotOverflow) {
 TYPED_TEST(AttentionTest, NanInAKeyReachesTheQueriesThatSeeIt) {
   using T = TypeParam;
   const auto device = make_cpu_device(1);
-  const AttentionShape s{kDType<T>, 2, 100, 2, 8, true};
+  const Attention s{kDType<T>, 2, 100, 2, 8, true};
   std::vector<T> qkv = normal<T>(tokens(s) * 3 * 2 * 8, 7);
   const int64_t broken = 130;                                         // token 30 of the second sequence
   qkv[static_cast<size_t>(((broken * 3 + 1) * 2 + 1) * 8)] = T(NAN);  // its key, second head
@@ -257,12 +266,12 @@ TYPED_TEST(AttentionTest, NanInAKeyReachesTheQueriesThatSeeIt) {
 TYPED_TEST(AttentionTest, ARankMayHoldNoHeads) {
   using T = TypeParam;
   const auto device = make_cpu_device(2);
-  const AttentionShape s{kDType<T>, 2, 10, 0, 8, true};
+  const Attention s{kDType<T>, 2, 10, 0, 8, true};
   const Forward<T> forward(*device, s, {});
   EXPECT_TRUE(backward(*device, s, {}, forward, {}).empty());
 }
 
-AttentionShape with_dropout(AttentionShape s, double probability) {
+Attention with_dropout(Attention s, double probability) {
   s.dropout = {probability, 11, 0xABCDEF};
   s.all_heads = s.heads;
   return s;
@@ -278,9 +287,9 @@ TYPED_TEST(AttentionTest, ComputingProbabilitiesAgainGivesTheSameBits) {
       for (const double probability : {0.0, 0.3})
         for (const int64_t seq : {30, 150}) {
           const auto device = make_cpu_device(threads);
-          AttentionShape s = with_dropout({kDType<T>, 3, seq, 2, 16, causal}, probability);
+          Attention s = with_dropout({kDType<T>, 3, seq, 2, 16, causal}, probability);
           if (!causal) s.mask = mask.data();
-          AttentionShape again = s;
+          Attention again = s;
           again.recompute = true;
           const std::vector<T> qkv = normal<T>(tokens(s) * 3 * 2 * 16, 7),
                                dcontext = normal<T>(tokens(s) * 2 * 16, 8);
@@ -297,7 +306,7 @@ TYPED_TEST(AttentionTest, ComputingProbabilitiesAgainGivesTheSameBits) {
 TEST(AttentionGradTest, MatchesCentralDifferencesWithAFixedMask) {
   const auto device = make_cpu_device(1);
   for (const bool causal : {false, true}) {
-    const AttentionShape s = with_dropout({DType::Fp64, 2, 70, 1, 2, causal}, 0.25);
+    const Attention s = with_dropout({DType::Fp64, 2, 70, 1, 2, causal}, 0.25);
     const std::vector<double> qkv = normal<double>(tokens(s) * 3 * s.heads * s.head_dim, 5);
     const std::vector<double> dcontext = normal<double>(tokens(s) * s.heads * s.head_dim, 6);
     const std::vector<double> dqkv = backward(*device, s, qkv, Forward<double>(*device, s, qkv), dcontext);
@@ -313,7 +322,7 @@ TEST(AttentionGradTest, MatchesCentralDifferencesWithAFixedMask) {
 TYPED_TEST(AttentionTest, DropoutDropsAsOftenAsAskedAndKeepsTheMean) {
   using T = TypeParam;
   const auto device = make_cpu_device(1);
-  const AttentionShape s = with_dropout({kDType<T>, 1, 128, 4, 16, false}, 0.25);
+  const Attention s = with_dropout({kDType<T>, 1, 128, 4, 16, false}, 0.25);
   std::vector<T> qkv(static_cast<size_t>(tokens(s) * 3 * 4 * 16), T(0));  // P is 1/128 everywhere
   for (int64_t token = 0; token < tokens(s); ++token)
     for (int64_t i = 0; i < 4 * 16; ++i) qkv[static_cast<size_t>((token * 3 + 2) * 4 * 16 + i)] = T(1);
@@ -335,13 +344,13 @@ TYPED_TEST(AttentionTest, DropoutIsDrawnByGlobalElement) {
   using T = TypeParam;
   const auto device = make_cpu_device(1);
   const int64_t seq = 70;
-  const AttentionShape whole = with_dropout({kDType<T>, 2, seq, 5, 16, true}, 0.3);
+  const Attention whole = with_dropout({kDType<T>, 2, seq, 5, 16, true}, 0.3);
   const std::vector<T> qkv = normal<T>(tokens(whole) * 3 * 5 * 16, 7);
   const Forward<T> forward(*device, whole, qkv);
   for (int rank = 0; rank < 3; ++rank)
     for (int replica = 0; replica < 2; ++replica) {
       const Range range = shard_range(5, 3, rank);
-      AttentionShape shape = whole;
+      Attention shape = whole;
       shape.batch = 1;
       shape.heads = range.size();
       shape.first_head = range.begin;

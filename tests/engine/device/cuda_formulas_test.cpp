@@ -61,7 +61,12 @@ TYPED_TEST(CudaFormulasIn, GeluIsTheCpuDevices) {
   std::vector<T> y(x.size()), dx(x.size());
   for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
     device->gelu(kDType<T>, form, static_cast<int64_t>(x.size()), x.data(), y.data());
-    device->gelu_grad(kDType<T>, form, static_cast<int64_t>(x.size()), x.data(), dy.data(), dx.data());
+    device->gelu_grad({.dtype = kDType<T>,
+                       .form = form,
+                       .count = static_cast<int64_t>(x.size()),
+                       .x = x.data(),
+                       .dy = dy.data(),
+                       .dx = dx.data()});
     // Both sides' exp is good to two units in the last place; far out a value's tail is a small difference.
     const double bound = (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53) * 32;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -124,7 +129,8 @@ TEST(CudaFormulas, ClippingIsTheCpuDevices) {
       for (const double scale : {1.0, 1024.0}) {
         const double* sums[] = {&squares};
         double expected[2], ours[2];
-        device->clip_factor(1, sums, clip, DType::Fp64, &scale, expected);
+        device->clip_factor(
+            {.sums = sums, .clip = clip, .scale_dtype = DType::Fp64, .scale = &scale, .factor = expected});
         clip_numbers(squares, scale, clip, ours);
         EXPECT_EQ(ours[0], expected[0]) << squares << " " << clip;
         EXPECT_TRUE(ours[1] == expected[1] || (std::isnan(ours[1]) && std::isnan(expected[1])));

@@ -85,7 +85,8 @@ TEST(ElementwiseTest, NanIsNotRoundedAway) {
   std::vector<float> y(3);
   device->round(DType::Fp32, 3, 7, x.data(), y.data());
   EXPECT_TRUE(std::isnan(y[1]));
-  device->bias_add(DType::Fp32, 1, 3, x.data(), x.data(), y.data());
+  device->bias_add(
+      {.dtype = DType::Fp32, .rows = 1, .cols = 3, .x = x.data(), .bias = x.data(), .y = y.data()});
   EXPECT_TRUE(std::isnan(y[1]));
   device->bias_grad(DType::Fp32, 3, 1, x.data(), y.data());
   EXPECT_TRUE(std::isnan(y[0]));
@@ -97,8 +98,8 @@ TEST(ElementwiseTest, NothingToDoIsDone) {
     device->add(dtype, 0, nullptr, nullptr, nullptr);
     device->round(dtype, 0, 3, nullptr, nullptr);
     device->gelu(dtype, GeluForm::Tanh, 0, nullptr, nullptr);
-    device->gelu_grad(dtype, GeluForm::Erf, 0, nullptr, nullptr, nullptr);
-    device->bias_add(dtype, 5, 0, nullptr, nullptr, nullptr);
+    device->gelu_grad({.dtype = dtype, .form = GeluForm::Erf, .count = 0});
+    device->bias_add({.dtype = dtype, .rows = 5, .cols = 0});
     device->bias_grad(dtype, 5, 0, nullptr, nullptr);
     device->slice(dtype, {5, 3, 2}, {1, 1}, nullptr, nullptr);
     double zero_rows[3] = {1, 1, 1};

@@ -33,36 +33,38 @@ void PrintTo(const Case& c, std::ostream* out) {
 void attend(OnDevice& on, const Case& c, DType rounded) {
   const int64_t tokens = c.batch * c.seq, width = c.heads * c.head_dim;
   const bool grouped = c.keys.heads > 0;
-  AttentionShape shape{.dtype = on.dtype, .batch = c.batch, .seq = c.seq, .heads = c.heads};
-  shape.head_dim = c.head_dim;
-  shape.causal = c.causal;
-  shape.recompute = c.recompute;
+  Attention op{.dtype = on.dtype, .batch = c.batch, .seq = c.seq, .heads = c.heads};
+  op.head_dim = c.head_dim;
+  op.causal = c.causal;
+  op.recompute = c.recompute;
   if (c.masked) {
     std::vector<int32_t> mask;
     for (int64_t i = 0; i < tokens; ++i)
       mask.push_back(c.hides_nobody ? 1 : i / c.seq == 1 ? 0 : i % 4 != 1);  // else one sees nobody
-    shape.mask = on.in_ids(mask);
+    op.mask = on.in_ids(mask);
   }
   if (c.dropout > 0) {
-    shape.dropout = {c.dropout, 11, 0xABCDEF};
-    shape.all_heads = 3 * c.heads;
-    shape.first_head = c.heads;
-    shape.first_token = 2 * tokens;
+    op.dropout = {c.dropout, 11, 0xABCDEF};
+    op.all_heads = 3 * c.heads;
+    op.first_head = c.heads;
+    op.first_token = 2 * tokens;
   }
   if (grouped) {
-    shape.kv = on.in(normal_in(rounded, tokens * 2 * c.keys.heads * c.head_dim, 2));
-    shape.keys = c.keys;
+    op.kv = on.in(normal_in(rounded, tokens * 2 * c.keys.heads * c.head_dim, 2));
+    op.keys = c.keys;
   }
-  void* qkv = on.in(normal_in(rounded, tokens * (grouped ? 1 : 3) * width, 1));
+  op.qkv = on.in(normal_in(rounded, tokens * (grouped ? 1 : 3) * width, 1));
   const int64_t work = attention_workspace_elements(on.dtype, c.seq, c.head_dim);
-  void* workspace = on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN));
-  void* saved =
+  op.workspace = on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN));
+  op.saved =
       c.recompute ? on.out_wide("statistics", tokens * c.heads * 2) : on.out("P", tokens * c.heads * c.seq);
-  void* context = on.out("C", tokens * width);
-  on.device.attention(shape, qkv, saved, context, workspace);
-  if (grouped) shape.dkv = on.out("dKV", tokens * 2 * c.keys.heads * c.head_dim);
-  on.device.attention_grad(shape, qkv, saved, context, on.in(normal_in(rounded, tokens * width, 3)),
-                           on.out("dQKV", tokens * (grouped ? 1 : 3) * width), workspace);
+  op.context = on.out("C", tokens * width);
+  on.device.attention(op);
+  AttentionGrad grad{.forward = op};
+  if (grouped) grad.dkv = on.out("dKV", tokens * 2 * c.keys.heads * c.head_dim);
+  grad.dcontext = on.in(normal_in(rounded, tokens * width, 3));
+  grad.dqkv = on.out("dQKV", tokens * (grouped ? 1 : 3) * width);
+  on.device.attention_grad(grad);
 }
 
 const Case kCases[] = {
@@ -144,12 +146,16 @@ void attend_to_cache(OnDevice& on, const Case& c, DType rounded, int64_t room, i
   void* values = on.in_out(on.dtype, "values", normal_in(rounded, cache, 6));
   const int64_t parts = grouped ? 2 : 3;
   void* fresh = on.in(normal_in(rounded, tokens * parts * key_heads * c.head_dim, 7));
-  on.device.cache_append(shape, fresh, keys, values);
+  on.device.cache_append({.shape = shape, .qkv = fresh, .keys = keys, .values = values});
   void* queries = grouped ? on.in(normal_in(rounded, tokens * c.heads * c.head_dim, 8)) : fresh;
   const int64_t work = attention_workspace_elements(on.dtype, room, c.head_dim);
-  on.device.cached_attention(shape, queries, keys, values, on.out("P", tokens * c.heads * room),
-                             on.out("C", tokens * c.heads * c.head_dim),
-                             on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN)));
+  on.device.cached_attention({.shape = shape,
+                              .qkv = queries,
+                              .keys = keys,
+                              .values = values,
+                              .probs = on.out("P", tokens * c.heads * room),
+                              .context = on.out("C", tokens * c.heads * c.head_dim),
+                              .workspace = on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN))});
 }
 
 TEST_P(EveryDeviceAttention, WithACacheMatchesTheCpu) {
@@ -177,15 +183,19 @@ Numbers rows_at(const Numbers& all, int64_t batch, int64_t seq, int64_t at) {
 
 /// C of all of `c`, which is causal: without a cache, or with one and a token at a time.
 void attend_at_once(OnDevice& on, const Case& c, const Numbers& queries, const Numbers& kv) {
-  AttentionShape shape{.dtype = on.dtype, .batch = c.batch, .seq = c.seq, .heads = c.heads};
-  shape.head_dim = c.head_dim;
-  shape.causal = true;
-  shape.kv = on.in(kv);
-  shape.keys = c.keys;
   const int64_t tokens = c.batch * c.seq, work = attention_workspace_elements(on.dtype, c.seq, c.head_dim);
-  on.device.attention(shape, on.in(queries), on.in(Numbers(static_cast<size_t>(tokens * c.heads * c.seq))),
-                      on.out("C", tokens * c.heads * c.head_dim),
-                      on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN)));
+  on.device.attention({.dtype = on.dtype,
+                       .batch = c.batch,
+                       .seq = c.seq,
+                       .heads = c.heads,
+                       .head_dim = c.head_dim,
+                       .causal = true,
+                       .keys = c.keys,
+                       .qkv = on.in(queries),
+                       .kv = on.in(kv),
+                       .saved = on.in(Numbers(static_cast<size_t>(tokens * c.heads * c.seq))),
+                       .context = on.out("C", tokens * c.heads * c.head_dim),
+                       .workspace = on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN))});
 }
 void attend_by_token(OnDevice& on, const Case& c, const Numbers& queries, const Numbers& kv) {
   const int64_t room = c.seq + 2;
@@ -201,9 +211,15 @@ void attend_by_token(OnDevice& on, const Case& c, const Numbers& queries, const 
   for (int64_t at = 0; at < c.seq; ++at) {
     const std::vector<int32_t> positions(static_cast<size_t>(c.batch), static_cast<int32_t>(at));
     shape.positions = on.in_ids(positions);
-    on.device.cache_append(shape, on.in(rows_at(kv, c.batch, c.seq, at)), keys, values);
-    on.device.cached_attention(shape, on.in(rows_at(queries, c.batch, c.seq, at)), keys, values, probs,
-                               on.out("C of a token", c.batch * c.heads * c.head_dim), workspace);
+    on.device.cache_append(
+        {.shape = shape, .qkv = on.in(rows_at(kv, c.batch, c.seq, at)), .keys = keys, .values = values});
+    on.device.cached_attention({.shape = shape,
+                                .qkv = on.in(rows_at(queries, c.batch, c.seq, at)),
+                                .keys = keys,
+                                .values = values,
+                                .probs = probs,
+                                .context = on.out("C of a token", c.batch * c.heads * c.head_dim),
+                                .workspace = workspace});
   }
 }
 

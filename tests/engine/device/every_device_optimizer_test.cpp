@@ -68,8 +68,12 @@ TEST_P(EveryDeviceOptimizer, FactorsOfNorms) {
                           [&](OnDevice& on) {
                             std::vector<const double*> list;
                             for (int i = 0; i < sums; ++i) list.push_back(on.in_doubles({squares / sums}));
-                            on.device.clip_factor(sums, list.data(), clip, on.wide(), on.in_wide({256}),
-                                                  static_cast<double*>(on.out_as(DType::Fp64, "factor", 2)));
+                            on.device.clip_factor(
+                                {.sums = list,
+                                 .clip = clip,
+                                 .scale_dtype = on.wide(),
+                                 .scale = on.in_wide({256}),
+                                 .factor = static_cast<double*>(on.out_as(DType::Fp64, "factor", 2))});
                           }))
             << squares << " " << clip << " " << sums;
 }

@@ -174,11 +174,20 @@ TEST_P(EveryDevice, PassesOverElements) {
       for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf})
         EXPECT_TRUE(agree(dtype, {32, 1, false, 1}, [&](OnDevice& on) {
           on.device.gelu(on.dtype, form, count, on.in(x), on.out("GeLU", count));
-          on.device.gelu_grad(on.dtype, form, count, on.in(x), on.in(dy), on.out("its gradient", count));
+          on.device.gelu_grad({.dtype = on.dtype,
+                               .form = form,
+                               .count = count,
+                               .x = on.in(x),
+                               .dy = on.in(dy),
+                               .dx = on.out("its gradient", count)});
         })) << count;
       EXPECT_TRUE(agree(dtype, {8, 1, false, 1}, [&](OnDevice& on) {
         on.device.tanh(on.dtype, count, on.in(x), on.out("tanh", count));
-        on.device.tanh_grad(on.dtype, count, on.in(tanhs), on.in(dy), on.out("its gradient", count));
+        on.device.tanh_grad({.dtype = on.dtype,
+                             .count = count,
+                             .y = on.in(tanhs),
+                             .dy = on.in(dy),
+                             .dx = on.out("its gradient", count)});
       })) << count;
       if (is_half(dtype)) continue;
       EXPECT_TRUE(agree(dtype, {0, 0, true}, [&](OnDevice& on) {
@@ -194,16 +203,26 @@ TEST_P(EveryDevice, BiasesAndTheirGradients) {
         if (rows * cols > 285'000) continue;
         const Numbers x = normal_in(dtype, rows * cols, 1), bias = normal_in(dtype, cols, 2),
                       whole = integers(rows * cols, 3), before = integers(cols, 4);
-        EXPECT_TRUE(agree(
-            dtype, {0, 0, true},
-            [&](OnDevice& on) {
-              on.device.bias_add(on.dtype, rows, cols, on.in(x), on.in(bias), on.out("x + b", rows * cols));
-              on.device.bias_add(on.dtype, rows, cols, on.in(whole), on.in(before),
-                                 on.out("whole + (whole + b)", rows * cols), on.in(whole));
-              on.device.bias_grad(on.dtype, rows, cols, on.in(whole), on.out_wide("db of integers", cols));
-              on.device.bias_grad(on.dtype, rows, cols, on.in(whole),
-                                  on.in_out(on.wide(), "and more", before), true);
-            }))
+        EXPECT_TRUE(agree(dtype, {0, 0, true},
+                          [&](OnDevice& on) {
+                            on.device.bias_add({.dtype = on.dtype,
+                                                .rows = rows,
+                                                .cols = cols,
+                                                .x = on.in(x),
+                                                .bias = on.in(bias),
+                                                .y = on.out("x + b", rows * cols)});
+                            on.device.bias_add({.dtype = on.dtype,
+                                                .rows = rows,
+                                                .cols = cols,
+                                                .x = on.in(whole),
+                                                .bias = on.in(before),
+                                                .y = on.out("whole + (whole + b)", rows * cols),
+                                                .addend = on.in(whole)});
+                            on.device.bias_grad(on.dtype, rows, cols, on.in(whole),
+                                                on.out_wide("db of integers", cols));
+                            on.device.bias_grad(on.dtype, rows, cols, on.in(whole),
+                                                on.in_out(on.wide(), "and more", before), true);
+                          }))
             << rows << " x " << cols;
         EXPECT_TRUE(agree(dtype, Tolerance::of_sum(rows),
                           [&](OnDevice& on) {
@@ -276,24 +295,55 @@ TEST_P(EveryDevice, LayerNorms) {
                       whole = integers(rows * cols, 6), other = integers(rows * cols, 7),
                       bias = integers(cols, 8);
         const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(std::max(rows, cols))), 2, false, 1};
-        EXPECT_TRUE(agree(
-            dtype, tolerance,
-            [&](OnDevice& on) {
-              void* stats = on.out_wide("stats", 2 * rows);
-              on.device.layer_norm(on.dtype, rows, cols, 1e-5, on.in(x), on.in(gamma), on.in(beta),
-                                   on.out("y", rows * cols), stats);
-              void* in_place = on.in_out(on.dtype, "dx", dy);
-              on.device.layer_norm_grad(on.dtype, rows, cols, on.in(x), on.in(gamma), stats, in_place,
-                                        in_place, on.in_out(on.wide(), "dgamma", before),
-                                        on.in_out(on.wide(), "dbeta", before), true);
-              on.device.layer_norm_grad(on.dtype, rows, cols, on.in(x), on.in(gamma), stats, on.in(dy),
-                                        on.out("dx and more", rows * cols), on.out_wide("dgamma alone", cols),
-                                        on.out_wide("dbeta alone", cols), false, on.in(x));
-              // Of integers, whose sum no format rounds.
-              on.device.layer_norm(on.dtype, rows, cols, 1e-5, on.in(whole), on.in(gamma), on.in(beta),
-                                   on.out("y of a sum", rows * cols), on.out_wide("stats of a sum", 2 * rows),
-                                   {on.in(other), on.in(bias), on.out("the sum", rows * cols)});
-            }))
+        EXPECT_TRUE(agree(dtype, tolerance,
+                          [&](OnDevice& on) {
+                            void* stats = on.out_wide("stats", 2 * rows);
+                            on.device.layer_norm({.dtype = on.dtype,
+                                                  .rows = rows,
+                                                  .cols = cols,
+                                                  .epsilon = 1e-5,
+                                                  .x = on.in(x),
+                                                  .gamma = on.in(gamma),
+                                                  .beta = on.in(beta),
+                                                  .y = on.out("y", rows * cols),
+                                                  .stats = stats});
+                            void* in_place = on.in_out(on.dtype, "dx", dy);
+                            on.device.layer_norm_grad({.dtype = on.dtype,
+                                                       .rows = rows,
+                                                       .cols = cols,
+                                                       .x = on.in(x),
+                                                       .gamma = on.in(gamma),
+                                                       .stats = stats,
+                                                       .dy = in_place,
+                                                       .dx = in_place,
+                                                       .dgamma = on.in_out(on.wide(), "dgamma", before),
+                                                       .dbeta = on.in_out(on.wide(), "dbeta", before),
+                                                       .accumulate = true});
+                            on.device.layer_norm_grad({.dtype = on.dtype,
+                                                       .rows = rows,
+                                                       .cols = cols,
+                                                       .x = on.in(x),
+                                                       .gamma = on.in(gamma),
+                                                       .stats = stats,
+                                                       .dy = on.in(dy),
+                                                       .dx = on.out("dx and more", rows * cols),
+                                                       .dgamma = on.out_wide("dgamma alone", cols),
+                                                       .dbeta = on.out_wide("dbeta alone", cols),
+                                                       .addend = on.in(x)});
+                            // Of integers, whose sum no format rounds.
+                            on.device.layer_norm({.dtype = on.dtype,
+                                                  .rows = rows,
+                                                  .cols = cols,
+                                                  .epsilon = 1e-5,
+                                                  .x = on.in(whole),
+                                                  .gamma = on.in(gamma),
+                                                  .beta = on.in(beta),
+                                                  .y = on.out("y of a sum", rows * cols),
+                                                  .stats = on.out_wide("stats of a sum", 2 * rows),
+                                                  .a = on.in(other),
+                                                  .bias = on.in(bias),
+                                                  .sum = on.out("the sum", rows * cols)});
+                          }))
             << rows << " x " << cols;
       }
 }
@@ -304,9 +354,16 @@ TEST_P(EveryDevice, GainsOverManyRows) {
   const Numbers x = normal_in(DType::Fp32, rows * cols, 1), dy = normal_in(DType::Fp32, rows * cols, 2),
                 gamma = normal_in(DType::Fp32, cols, 3), stats(2 * rows, 0.5);
   EXPECT_TRUE(agree(DType::Fp32, Tolerance::of_sum(rows), [&](OnDevice& on) {
-    on.device.layer_norm_grad(on.dtype, rows, cols, on.in(x), on.in(gamma), on.in_wide(stats), on.in(dy),
-                              on.out("dx", rows * cols), on.out_wide("dgamma", cols),
-                              on.out_wide("dbeta", cols));
+    on.device.layer_norm_grad({.dtype = on.dtype,
+                               .rows = rows,
+                               .cols = cols,
+                               .x = on.in(x),
+                               .gamma = on.in(gamma),
+                               .stats = on.in_wide(stats),
+                               .dy = on.in(dy),
+                               .dx = on.out("dx", rows * cols),
+                               .dgamma = on.out_wide("dgamma", cols),
+                               .dbeta = on.out_wide("dbeta", cols)});
   }));
 }
 
@@ -335,14 +392,38 @@ TEST_P(EveryDevice, BitsDependOnNoAddress) {
           [&](OnDevice& on) {
             void* const stats = on.out_wide("stats", 2 * rows);
             const void *const in = on.in(x), *const gains = on.in(gamma), *const grads = on.in(dy);
-            on.device.layer_norm(on.dtype, rows, cols, 1e-5, in, gains, on.in(beta), on.out("y", rows * cols),
-                                 stats);
-            on.device.layer_norm(on.dtype, rows, cols, 1e-5, in, gains, on.in(beta),
-                                 on.out("y of a sum", rows * cols), on.out_wide("stats of a sum", 2 * rows),
-                                 {grads, on.in(beta), on.out("the sum", rows * cols)});
-            on.device.layer_norm_grad(on.dtype, rows, cols, in, gains, stats, grads,
-                                      on.out("dx", rows * cols), on.out_wide("dgamma", cols),
-                                      on.out_wide("dbeta", cols), false, in);
+            on.device.layer_norm({.dtype = on.dtype,
+                                  .rows = rows,
+                                  .cols = cols,
+                                  .epsilon = 1e-5,
+                                  .x = in,
+                                  .gamma = gains,
+                                  .beta = on.in(beta),
+                                  .y = on.out("y", rows * cols),
+                                  .stats = stats});
+            on.device.layer_norm({.dtype = on.dtype,
+                                  .rows = rows,
+                                  .cols = cols,
+                                  .epsilon = 1e-5,
+                                  .x = in,
+                                  .gamma = gains,
+                                  .beta = on.in(beta),
+                                  .y = on.out("y of a sum", rows * cols),
+                                  .stats = on.out_wide("stats of a sum", 2 * rows),
+                                  .a = grads,
+                                  .bias = on.in(beta),
+                                  .sum = on.out("the sum", rows * cols)});
+            on.device.layer_norm_grad({.dtype = on.dtype,
+                                       .rows = rows,
+                                       .cols = cols,
+                                       .x = in,
+                                       .gamma = gains,
+                                       .stats = stats,
+                                       .dy = grads,
+                                       .dx = on.out("dx", rows * cols),
+                                       .dgamma = on.out_wide("dgamma", cols),
+                                       .dbeta = on.out_wide("dbeta", cols),
+                                       .addend = in});
           }))
           << to_string(dtype) << " rows of " << cols;
     }
@@ -366,18 +447,34 @@ TEST_P(EveryDevice, LayerNormsOfCutRows) {
         sums = rounded_to(wide_of(dtype), sums);
         dsums = rounded_to(wide_of(dtype), dsums);
         const Tolerance tolerance{32 + 4 * std::sqrt(static_cast<double>(std::max(rows, cols))), 2, false, 1};
-        EXPECT_TRUE(agree(
-            dtype, tolerance,
-            [&](OnDevice& on) {
-              const CutNorm norm{on.dtype, rows, cols, hidden, 1e-5};
-              void *in = on.in(x), *gains = on.in(gamma), *whole = on.in_wide(sums), *grads = on.in(dy);
-              on.device.layer_norm_sums(norm, in, on.out_wide("sums", 2 * rows));
-              on.device.layer_norm_apply(norm, in, gains, on.in(beta), whole, on.out("y", rows * cols));
-              on.device.layer_norm_grad_sums(norm, in, gains, whole, grads, on.out_wide("dsums", 2 * rows),
-                                             on.out_wide("dgamma", cols), on.out_wide("dbeta", cols), false);
-              on.device.layer_norm_grad_apply(norm, in, gains, whole, grads, on.in_wide(dsums),
-                                              on.out("dx", rows * cols));
-            }))
+        EXPECT_TRUE(agree(dtype, tolerance,
+                          [&](OnDevice& on) {
+                            const CutNorm norm{on.dtype, rows, cols, hidden, 1e-5};
+                            void *in = on.in(x), *gains = on.in(gamma), *whole = on.in_wide(sums),
+                                 *grads = on.in(dy);
+                            on.device.layer_norm_sums(norm, in, on.out_wide("sums", 2 * rows));
+                            on.device.layer_norm_apply({.norm = norm,
+                                                        .x = in,
+                                                        .gamma = gains,
+                                                        .beta = on.in(beta),
+                                                        .sums = whole,
+                                                        .y = on.out("y", rows * cols)});
+                            on.device.layer_norm_grad_sums({.norm = norm,
+                                                            .x = in,
+                                                            .gamma = gains,
+                                                            .sums = whole,
+                                                            .dy = grads,
+                                                            .dsums = on.out_wide("dsums", 2 * rows),
+                                                            .dgamma = on.out_wide("dgamma", cols),
+                                                            .dbeta = on.out_wide("dbeta", cols)});
+                            on.device.layer_norm_grad_apply({.norm = norm,
+                                                             .x = in,
+                                                             .gamma = gains,
+                                                             .sums = whole,
+                                                             .dy = grads,
+                                                             .dsums = on.in_wide(dsums),
+                                                             .dx = on.out("dx", rows * cols)});
+                          }))
             << rows << " x " << cols;
       }
 }
@@ -397,12 +494,29 @@ TEST_P(EveryDevice, Embeddings) {
                       before = normal_in(wide_of(dtype), held.size() * width, 3);
         const Operate embed = [&](OnDevice& on) {
           int32_t* which = on.in_ids(ids);
-          on.device.embedding(on.dtype, tokens, width, held, which, on.in(table),
-                              on.out("y", tokens * width));
-          on.device.embedding_grad(on.dtype, tokens, width, held, which, on.in(dy),
-                                   on.out_wide("dtable", held.size() * width), false, 12);
-          on.device.embedding_grad(on.dtype, tokens, width, held, which, on.in(dy),
-                                   on.in_out(on.wide(), "and more", before), true);
+          on.device.embedding({.dtype = on.dtype,
+                               .tokens = tokens,
+                               .width = width,
+                               .rows = held,
+                               .ids = which,
+                               .table = on.in(table),
+                               .y = on.out("y", tokens * width)});
+          on.device.embedding_grad({.dtype = on.dtype,
+                                    .tokens = tokens,
+                                    .width = width,
+                                    .rows = held,
+                                    .ids = which,
+                                    .dy = on.in(dy),
+                                    .dtable = on.out_wide("dtable", held.size() * width),
+                                    .no_gradient_id = 12});
+          on.device.embedding_grad({.dtype = on.dtype,
+                                    .tokens = tokens,
+                                    .width = width,
+                                    .rows = held,
+                                    .ids = which,
+                                    .dy = on.in(dy),
+                                    .dtable = on.in_out(on.wide(), "and more", before),
+                                    .accumulate = true});
         };
         EXPECT_TRUE(agree(dtype, Tolerance::of_sum(tokens / 50), embed)) << tokens << " x " << width;
         EXPECT_TRUE(same(operate(device(), dtype, 0, embed), operate(*cpu, dtype, 0, embed)))
@@ -439,23 +553,40 @@ TEST_P(EveryDevice, Losses) {
           sum.push_back(3 + static_cast<double>(t % 3));
           target.push_back(0.5 * static_cast<double>(t % 7));
         }
-        EXPECT_TRUE(agree(dtype, {64, 2, false, 0.1},
-                          [&](OnDevice& on) {
-                            const VocabShard shard{on.dtype, tokens, columns, vocab};
-                            void* in = on.in(logits);
-                            int32_t* which = on.in_ids(labels);
-                            on.device.target_logit(shard, in, which, on.out_wide("target", tokens));
-                            void *tops = on.in_wide(max), *sums = on.in_wide(sum),
-                                 *shares = on.in_wide(weights);
-                            on.device.sum_exp(shard, in, tops, on.out_wide("sum", tokens));
-                            on.device.cross_entropy(on.wide(), tokens, tops, on.in_wide(target), sums, shares,
-                                                    on.out_wide("loss", 1));
-                            on.device.cross_entropy_grad(shard, in, which, tops, sums, shares, nullptr,
-                                                         on.out("dlogits", tokens * width));
-                            void* in_place = on.in_out(on.dtype, "scaled, in place", logits);
-                            on.device.cross_entropy_grad(shard, in_place, which, tops, sums, shares,
-                                                         on.in_wide({64}), in_place);
-                          }))
+        EXPECT_TRUE(
+            agree(dtype, {64, 2, false, 0.1},
+                  [&](OnDevice& on) {
+                    const VocabShard shard{on.dtype, tokens, columns, vocab};
+                    void* in = on.in(logits);
+                    int32_t* which = on.in_ids(labels);
+                    on.device.target_logit(shard, in, which, on.out_wide("target", tokens));
+                    void *tops = on.in_wide(max), *sums = on.in_wide(sum), *shares = on.in_wide(weights);
+                    on.device.sum_exp(
+                        {.shard = shard, .logits = in, .max = tops, .sum = on.out_wide("sum", tokens)});
+                    on.device.cross_entropy({.dtype = on.wide(),
+                                             .tokens = tokens,
+                                             .max = tops,
+                                             .target = on.in_wide(target),
+                                             .sum = sums,
+                                             .weights = shares,
+                                             .loss = on.out_wide("loss", 1)});
+                    on.device.cross_entropy_grad({.shard = shard,
+                                                  .logits = in,
+                                                  .labels = which,
+                                                  .max = tops,
+                                                  .sum = sums,
+                                                  .weights = shares,
+                                                  .dlogits = on.out("dlogits", tokens * width)});
+                    void* in_place = on.in_out(on.dtype, "scaled, in place", logits);
+                    on.device.cross_entropy_grad({.shard = shard,
+                                                  .logits = in_place,
+                                                  .labels = which,
+                                                  .max = tops,
+                                                  .sum = sums,
+                                                  .weights = shares,
+                                                  .scale = on.in_wide({64}),
+                                                  .dlogits = in_place});
+                  }))
             << tokens << " x " << columns.begin << "-" << columns.end;
         if (columns.begin >= vocab) continue;  // the lowest number there is differs between formats
         EXPECT_TRUE(agree(dtype, {0, 0, true}, [&](OnDevice& on) {

@@ -83,7 +83,12 @@ Operation bias_add() {
           {rows * cols, cols},
           [](Device& device, const Vectors& in) {
             Vector y = nans(rows * cols);
-            device.bias_add(kFp64, rows, cols, in[0].data(), in[1].data(), y.data());
+            device.bias_add({.dtype = kFp64,
+                             .rows = rows,
+                             .cols = cols,
+                             .x = in[0].data(),
+                             .bias = in[1].data(),
+                             .y = y.data()});
             return y;
           },
           [](Device& device, const Vectors&, const Vector& dy) {
@@ -104,7 +109,12 @@ Operation gelu(GeluForm form) {
           },
           [=](Device& device, const Vectors& in, const Vector& dy) {
             Vector dx = nans(count);
-            device.gelu_grad(kFp64, form, count, in[0].data(), dy.data(), dx.data());
+            device.gelu_grad({.dtype = kFp64,
+                              .form = form,
+                              .count = count,
+                              .x = in[0].data(),
+                              .dy = dy.data(),
+                              .dx = dx.data()});
             return Vectors{dx};
           }};
 }
@@ -116,12 +126,13 @@ Operation tanh() {
     device.tanh(kFp64, count, in[0].data(), y.data());
     return y;
   };
-  return {"Tanh", {count}, forward, [=](Device& device, const Vectors& in, const Vector& dy) {
-            const Vector y = forward(device, in);
-            Vector dx = nans(count);
-            device.tanh_grad(kFp64, count, y.data(), dy.data(), dx.data());
-            return Vectors{dx};
-          }};
+  return {
+      "Tanh", {count}, forward, [=](Device& device, const Vectors& in, const Vector& dy) {
+        const Vector y = forward(device, in);
+        Vector dx = nans(count);
+        device.tanh_grad({.dtype = kFp64, .count = count, .y = y.data(), .dy = dy.data(), .dx = dx.data()});
+        return Vectors{dx};
+      }};
 }
 
 Operation layer_norm() {
@@ -130,8 +141,15 @@ Operation layer_norm() {
   const auto run = [](Device& device, const Vectors& in, Vector& y, Vector& stats) {
     y = nans(rows * cols);
     stats = nans(2 * rows);
-    device.layer_norm(kFp64, rows, cols, epsilon, in[0].data(), in[1].data(), in[2].data(), y.data(),
-                      stats.data());
+    device.layer_norm({.dtype = kFp64,
+                       .rows = rows,
+                       .cols = cols,
+                       .epsilon = epsilon,
+                       .x = in[0].data(),
+                       .gamma = in[1].data(),
+                       .beta = in[2].data(),
+                       .y = y.data(),
+                       .stats = stats.data()});
   };
   return {"LayerNorm",
           {rows * cols, cols, cols},
@@ -143,8 +161,16 @@ Operation layer_norm() {
           [=](Device& device, const Vectors& in, const Vector& dy) {
             Vector y, stats, dx = nans(rows * cols), dgamma = nans(cols), dbeta = nans(cols);
             run(device, in, y, stats);
-            device.layer_norm_grad(kFp64, rows, cols, in[0].data(), in[1].data(), stats.data(), dy.data(),
-                                   dx.data(), dgamma.data(), dbeta.data(), false);
+            device.layer_norm_grad({.dtype = kFp64,
+                                    .rows = rows,
+                                    .cols = cols,
+                                    .x = in[0].data(),
+                                    .gamma = in[1].data(),
+                                    .stats = stats.data(),
+                                    .dy = dy.data(),
+                                    .dx = dx.data(),
+                                    .dgamma = dgamma.data(),
+                                    .dbeta = dbeta.data()});
             return Vectors{dx, dgamma, dbeta};
           }};
 }
@@ -172,8 +198,12 @@ Operation cut_layer_norm() {
             Vector all;
             for (size_t shard = 0; shard < cols.size(); ++shard) {
               Vector y = nans(rows * cols[shard]);
-              device.layer_norm_apply(norm_of(shard), in[3 * shard].data(), in[3 * shard + 1].data(),
-                                      in[3 * shard + 2].data(), sums.data(), y.data());
+              device.layer_norm_apply({.norm = norm_of(shard),
+                                       .x = in[3 * shard].data(),
+                                       .gamma = in[3 * shard + 1].data(),
+                                       .beta = in[3 * shard + 2].data(),
+                                       .sums = sums.data(),
+                                       .y = y.data()});
               all.insert(all.end(), y.begin(), y.end());
             }
             return all;
@@ -187,25 +217,53 @@ Operation cut_layer_norm() {
               Vector dsums = nans(2 * rows);
               gradients[3 * shard + 1] = nans(cols[shard]);
               gradients[3 * shard + 2] = nans(cols[shard]);
-              device.layer_norm_grad_sums(
-                  norm_of(shard), in[3 * shard].data(), in[3 * shard + 1].data(), sums.data(), dys[shard],
-                  dsums.data(), gradients[3 * shard + 1].data(), gradients[3 * shard + 2].data(), false);
+              device.layer_norm_grad_sums({.norm = norm_of(shard),
+                                           .x = in[3 * shard].data(),
+                                           .gamma = in[3 * shard + 1].data(),
+                                           .sums = sums.data(),
+                                           .dy = dys[shard],
+                                           .dsums = dsums.data(),
+                                           .dgamma = gradients[3 * shard + 1].data(),
+                                           .dbeta = gradients[3 * shard + 2].data()});
               for (size_t i = 0; i < dsums.size(); ++i) whole[i] += dsums[i];
             }
             for (size_t shard = 0; shard < cols.size(); ++shard) {
               gradients[3 * shard] = nans(rows * cols[shard]);
-              device.layer_norm_grad_apply(norm_of(shard), in[3 * shard].data(), in[3 * shard + 1].data(),
-                                           sums.data(), dys[shard], whole.data(),
-                                           gradients[3 * shard].data());
+              device.layer_norm_grad_apply({.norm = norm_of(shard),
+                                            .x = in[3 * shard].data(),
+                                            .gamma = in[3 * shard + 1].data(),
+                                            .sums = sums.data(),
+                                            .dy = dys[shard],
+                                            .dsums = whole.data(),
+                                            .dx = gradients[3 * shard].data()});
             }
             return gradients;
           }};
 }
 
+/// A forward pass of attention, with the tensors that it leaves for the gradient.
+struct Attended {
+  Vector probs, context, workspace;
+  Attention op;
+
+  Attended(Device& device, const Attention& asked)
+      : probs(nans(asked.batch * asked.seq * asked.heads * asked.seq)),
+        context(nans(asked.batch * asked.seq * asked.heads * asked.head_dim)),
+        workspace(nans(attention_workspace_elements(kFp64, asked.seq, asked.head_dim))),
+        op(asked) {
+    op.saved = probs.data();
+    op.context = context.data();
+    op.workspace = workspace.data();
+    device.attention(op);
+  }
+  Attended(const Attended&) = delete;
+  Attended& operator=(const Attended&) = delete;
+};
+
 // `mask` hides keys of the second sequence; with dropout the heads are the middle two of four.
 Operation attention(const std::string& name, int64_t seq, bool causal, bool masked, double dropout) {
   constexpr int64_t batch = 2, heads = 2, head_dim = 3;
-  AttentionShape shape;
+  Attention shape;
   shape.dtype = kFp64;
   shape.batch = batch;
   shape.seq = seq;
@@ -217,30 +275,19 @@ Operation attention(const std::string& name, int64_t seq, bool causal, bool mask
   shape.first_head = 1;
   std::vector<int32_t> visible(static_cast<size_t>(batch * seq), 1);
   for (int64_t key = seq / 2; key < seq; ++key) visible[static_cast<size_t>(seq + key)] = 0;
-  const auto with_mask = [=](const std::vector<int32_t>& mask) {
-    AttentionShape s = shape;
-    if (masked) s.mask = mask.data();
-    return s;
-  };
-  const auto run = [=](Device& device, const Vectors& in, Vector& probs, Vector& context) {
-    probs = nans(batch * seq * heads * seq);
-    context = nans(batch * seq * heads * head_dim);
-    Vector workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
-    device.attention(with_mask(visible), in[0].data(), probs.data(), context.data(), workspace.data());
+  const auto of = [=](const Vectors& in) {
+    Attention op = shape;
+    if (masked) op.mask = visible.data();
+    op.qkv = in[0].data();
+    return op;
   };
   return {"Attention" + name,
           {batch * seq * 3 * heads * head_dim},
-          [=](Device& device, const Vectors& in) {
-            Vector probs, context;
-            run(device, in, probs, context);
-            return context;
-          },
+          [=](Device& device, const Vectors& in) { return Attended(device, of(in)).context; },
           [=](Device& device, const Vectors& in, const Vector& dy) {
-            Vector probs, context, dqkv = nans(static_cast<int64_t>(in[0].size())),
-                                   workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
-            run(device, in, probs, context);
-            device.attention_grad(with_mask(visible), in[0].data(), probs.data(), context.data(), dy.data(),
-                                  dqkv.data(), workspace.data());
+            Vector dqkv = nans(static_cast<int64_t>(in[0].size()));
+            const Attended forward(device, of(in));
+            device.attention_grad({.forward = forward.op, .dcontext = dy.data(), .dqkv = dqkv.data()});
             return Vectors{dqkv};
           }};
 }
@@ -249,43 +296,31 @@ Operation attention(const std::string& name, int64_t seq, bool causal, bool mask
 // have two readers, three and none.
 Operation grouped_attention(double dropout) {
   constexpr int64_t batch = 2, seq = 6, heads = 5, key_heads = 3, head_dim = 3;
-  const auto shape_of = [=](const Vector& kv) {
-    AttentionShape shape;
-    shape.dtype = kFp64;
-    shape.batch = batch;
-    shape.seq = seq;
-    shape.heads = heads;
-    shape.head_dim = head_dim;
-    shape.causal = true;
-    shape.dropout = {dropout, 1234, 5};
-    shape.all_heads = 7;
-    shape.first_head = 1;
-    shape.kv = kv.data();
-    shape.keys = {key_heads, 3, 1};
-    return shape;
-  };
-  const auto run = [=](Device& device, const Vectors& in, Vector& probs, Vector& context) {
-    probs = nans(batch * seq * heads * seq);
-    context = nans(batch * seq * heads * head_dim);
-    Vector workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
-    device.attention(shape_of(in[1]), in[0].data(), probs.data(), context.data(), workspace.data());
+  const auto of = [=](const Vectors& in) {
+    Attention op;
+    op.dtype = kFp64;
+    op.batch = batch;
+    op.seq = seq;
+    op.heads = heads;
+    op.head_dim = head_dim;
+    op.causal = true;
+    op.dropout = {dropout, 1234, 5};
+    op.all_heads = 7;
+    op.first_head = 1;
+    op.keys = {key_heads, 3, 1};
+    op.qkv = in[0].data();
+    op.kv = in[1].data();
+    return op;
   };
   return {dropout > 0 ? "GroupedAttentionDropout" : "GroupedAttention",
           {batch * seq * heads * head_dim, batch * seq * 2 * key_heads * head_dim},
-          [=](Device& device, const Vectors& in) {
-            Vector probs, context;
-            run(device, in, probs, context);
-            return context;
-          },
+          [=](Device& device, const Vectors& in) { return Attended(device, of(in)).context; },
           [=](Device& device, const Vectors& in, const Vector& dy) {
-            Vector probs, context, dq = nans(static_cast<int64_t>(in[0].size())),
-                                   dkv = nans(static_cast<int64_t>(in[1].size())),
-                                   workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
-            run(device, in, probs, context);
-            AttentionShape shape = shape_of(in[1]);
-            shape.dkv = dkv.data();
-            device.attention_grad(shape, in[0].data(), probs.data(), context.data(), dy.data(), dq.data(),
-                                  workspace.data());
+            Vector dq = nans(static_cast<int64_t>(in[0].size())),
+                   dkv = nans(static_cast<int64_t>(in[1].size()));
+            const Attended forward(device, of(in));
+            device.attention_grad(
+                {.forward = forward.op, .dcontext = dy.data(), .dqkv = dq.data(), .dkv = dkv.data()});
             return Vectors{dq, dkv};
           }};
 }
@@ -312,12 +347,24 @@ Operation embedding() {
           {rows.size() * width},
           [=](Device& device, const Vectors& in) {
             Vector y = nans(tokens * width);
-            device.embedding(kFp64, tokens, width, rows, ids.data(), in[0].data(), y.data());
+            device.embedding({.dtype = kFp64,
+                              .tokens = tokens,
+                              .width = width,
+                              .rows = rows,
+                              .ids = ids.data(),
+                              .table = in[0].data(),
+                              .y = y.data()});
             return y;
           },
           [=](Device& device, const Vectors&, const Vector& dy) {
             Vector dtable = nans(rows.size() * width);
-            device.embedding_grad(kFp64, tokens, width, rows, ids.data(), dy.data(), dtable.data(), false);
+            device.embedding_grad({.dtype = kFp64,
+                                   .tokens = tokens,
+                                   .width = width,
+                                   .rows = rows,
+                                   .ids = ids.data(),
+                                   .dy = dy.data(),
+                                   .dtable = dtable.data()});
             return Vectors{dtable};
           }};
 }
@@ -363,7 +410,8 @@ Operation cross_entropy() {
     }
     for (size_t i = 0; i < shards.size(); ++i) {
       Vector sum = nans(tokens);
-      device.sum_exp(shard_of(i), in[i].data(), all.max.data(), sum.data());
+      device.sum_exp(
+          {.shard = shard_of(i), .logits = in[i].data(), .max = all.max.data(), .sum = sum.data()});
       for (size_t t = 0; t < sum.size(); ++t) all.sum[t] += sum[t];
     }
     return all;
@@ -373,8 +421,13 @@ Operation cross_entropy() {
           [=](Device& device, const Vectors& in) {
             const Reduced all = reduce(device, in);
             Vector loss = nans(1);
-            device.cross_entropy(kFp64, tokens, all.max.data(), all.target.data(), all.sum.data(),
-                                 weights.data(), loss.data());
+            device.cross_entropy({.dtype = kFp64,
+                                  .tokens = tokens,
+                                  .max = all.max.data(),
+                                  .target = all.target.data(),
+                                  .sum = all.sum.data(),
+                                  .weights = weights.data(),
+                                  .loss = loss.data()});
             return loss;
           },
           [=](Device& device, const Vectors& in, const Vector& dy) {
@@ -382,8 +435,14 @@ Operation cross_entropy() {
             Vectors gradients;
             for (size_t i = 0; i < shards.size(); ++i) {
               gradients.push_back(nans(tokens * 4));
-              device.cross_entropy_grad(shard_of(i), in[i].data(), labels.data(), all.max.data(),
-                                        all.sum.data(), weights.data(), dy.data(), gradients.back().data());
+              device.cross_entropy_grad({.shard = shard_of(i),
+                                         .logits = in[i].data(),
+                                         .labels = labels.data(),
+                                         .max = all.max.data(),
+                                         .sum = all.sum.data(),
+                                         .weights = weights.data(),
+                                         .scale = dy.data(),
+                                         .dlogits = gradients.back().data()});
             }
             return gradients;
           }};

@@ -35,33 +35,84 @@ void expect_the_same_bits(DType dtype, int threads) {
                        gamma = drawn<S>(kCols, 4), beta = drawn<S>(kCols, 5), dy = drawn<S>(count, 6);
   std::vector<S> term(count), sum(count), y(count), fused_sum(count), fused_y(count);
   std::vector<Wide> stats(2 * kRows), fused_stats(2 * kRows);
-  device->bias_add(dtype, kRows, kCols, a.data(), bias.data(), term.data());
+  device->bias_add(
+      {.dtype = dtype, .rows = kRows, .cols = kCols, .x = a.data(), .bias = bias.data(), .y = term.data()});
   device->add(dtype, count, x.data(), term.data(), sum.data());
-  device->layer_norm(dtype, kRows, kCols, 1e-5, sum.data(), gamma.data(), beta.data(), y.data(),
-                     stats.data());
-  device->bias_add(dtype, kRows, kCols, a.data(), bias.data(), fused_sum.data(), x.data());
+  device->layer_norm({.dtype = dtype,
+                      .rows = kRows,
+                      .cols = kCols,
+                      .epsilon = 1e-5,
+                      .x = sum.data(),
+                      .gamma = gamma.data(),
+                      .beta = beta.data(),
+                      .y = y.data(),
+                      .stats = stats.data()});
+  device->bias_add({.dtype = dtype,
+                    .rows = kRows,
+                    .cols = kCols,
+                    .x = a.data(),
+                    .bias = bias.data(),
+                    .y = fused_sum.data(),
+                    .addend = x.data()});
   EXPECT_TRUE(same_bits(fused_sum, sum)) << "bias and sum";
   fused_sum.assign(count, S(0.0f));
-  device->layer_norm(dtype, kRows, kCols, 1e-5, x.data(), gamma.data(), beta.data(), fused_y.data(),
-                     fused_stats.data(), {a.data(), bias.data(), fused_sum.data()});
+  device->layer_norm({.dtype = dtype,
+                      .rows = kRows,
+                      .cols = kCols,
+                      .epsilon = 1e-5,
+                      .x = x.data(),
+                      .gamma = gamma.data(),
+                      .beta = beta.data(),
+                      .y = fused_y.data(),
+                      .stats = fused_stats.data(),
+                      .a = a.data(),
+                      .bias = bias.data(),
+                      .sum = fused_sum.data()});
   EXPECT_TRUE(same_bits(fused_sum, sum)) << "bias, sum and norm";
   EXPECT_TRUE(same_bits(fused_y, y) && same_bits(fused_stats, stats)) << "the norm";
 
   std::vector<S> dx(count), all(count), fused_all(count);
   std::vector<Wide> dgamma(kCols), dbeta(kCols), fused_dgamma(kCols), fused_dbeta(kCols);
-  device->layer_norm_grad(dtype, kRows, kCols, sum.data(), gamma.data(), stats.data(), dy.data(), dx.data(),
-                          dgamma.data(), dbeta.data());
+  device->layer_norm_grad({.dtype = dtype,
+                           .rows = kRows,
+                           .cols = kCols,
+                           .x = sum.data(),
+                           .gamma = gamma.data(),
+                           .stats = stats.data(),
+                           .dy = dy.data(),
+                           .dx = dx.data(),
+                           .dgamma = dgamma.data(),
+                           .dbeta = dbeta.data()});
   device->add(dtype, count, dx.data(), a.data(), all.data());
-  device->layer_norm_grad(dtype, kRows, kCols, sum.data(), gamma.data(), stats.data(), dy.data(),
-                          fused_all.data(), fused_dgamma.data(), fused_dbeta.data(), false, a.data());
+  device->layer_norm_grad({.dtype = dtype,
+                           .rows = kRows,
+                           .cols = kCols,
+                           .x = sum.data(),
+                           .gamma = gamma.data(),
+                           .stats = stats.data(),
+                           .dy = dy.data(),
+                           .dx = fused_all.data(),
+                           .dgamma = fused_dgamma.data(),
+                           .dbeta = fused_dbeta.data(),
+                           .addend = a.data()});
   EXPECT_TRUE(same_bits(fused_all, all)) << "the norm's gradient and sum";
   EXPECT_TRUE(same_bits(fused_dgamma, dgamma) && same_bits(fused_dbeta, dbeta));
 
   std::vector<Wide> db(kCols), fused_db(kCols);
-  device->gelu_grad(dtype, GeluForm::Tanh, count, x.data(), dy.data(), dx.data());
+  device->gelu_grad({.dtype = dtype,
+                     .form = GeluForm::Tanh,
+                     .count = count,
+                     .x = x.data(),
+                     .dy = dy.data(),
+                     .dx = dx.data()});
   device->bias_grad(dtype, kRows, kCols, dx.data(), db.data());
-  device->gelu_grad(dtype, GeluForm::Tanh, count, x.data(), dy.data(), all.data(),
-                    {kCols, fused_db.data(), false});
+  device->gelu_grad({.dtype = dtype,
+                     .form = GeluForm::Tanh,
+                     .count = count,
+                     .x = x.data(),
+                     .dy = dy.data(),
+                     .dx = all.data(),
+                     .sums = {kCols, fused_db.data(), false}});
   EXPECT_TRUE(same_bits(all, dx) && same_bits(fused_db, db)) << "GeLU's gradient and the bias's";
 }
 

@@ -42,8 +42,12 @@ TYPED_TEST(GeluTest, ValueAndSlopeMatchTheDefinition) {
   for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
     std::vector<TypeParam> y(x.size()), dx(x.size());
     device->gelu(kDType<TypeParam>, form, static_cast<int64_t>(x.size()), x.data(), y.data());
-    device->gelu_grad(kDType<TypeParam>, form, static_cast<int64_t>(x.size()), x.data(), ones.data(),
-                      dx.data());
+    device->gelu_grad({.dtype = kDType<TypeParam>,
+                       .form = form,
+                       .count = static_cast<int64_t>(x.size()),
+                       .x = x.data(),
+                       .dy = ones.data(),
+                       .dx = dx.data()});
     const long double ulp = std::numeric_limits<TypeParam>::epsilon();
     for (size_t i = 0; i < x.size(); ++i) {
       const long double value = reference(form, x[i]), slope = reference_slope(form, x[i]);
@@ -82,17 +86,28 @@ TYPED_TEST(GeluTest, AnElementDependsOnNeitherItsPositionNorTheCountNorTheThread
   for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
     std::vector<T> y(x.size()), dx(x.size()), y_part(x.size()), dx_part(x.size());
     serial->gelu(kDType<T>, form, count, x.data(), y.data());
-    serial->gelu_grad(kDType<T>, form, count, x.data(), dy.data(), dx.data());
+    serial->gelu_grad(
+        {.dtype = kDType<T>, .form = form, .count = count, .x = x.data(), .dy = dy.data(), .dx = dx.data()});
     int64_t length = 1;
     for (int64_t i = 0; i < count; i += length, length = length % 53 + 1) {
       length = std::min(length, count - i);
       serial->gelu(kDType<T>, form, length, x.data() + i, y_part.data() + i);
-      serial->gelu_grad(kDType<T>, form, length, x.data() + i, dy.data() + i, dx_part.data() + i);
+      serial->gelu_grad({.dtype = kDType<T>,
+                         .form = form,
+                         .count = length,
+                         .x = x.data() + i,
+                         .dy = dy.data() + i,
+                         .dx = dx_part.data() + i});
     }
     EXPECT_TRUE(same_bits(y, y_part));
     EXPECT_TRUE(same_bits(dx, dx_part));
     threaded->gelu(kDType<T>, form, count, x.data(), y_part.data());
-    threaded->gelu_grad(kDType<T>, form, count, x.data(), dy.data(), dx_part.data());
+    threaded->gelu_grad({.dtype = kDType<T>,
+                         .form = form,
+                         .count = count,
+                         .x = x.data(),
+                         .dy = dy.data(),
+                         .dx = dx_part.data()});
     EXPECT_TRUE(same_bits(y, y_part));
     EXPECT_TRUE(same_bits(dx, dx_part));
   }
@@ -106,7 +121,8 @@ TYPED_TEST(GeluTest, NanStaysWhereItIs) {
       std::vector<T> x = normal<T>(37, 1), ones(x.size(), T(1)), y(x.size()), dx(x.size());
       x[place] = T(NAN);
       device->gelu(kDType<T>, form, 37, x.data(), y.data());
-      device->gelu_grad(kDType<T>, form, 37, x.data(), ones.data(), dx.data());
+      device->gelu_grad(
+          {.dtype = kDType<T>, .form = form, .count = 37, .x = x.data(), .dy = ones.data(), .dx = dx.data()});
       for (size_t i = 0; i < x.size(); ++i) {
         EXPECT_EQ(std::isnan(y[i]), i == place);
         EXPECT_EQ(std::isnan(dx[i]), i == place);

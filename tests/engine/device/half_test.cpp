@@ -209,16 +209,18 @@ TYPED_TEST(HalfTest, AWeightsGradientStaysInFp32AndAddsUp) {
 
 /// Forward and backward pass in the element type S, as floats: C, then dQKV.
 template <class S>
-std::vector<float> attention(AttentionShape shape, const std::vector<S>& qkv, const std::vector<S>& dc) {
+std::vector<float> attention(Attention op, const std::vector<S>& qkv, const std::vector<S>& dc) {
   const auto device = make_cpu_device(2);
-  const auto tokens = static_cast<size_t>(shape.batch * shape.seq);
-  std::vector<S> saved(tokens * static_cast<size_t>(shape.heads * shape.seq)), context(dc.size()),
-      dqkv(qkv.size());
+  const auto tokens = static_cast<size_t>(op.batch * op.seq);
+  std::vector<S> saved(tokens * static_cast<size_t>(op.heads * op.seq)), context(dc.size()), dqkv(qkv.size());
   std::vector<float> workspace(
-      static_cast<size_t>(attention_workspace_elements(shape.dtype, shape.seq, shape.head_dim)), NAN);
-  device->attention(shape, qkv.data(), saved.data(), context.data(), workspace.data());
-  device->attention_grad(shape, qkv.data(), saved.data(), context.data(), dc.data(), dqkv.data(),
-                         workspace.data());
+      static_cast<size_t>(attention_workspace_elements(op.dtype, op.seq, op.head_dim)), NAN);
+  op.qkv = qkv.data();
+  op.saved = saved.data();
+  op.context = context.data();
+  op.workspace = workspace.data();
+  device->attention(op);
+  device->attention_grad({.forward = op, .dcontext = dc.data(), .dqkv = dqkv.data()});
   std::vector<float> result = to_floats(context);
   for (const float value : to_floats(dqkv)) result.push_back(value);
   return result;
@@ -229,12 +231,11 @@ TYPED_TEST(HalfTest, AttentionIsRoundedOnlyWhereItIsKept) {
   using S = TypeParam;
   for (const bool recompute : {false, true})
     for (const bool causal : {false, true}) {
-      AttentionShape shape{this->kHalf, 2, 150, 3, 16, causal};
-      shape.recompute = recompute;
+      Attention op{this->kHalf, 2, 150, 3, 16, causal, recompute};
       const Both<S> qkv(2 * 150 * 3 * 3 * 16, 5), dc(2 * 150 * 3 * 16, 6);
-      const std::vector<float> ours = attention(shape, qkv.half, dc.half);
-      shape.dtype = DType::Fp32;
-      EXPECT_LT(relative_error(ours, attention(shape, qkv.wide, dc.wide)), 3 * this->kUnit)
+      const std::vector<float> ours = attention(op, qkv.half, dc.half);
+      op.dtype = DType::Fp32;
+      EXPECT_LT(relative_error(ours, attention(op, qkv.wide, dc.wide)), 3 * this->kUnit)
           << recompute << causal;
     }
 }
@@ -251,17 +252,47 @@ TYPED_TEST(HalfTest, RowsAndElementsAreRoundedOnce) {
   };
   std::vector<S> out(x.half.size());
   std::vector<float> wide(x.wide.size()), stats(2 * rows), wide_stats(2 * rows);
-  device->layer_norm(half, rows, cols, 1e-5, x.half.data(), gamma.half.data(), beta.half.data(), out.data(),
-                     stats.data());
-  device->layer_norm(DType::Fp32, rows, cols, 1e-5, x.wide.data(), gamma.wide.data(), beta.wide.data(),
-                     wide.data(), wide_stats.data());
+  device->layer_norm({.dtype = half,
+                      .rows = rows,
+                      .cols = cols,
+                      .epsilon = 1e-5,
+                      .x = x.half.data(),
+                      .gamma = gamma.half.data(),
+                      .beta = beta.half.data(),
+                      .y = out.data(),
+                      .stats = stats.data()});
+  device->layer_norm({.dtype = DType::Fp32,
+                      .rows = rows,
+                      .cols = cols,
+                      .epsilon = 1e-5,
+                      .x = x.wide.data(),
+                      .gamma = gamma.wide.data(),
+                      .beta = beta.wide.data(),
+                      .y = wide.data(),
+                      .stats = wide_stats.data()});
   compare("LayerNorm", out, wide);
   EXPECT_TRUE(same_bits(stats, wide_stats));
   std::vector<float> dgamma(cols), dbeta(cols), wide_dgamma(cols), wide_dbeta(cols);
-  device->layer_norm_grad(half, rows, cols, x.half.data(), gamma.half.data(), stats.data(), y.half.data(),
-                          out.data(), dgamma.data(), dbeta.data());
-  device->layer_norm_grad(DType::Fp32, rows, cols, x.wide.data(), gamma.wide.data(), stats.data(),
-                          y.wide.data(), wide.data(), wide_dgamma.data(), wide_dbeta.data());
+  device->layer_norm_grad({.dtype = half,
+                           .rows = rows,
+                           .cols = cols,
+                           .x = x.half.data(),
+                           .gamma = gamma.half.data(),
+                           .stats = stats.data(),
+                           .dy = y.half.data(),
+                           .dx = out.data(),
+                           .dgamma = dgamma.data(),
+                           .dbeta = dbeta.data()});
+  device->layer_norm_grad({.dtype = DType::Fp32,
+                           .rows = rows,
+                           .cols = cols,
+                           .x = x.wide.data(),
+                           .gamma = gamma.wide.data(),
+                           .stats = stats.data(),
+                           .dy = y.wide.data(),
+                           .dx = wide.data(),
+                           .dgamma = wide_dgamma.data(),
+                           .dbeta = wide_dbeta.data()});
   compare("LayerNorm's gradient", out, wide);
   EXPECT_TRUE(same_bits(dgamma, wide_dgamma));
   EXPECT_TRUE(same_bits(dbeta, wide_dbeta));
@@ -269,15 +300,35 @@ TYPED_TEST(HalfTest, RowsAndElementsAreRoundedOnce) {
     device->gelu(half, form, count, x.half.data(), out.data());
     device->gelu(DType::Fp32, form, count, x.wide.data(), wide.data());
     compare("GeLU", out, wide);
-    device->gelu_grad(half, form, count, x.half.data(), y.half.data(), out.data());
-    device->gelu_grad(DType::Fp32, form, count, x.wide.data(), y.wide.data(), wide.data());
+    device->gelu_grad({.dtype = half,
+                       .form = form,
+                       .count = count,
+                       .x = x.half.data(),
+                       .dy = y.half.data(),
+                       .dx = out.data()});
+    device->gelu_grad({.dtype = DType::Fp32,
+                       .form = form,
+                       .count = count,
+                       .x = x.wide.data(),
+                       .dy = y.wide.data(),
+                       .dx = wide.data()});
     compare("GeLU's gradient", out, wide);
   }
   device->add(half, count, x.half.data(), y.half.data(), out.data());
   device->add(DType::Fp32, count, x.wide.data(), y.wide.data(), wide.data());
   compare("a sum", out, wide);
-  device->bias_add(half, rows, cols, x.half.data(), beta.half.data(), out.data());
-  device->bias_add(DType::Fp32, rows, cols, x.wide.data(), beta.wide.data(), wide.data());
+  device->bias_add({.dtype = half,
+                    .rows = rows,
+                    .cols = cols,
+                    .x = x.half.data(),
+                    .bias = beta.half.data(),
+                    .y = out.data()});
+  device->bias_add({.dtype = DType::Fp32,
+                    .rows = rows,
+                    .cols = cols,
+                    .x = x.wide.data(),
+                    .bias = beta.wide.data(),
+                    .y = wide.data()});
   compare("a bias", out, wide);
   device->bias_grad(half, rows, cols, x.half.data(), dbeta.data());
   device->bias_grad(DType::Fp32, rows, cols, x.wide.data(), wide_dbeta.data());
@@ -303,11 +354,21 @@ TYPED_TEST(HalfTest, TheLossIsThatOfFp32AndItsGradientIsRoundedOnce) {
     std::vector<float> max(tokens), target(tokens), sum(tokens), loss(1);
     device->vocab_max(shard, data, max.data());
     device->target_logit(shard, data, labels.data(), target.data());
-    device->sum_exp(shard, data, max.data(), sum.data());
-    device->cross_entropy(DType::Fp32, tokens, max.data(), target.data(), sum.data(), weights.data(),
-                          loss.data());
-    device->cross_entropy_grad(shard, data, labels.data(), max.data(), sum.data(), weights.data(), nullptr,
-                               gradient);
+    device->sum_exp({.shard = shard, .logits = data, .max = max.data(), .sum = sum.data()});
+    device->cross_entropy({.dtype = DType::Fp32,
+                           .tokens = tokens,
+                           .max = max.data(),
+                           .target = target.data(),
+                           .sum = sum.data(),
+                           .weights = weights.data(),
+                           .loss = loss.data()});
+    device->cross_entropy_grad({.shard = shard,
+                                .logits = data,
+                                .labels = labels.data(),
+                                .max = max.data(),
+                                .sum = sum.data(),
+                                .weights = weights.data(),
+                                .dlogits = gradient});
     return loss[0];
   };
   std::vector<S> gradient = logits.half;  // in place, as the Program may ask for it

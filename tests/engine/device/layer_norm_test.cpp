@@ -23,8 +23,15 @@ TYPED_TEST(LayerNormTest, MatchesTheDefinition) {
     const std::vector<T> x = normal<T>(rows * cols, 1, 3.0), gamma = normal<T>(cols, 2),
                          beta = normal<T>(cols, 3);
     std::vector<T> y(x.size()), stats(static_cast<size_t>(2 * rows));
-    device->layer_norm(kDType<T>, rows, cols, kEpsilon, x.data(), gamma.data(), beta.data(), y.data(),
-                       stats.data());
+    device->layer_norm({.dtype = kDType<T>,
+                        .rows = rows,
+                        .cols = cols,
+                        .epsilon = kEpsilon,
+                        .x = x.data(),
+                        .gamma = gamma.data(),
+                        .beta = beta.data(),
+                        .y = y.data(),
+                        .stats = stats.data()});
     std::vector<double> expected, expected_stats;
     for (int64_t row = 0; row < rows; ++row) {
       long double mean = 0, variance = 0;
@@ -56,10 +63,25 @@ struct Norm {
         dgamma(static_cast<size_t>(cols)),
         dbeta(static_cast<size_t>(cols)) {
     const std::vector<T> gamma = normal<T>(cols, 2, 1.0), beta = normal<T>(cols, 3);
-    device.layer_norm(kDType<T>, rows, cols, kEpsilon, x.data(), gamma.data(), beta.data(), y.data(),
-                      stats.data());
-    device.layer_norm_grad(kDType<T>, rows, cols, x.data(), gamma.data(), stats.data(), dy.data(), dx.data(),
-                           dgamma.data(), dbeta.data());
+    device.layer_norm({.dtype = kDType<T>,
+                       .rows = rows,
+                       .cols = cols,
+                       .epsilon = kEpsilon,
+                       .x = x.data(),
+                       .gamma = gamma.data(),
+                       .beta = beta.data(),
+                       .y = y.data(),
+                       .stats = stats.data()});
+    device.layer_norm_grad({.dtype = kDType<T>,
+                            .rows = rows,
+                            .cols = cols,
+                            .x = x.data(),
+                            .gamma = gamma.data(),
+                            .stats = stats.data(),
+                            .dy = dy.data(),
+                            .dx = dx.data(),
+                            .dgamma = dgamma.data(),
+                            .dbeta = dbeta.data()});
   }
 };
 

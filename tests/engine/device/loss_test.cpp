@@ -51,17 +51,28 @@ Losses sharded(const std::vector<double>& logits, const std::vector<int32_t>& la
     std::vector<double> own(labels.size());
     device->target_logit(views[rank], shards[rank].data(), labels.data(), own.data());
     for (size_t t = 0; t < own.size(); ++t) target[t] += own[t];
-    device->sum_exp(views[rank], shards[rank].data(), max.data(), own.data());
+    device->sum_exp(
+        {.shard = views[rank], .logits = shards[rank].data(), .max = max.data(), .sum = own.data()});
     for (size_t t = 0; t < own.size(); ++t) sum[t] += own[t];
   }
   Losses losses;
-  device->cross_entropy(DType::Fp64, tokens, max.data(), target.data(), sum.data(), weights.data(),
-                        &losses.loss);
+  device->cross_entropy({.dtype = DType::Fp64,
+                         .tokens = tokens,
+                         .max = max.data(),
+                         .target = target.data(),
+                         .sum = sum.data(),
+                         .weights = weights.data(),
+                         .loss = &losses.loss});
   losses.dlogits.assign(logits.size(), 0);
   for (size_t rank = 0; rank < shards.size(); ++rank) {
     std::vector<double> gradient(shards[rank].size(), 99);
-    device->cross_entropy_grad(views[rank], shards[rank].data(), labels.data(), max.data(), sum.data(),
-                               weights.data(), nullptr, gradient.data());
+    device->cross_entropy_grad({.shard = views[rank],
+                                .logits = shards[rank].data(),
+                                .labels = labels.data(),
+                                .max = max.data(),
+                                .sum = sum.data(),
+                                .weights = weights.data(),
+                                .dlogits = gradient.data()});
     const Range columns = views[rank].columns;
     for (int64_t t = 0; t < tokens; ++t)
       std::copy_n(gradient.begin() + t * columns.size(), columns.size(),
@@ -100,8 +111,10 @@ void expect_equal(const Losses& a, const Losses& b) {
 template <class T>
 std::vector<T> exponentials(DType dtype, const std::vector<T>& x) {
   std::vector<T> sums(x.size()), zeros(x.size(), T(0));
-  make_cpu_device(1)->sum_exp({dtype, static_cast<int64_t>(x.size()), {0, 1}, 1}, x.data(), zeros.data(),
-                              sums.data());
+  make_cpu_device(1)->sum_exp({.shard = {dtype, static_cast<int64_t>(x.size()), {0, 1}, 1},
+                               .logits = x.data(),
+                               .max = zeros.data(),
+                               .sum = sums.data()});
   return sums;
 }
 

@@ -119,10 +119,9 @@ TEST(GpuFacts, OlderOnesThanTheKernelsAreForAreLeftOut) {
   facts.gpus[0].minor = 5;
   leave_out_old_gpus(facts);
   EXPECT_THAT(facts.gpus, IsEmpty());
-  EXPECT_EQ(
-      facts.why_no_gpu,
-      "GPU 0 (Tesla T4) is of compute capability 7.5, and this program's kernels need 8.0 or newer, such "
-      "as an A100's");
+  EXPECT_EQ(facts.why_no_gpu,
+            "GPU 0 (Tesla T4) has compute capability 7.5, and this program's kernels need 8.0 or newer, such "
+            "as an A100's");
   EXPECT_EQ(choose(wish(2, BackendChoice::Auto), facts).communicator, CommunicatorChoice::Local);
 }
 
