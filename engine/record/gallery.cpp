@@ -10,9 +10,9 @@
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
 #include "engine/io/user_folder.h"
-#include "engine/record/sample.h"
 
 namespace shardlens {
 namespace {
@@ -58,9 +58,10 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
     throw unknown_name("piece of the gallery", name, names);
   }
   const std::string_view bytes = contents_of(name);
-  // Another version of the gallery is another folder, so that notes written into a file stay.
+  // Another version of the gallery is another folder, so that notes written into a file stay. The folder's
+  // name is made by the old function, so that a piece which an older version unpacked is found.
   const fs::path path = fs::path(folder) /
-                        fmt::format("{:08x}", hash_bytes(bytes.data(), bytes.size()) & 0xffffffff) /
+                        fmt::format("{:08x}", hash_of_version_1(bytes.data(), bytes.size()) & 0xffffffff) /
                         (name + ".shardlens");
   std::error_code error;
   if (fs::exists(path, error)) return path.string();

@@ -5,7 +5,7 @@
 #include <sentencepiece_processor.h>
 
 #include "engine/config/error.h"
-#include "engine/record/sample.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
 
 namespace shardlens {
@@ -46,7 +46,7 @@ int32_t SentencePieceTokenizer::vocab_size() const {
 }
 
 uint64_t SentencePieceTokenizer::fingerprint() const {
-  return hash_bytes(model_.data(), model_.size());
+  return hash_of_version_1(model_.data(), model_.size());
 }
 
 std::optional<int32_t> SentencePieceTokenizer::end_of_text() const {

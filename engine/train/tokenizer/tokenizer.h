@@ -20,9 +20,10 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  virtual std::string name() const = 0;      ///< "bytes", "gpt2-bpe", "sentencepiece" or "wordpiece"
-  virtual int32_t vocab_size() const = 0;    ///< ids lie in [0, vocab_size)
-  virtual uint64_t fingerprint() const = 0;  ///< equal vocabularies and rules, equal fingerprints
+  virtual std::string name() const = 0;    ///< "bytes", "gpt2-bpe", "sentencepiece" or "wordpiece"
+  virtual int32_t vocab_size() const = 0;  ///< ids lie in [0, vocab_size)
+  /// Equal vocabularies and rules, equal fingerprints. Files hold them, so every version gives the same ones.
+  virtual uint64_t fingerprint() const = 0;
   virtual std::optional<int32_t> end_of_text() const = 0;  ///< ends a document in a stream of tokens, if any
 
   /// The id of a token that stands for no text, by its name: <|endoftext|>, </s>, [CLS], [MASK].
