@@ -92,8 +92,7 @@ void print(const Growth& growth) {
   }
   fmt::print(
       "\nOf it: measured time / model's time. Growth: this ratio / the ratio of the row before; 1 is what "
-      "the "
-      "model predicts. {:.0f} s in all.\n",
+      "the model predicts. {:.0f} s in all.\n",
       growth.seconds);
 }
 

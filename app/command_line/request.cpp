@@ -78,8 +78,7 @@ CLI::Validator a_value() {
       [](std::string& text) -> std::string {
         if (text.empty())
           return "the value is empty (perhaps from a variable that is not set); give a value, or leave out "
-                 "the "
-                 "option";
+                 "the option";
         if (text.starts_with("--"))
           return fmt::format("\"{}\" is an option, but a value is needed here; give one", text);
         return {};

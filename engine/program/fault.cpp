@@ -37,8 +37,7 @@ constexpr FaultFacts kFacts[] = {
      "gelu-on-partial",
      "GeLU on a Partial",
      "Each rank adds the bias to its own term and applies GeLU; the all-reduce comes after. The GeLU of a "
-     "sum "
-     "is no sum of GeLUs.",
+     "sum is no sum of GeLUs.",
      "a row-parallel product whose sum goes through GeLU",
      "--split reversed with --tp of at least 2",
      {.split = "reversed"}},

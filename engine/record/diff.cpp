@@ -364,8 +364,7 @@ std::vector<std::string> RecordingDiff::not_compared() const {
   };
   say(in_other_dtype, " is of another dtype in the other recording and was not compared",
       " are of another dtype in the other recording and were not compared: the first difference may be in "
-      "one "
-      "of them");
+      "one of them");
   say(cut_otherwise, " is cut differently over the ranks and was not compared",
       " are cut differently over the ranks and were not compared");
   return sentences;

@@ -10,9 +10,9 @@
 #include "engine/base/suggest.h"
 #include "engine/config/assets.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
 #include "engine/io/user_folder.h"
-#include "engine/record/sample.h"
 
 namespace shardlens {
 namespace {
@@ -58,9 +58,10 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
     throw unknown_name("recording of the gallery", name, names);
   }
   const std::string_view bytes = contents_of(name);
-  // Each version of a recording has its own folder, so that notes written into an older file stay.
+  // Each version of a recording has its own folder, so that notes written into an older file stay. The old
+  // hash names the folder, so that a recording which an older Shardlens unpacked is found.
   const fs::path path = fs::path(folder) /
-                        fmt::format("{:08x}", hash_bytes(bytes.data(), bytes.size()) & 0xffffffff) /
+                        fmt::format("{:08x}", hash_of_version_1(bytes.data(), bytes.size()) & 0xffffffff) /
                         (name + ".shardlens");
   std::error_code error;
   if (fs::exists(path, error)) return path.string();

@@ -17,8 +17,9 @@
 #include <thread>
 
 #include "engine/base/clock.h"
+#include "engine/io/hash.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/user_folder.h"
-#include "engine/record/sample.h"
 
 namespace shardlens {
 namespace {
@@ -38,8 +39,9 @@ struct Record {
   uint64_t check = 0;  ///< hash of all fields before it
 };
 
+// By the old function: a writer and its readers may be of different versions.
 uint64_t check_of(const Record& record) {
-  return hash_bytes(&record, offsetof(Record, check));
+  return hash_of_version_1(&record, offsetof(Record, check));
 }
 
 std::array<char, 64> this_host() {
@@ -92,7 +94,7 @@ std::string list(const std::string& recording) {
   if (folder.empty() || failed) return {};
   fs::create_directories(folder, failed);
   const std::string name =
-      fmt::format("{}/{}{:016x}", folder, listed_prefix(), hash_bytes(path.data(), path.size()));
+      fmt::format("{}/{}{:016x}", folder, listed_prefix(), hash64(path.data(), path.size()));
   const std::string beside = fmt::format("{}/.{}-{}", folder, getpid(), fs::path(name).filename().string());
   std::ofstream(beside) << path;
   fs::rename(beside, name, failed);
@@ -247,6 +249,8 @@ std::vector<std::string> running_recordings() {
       fs::remove(entries->path(), failed);
   }
   std::sort(running.begin(), running.end());
+  // An entry that an older version left has another name for the same path.
+  running.erase(std::unique(running.begin(), running.end()), running.end());
   return running;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/device/cells.h"
+#include "engine/io/hash.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/recording.h"
 #include "engine/record/recording_file.h"
@@ -71,7 +72,7 @@ std::optional<int64_t> RecordingWriter::Pictures::store(const TensorSample& samp
 }
 
 std::optional<int64_t> RecordingWriter::Pictures::store(const Picture& picture, RecordingTotals& added) {
-  const uint64_t hash = hash_bytes(picture.values.data(), picture.values.size() * sizeof(float));
+  const uint64_t hash = hash64(picture.values.data(), picture.values.size() * sizeof(float));
   return store({hash, DType::Fp32, picture.rows, picture.cols, picture.rows, picture.cols}, picture, {},
                added);
 }

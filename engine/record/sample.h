@@ -94,7 +94,4 @@ SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes = kEx
 /// Says in a sentence how many tensors keep exact values; empty: all do.
 std::string why_not_exact(const SamplePlan& plan);
 
-/// A 64-bit hash of `bytes` bytes; equal bytes give equal hashes.
-uint64_t hash_bytes(const void* data, size_t bytes);
-
 }  // namespace shardlens

@@ -7,24 +7,48 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <string_view>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/device/device.h"
+#include "engine/io/hash.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
-#include "engine/record/sample.h"
 
 namespace shardlens {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const std::vector<uint64_t>& blocks) {
-  return fmt::format("{:016x}", hash_bytes(blocks.data(), blocks.size() * sizeof blocks[0]));
+using Hash = uint64_t (*)(const void* data, size_t bytes);
+
+struct Algorithm {
+  std::string_view prefix;  ///< what is before a checksum's digits
+  Hash hash;
+};
+constexpr Algorithm kXxh3{"xxh3:", hash64};
+constexpr Algorithm kVersion1{"", hash_of_version_1};  // only to check what older versions saved
+
+// The algorithm that made `expected`, the checksum of the file at `path`.
+const Algorithm& algorithm_of(const std::string& expected, const std::string& path) {
+  if (expected.starts_with(kXxh3.prefix)) return kXxh3;
+  if (expected.find(':') == std::string::npos) return kVersion1;
+  throw request_error(fmt::format(
+      "{} cannot be checked: its checksum in {} is \"{}\", and this version reads \"{}\" with 16 digits, or "
+      "16 digits alone. Either {} is damaged or a newer version saved the checkpoint: take the file from a "
+      "copy, or use the newer version",
+      path, kCheckpointState, expected, kXxh3.prefix, kCheckpointState));
+}
+
+std::string text_of(const Algorithm& algorithm, const std::vector<uint64_t>& blocks) {
+  return fmt::format("{}{:016x}", algorithm.prefix,
+                     algorithm.hash(blocks.data(), blocks.size() * sizeof blocks[0]));
 }
 
 // By several cores, since a run waits for it; what is read again afterwards comes out of memory.
-std::string checksum_of(const InputFile& file) {
+std::string checksum_of(const Algorithm& algorithm, const InputFile& file) {
   constexpr auto kBlock = static_cast<int64_t>(Checksum::kBlockBytes);
   std::vector<uint64_t> blocks(static_cast<size_t>((file.size() + kBlock - 1) / kBlock));
   std::atomic<size_t> next{0};
@@ -34,7 +58,7 @@ std::string checksum_of(const InputFile& file) {
       const int64_t at = static_cast<int64_t>(i) * kBlock;
       const auto count = static_cast<size_t>(std::min(kBlock, file.size() - at));
       file.read(at, bytes.data(), count);
-      blocks[i] = hash_bytes(bytes.data(), count);
+      blocks[i] = algorithm.hash(bytes.data(), count);
     }
   };
   std::vector<std::future<void>> workers;
@@ -42,7 +66,17 @@ std::string checksum_of(const InputFile& file) {
   for (int i = 1; i < threads; ++i) workers.push_back(std::async(std::launch::async, work));
   work();
   for (std::future<void>& worker : workers) worker.get();
-  return text_of(blocks);
+  return text_of(algorithm, blocks);
+}
+
+std::string state_checksum(const Algorithm& algorithm, nlohmann::json state) {
+  if (const auto checksums = state.find("checksums"); checksums != state.end() && checksums->is_object())
+    checksums->erase(kCheckpointState);
+  const std::string text = state.dump();
+  std::vector<uint64_t> blocks;
+  for (size_t at = 0; at < text.size(); at += Checksum::kBlockBytes)
+    blocks.push_back(algorithm.hash(text.data() + at, std::min(Checksum::kBlockBytes, text.size() - at)));
+  return text_of(algorithm, blocks);
 }
 
 }  // namespace
@@ -52,11 +86,11 @@ void Checksum::add(const void* data, size_t bytes) {
   while (bytes > 0) {
     const size_t take = std::min(bytes, kBlockBytes - begun_.size());
     if (take == kBlockBytes) {
-      blocks_.push_back(hash_bytes(at, take));
+      blocks_.push_back(kXxh3.hash(at, take));
     } else {
       begun_.insert(begun_.end(), at, at + take);
       if (begun_.size() == kBlockBytes) {
-        blocks_.push_back(hash_bytes(begun_.data(), begun_.size()));
+        blocks_.push_back(kXxh3.hash(begun_.data(), begun_.size()));
         begun_.clear();
       }
     }
@@ -67,17 +101,12 @@ void Checksum::add(const void* data, size_t bytes) {
 
 std::string Checksum::text() const {
   std::vector<uint64_t> all = blocks_;
-  if (!begun_.empty()) all.push_back(hash_bytes(begun_.data(), begun_.size()));
-  return text_of(all);
+  if (!begun_.empty()) all.push_back(kXxh3.hash(begun_.data(), begun_.size()));
+  return text_of(kXxh3, all);
 }
 
 std::string state_checksum(nlohmann::json state) {
-  if (const auto checksums = state.find("checksums"); checksums != state.end() && checksums->is_object())
-    checksums->erase(kCheckpointState);
-  const std::string text = state.dump();
-  Checksum checksum;
-  checksum.add(text.data(), text.size());
-  return checksum.text();
+  return state_checksum(kXxh3, std::move(state));
 }
 
 nlohmann::json read_checkpoint_state(const std::string& path) {
@@ -87,7 +116,7 @@ nlohmann::json read_checkpoint_state(const std::string& path) {
   ObjectReader checksums(reader.child("checksums"), path + ", checksums");
   if (!checksums.has(kCheckpointState)) return state;
   const std::string expected = checksums.string(kCheckpointState);
-  const std::string found = state_checksum(state);
+  const std::string found = state_checksum(algorithm_of(expected, path), state);
   if (found == expected) return state;
   throw request_error(fmt::format(
       "{} is damaged: its checksum is {}, and when it was saved it was {}. Take the file from a copy of the "
@@ -106,7 +135,7 @@ void require_as_saved(const std::string& path) {
   const std::string name = fs::path(path).filename();
   if (!checksums.has(name)) return;
   const std::string expected = checksums.string(name);
-  const std::string found = checksum_of(InputFile(path));
+  const std::string found = checksum_of(algorithm_of(expected, path), InputFile(path));
   if (found == expected) return;
   throw request_error(fmt::format(
       "{} is damaged: its checksum is {}, and when it was saved it was {} ({}). Take the file from a copy of "

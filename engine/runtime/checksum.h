@@ -15,15 +15,15 @@ namespace shardlens {
 /// The file of a checkpoint that holds its checksums, beside its tensors.
 inline constexpr const char* kCheckpointState = "training.json";
 
-/// hash_bytes() over the hash_bytes() of a file's blocks of kBlockBytes, the last one as long as it is. One
-/// changed byte always gives another.
+/// hash64() over the hash64() of a file's blocks of kBlockBytes, the last one as long as it is.
 class Checksum {
  public:
   static constexpr size_t kBlockBytes = 1 << 20;
 
   /// The file's next bytes.
   void add(const void* data, size_t bytes);
-  /// Of all that was added, as it is written in JSON: 16 hexadecimal digits.
+  /// Of all that was added, as it is written in JSON: "xxh3:" and 16 hexadecimal digits. Older versions wrote
+  /// the digits of hash_of_version_1() alone; their files are still checked.
   std::string text() const;
 
  private:

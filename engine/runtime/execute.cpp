@@ -11,7 +11,7 @@ namespace shardlens {
 namespace {
 
 // A tensor as a matrix operand: its bytes, its stored extents, and whether it is used transposed.
-struct Operand {
+struct Matrix {
   const void* data = nullptr;
   MatrixShape stored;
   bool transposed = false;
@@ -21,7 +21,8 @@ struct Operand {
   int64_t cols() const { return transposed ? stored.rows : stored.cols; }
 };
 
-// A step seen from one rank: its tensors' local shapes and addresses by position.
+// A step seen from one rank: its tensors' local shapes and addresses, by the operand's name or, for a list of
+// tensors that are all alike, by position.
 class Local {
  public:
   Local(const Step& step, RankContext& context) : step_(step), context_(context) {}
@@ -29,20 +30,32 @@ class Local {
   const Tensor& input(size_t i) const { return context_.program.tensor(step_.inputs[i]); }
   const Tensor& output(size_t i) const { return context_.program.tensor(step_.outputs[i]); }
   void* in(size_t i) const { return context_.arenas.at(step_.inputs[i]); }
-  void* in_if(size_t i) const { return i < step_.inputs.size() ? in(i) : nullptr; }  ///< null: there is none
   void* out(size_t i) const { return context_.arenas.at(step_.outputs[i]); }
+
+  bool reads(Operand operand) const { return input_place(context_.program, step_, operand).has_value(); }
+  bool writes(Operand operand) const { return output_place(context_.program, step_, operand).has_value(); }
+  const Tensor& input(Operand operand) const {
+    return context_.program.tensor(input_of(context_.program, step_, operand));
+  }
+  const Tensor& output(Operand operand) const {
+    return context_.program.tensor(output_of(context_.program, step_, operand));
+  }
+  /// Null if the step has no such operand.
+  void* in(Operand operand) const { return at(input_of(context_.program, step_, operand)); }
+  void* out(Operand operand) const { return at(output_of(context_.program, step_, operand)); }
   Shape shape(const Tensor& tensor) const {
     return local_shape(tensor, context_.program.tp(), context_.rank);
   }
   MatrixShape matrix(const Tensor& tensor) const {
     return local_matrix_shape(tensor, context_.program.tp(), context_.rank);
   }
-  Operand operand(size_t i, bool transposed = false) const {
-    return {in(i), matrix(input(i)), transposed, context_.arenas.panel_cols(step_.inputs[i])};
+  Matrix matrix(Operand operand, bool transposed = false) const {
+    const TensorId id = input_of(context_.program, step_, operand);
+    return {at(id), matrix(context_.program.tensor(id)), transposed, context_.arenas.panel_cols(id)};
   }
   int64_t count(const Tensor& tensor) const { return element_count(shape(tensor)); }
   DType dtype() const { return output(0).dtype; }
-  const int32_t* ids(size_t i) const { return static_cast<const int32_t*>(in(i)); }
+  const int32_t* ids(Operand operand) const { return static_cast<const int32_t*>(in(operand)); }
   /// The rows (or columns, or heads) of `tensor` along `dim` that this rank holds.
   Range range(const Tensor& tensor, int dim) const {
     const int64_t extent = tensor.shape[static_cast<size_t>(dim)];
@@ -67,18 +80,20 @@ class Local {
     return int64_t{context_.replica} * context_.program.settings.micro_batches + attributes.part;
   }
   VocabShard vocab_shard(const Attributes& attributes) const {
-    const Tensor& logits = input(0);
+    const Tensor& logits = input(Operand::Logits);
     return {logits.dtype, range(logits, 0).size(), range(logits, 1), attributes.vocab};
   }
 
  private:
+  void* at(TensorId id) const { return id == kNoTensor ? nullptr : context_.arenas.at(id); }
+
   const Step& step_;
   RankContext& context_;
 };
 
 // C = op(A)·op(B) (+ bias), or C += op(A)·op(B): every extent follows from the operands. `gemm` holds what
 // does not.
-void multiply(Device& device, const Local& local, const Operand& a, const Operand& b, Gemm gemm) {
+void multiply(Device& device, const Local& local, const Matrix& a, const Matrix& b, Gemm gemm) {
   gemm.dtype = local.input(0).dtype;
   gemm.wide_result = local.dtype() != gemm.dtype;
   gemm.transpose_a = a.transposed;
@@ -99,34 +114,43 @@ void multiply(Device& device, const Local& local, const Operand& a, const Operan
 // Y = X·W (+ b), or X·Wᵀ where W is stored [out, in]; or GeLU of it, and it
 void linear(Device& device, const Local& local, const Step& step) {
   Gemm gemm;
-  gemm.bias = local.in_if(2);
-  if (step.outputs.size() > 1) {
+  gemm.bias = local.in(Operand::Bias);
+  if (local.writes(Operand::GeluInput)) {
     gemm.after = AfterProduct::Gelu;
     gemm.form = step.attributes.gelu;
-    gemm.before = local.out(1);
+    gemm.before = local.out(Operand::GeluInput);
   }
-  multiply(device, local, local.operand(0), local.operand(1, step.attributes.transposed), gemm);
+  multiply(device, local, local.matrix(Operand::X), local.matrix(Operand::Weight, step.attributes.transposed),
+           gemm);
+}
+
+// The bias gradient that the step writes beside dX, if it does.
+BiasSums bias_sums(const Local& local, const Step& step) {
+  if (!local.writes(Operand::BiasGrad)) return {};
+  return {local.count(local.output(Operand::BiasGrad)), local.out(Operand::BiasGrad),
+          step.attributes.accumulate};
 }
 
 // dX = dY·Wᵀ, or dY·W; or that ∘ GeLU'(H), and the sums of it over the tokens
 void linear_grad_input(Device& device, const Local& local, const Step& step) {
   Gemm gemm;
-  if (step.inputs.size() > 2) {
+  if (local.reads(Operand::GeluInput)) {
     gemm.after = AfterProduct::GeluGrad;
     gemm.form = step.attributes.gelu;
-    gemm.before = local.in(2);
+    gemm.before = local.in(Operand::GeluInput);
   }
-  if (step.outputs.size() > 1)
-    gemm.sums = {local.count(local.output(1)), local.out(1), step.attributes.accumulate};
-  multiply(device, local, local.operand(0), local.operand(1, !step.attributes.transposed), gemm);
+  gemm.sums = bias_sums(local, step);
+  multiply(device, local, local.matrix(Operand::Dy),
+           local.matrix(Operand::Weight, !step.attributes.transposed), gemm);
 }
 
 // dW = Xᵀ·dY, or dYᵀ·X; added to what is there where an earlier step wrote it
 void linear_grad_weight(Device& device, const Local& local, const Step& step) {
-  const size_t rows = step.attributes.transposed ? 1 : 0;  // the input whose columns become the rows of dW
+  const bool turned = step.attributes.transposed;
   Gemm gemm;
   gemm.accumulate = step.attributes.accumulate;
-  multiply(device, local, local.operand(rows, true), local.operand(1 - rows), gemm);
+  multiply(device, local, local.matrix(turned ? Operand::Dy : Operand::X, true),
+           local.matrix(turned ? Operand::X : Operand::Dy), gemm);
 }
 
 // The query heads of a rank, in QKV [tokens, 3, heads, head_dim] or, grouped, in Q [tokens, units, heads of
@@ -152,9 +176,8 @@ KeyHeads key_heads(const Local& local, const QueryHeads& queries, const Tensor& 
 
 // Without Q and the tensors that are computed from it.
 Attention attention_shape(const Local& local, const Step& step, const RankContext& context) {
-  const bool grouped = context.program.settings.model.is_grouped();
-  const bool backward = step.op == Op::AttentionGrad;
-  const Tensor& q = local.input(0);
+  const bool grouped = local.reads(Operand::Kv);
+  const Tensor& q = local.input(Operand::Q);
   const QueryHeads heads = query_heads(local, q, grouped);
   Attention shape;
   shape.dtype = local.dtype();
@@ -164,8 +187,7 @@ Attention attention_shape(const Local& local, const Step& step, const RankContex
   shape.head_dim = q.shape[3];
   shape.causal = step.attributes.causal;
   shape.recompute = context.program.settings.recompute == Recompute::Selective;
-  const size_t mask = (backward ? 4 : 1) + (grouped ? 1 : 0);
-  if (step.inputs.size() > mask) shape.mask = local.ids(mask);
+  shape.mask = local.ids(Operand::Mask);
   if (step.attributes.dropout > 0) {
     shape.dropout = local.mask(step.attributes);
     shape.all_heads = heads.all;
@@ -174,15 +196,16 @@ Attention attention_shape(const Local& local, const Step& step, const RankContex
     shape.first_token = local.part_of_batch(step.attributes) * q.shape[0];
   }
   if (grouped) {
-    shape.kv = local.in(1);
-    shape.keys = key_heads(local, heads, local.input(1), 2);
+    shape.kv = local.in(Operand::Kv);
+    shape.keys = key_heads(local, heads, local.input(Operand::Kv), 2);
   }
   return shape;
 }
 
 CacheShape cache_shape(const Local& local, const Step& step, const RankContext& context) {
-  const Tensor& fresh = local.input(0);  // QKV; grouped, KV where it is put in and Q where it is read
-  const Tensor& keys = local.input(2);   // [batch * room, heads, head_dim]
+  const bool appends = step.op == Op::CacheAppend;
+  const Tensor& fresh = local.input(appends ? Operand::NewKv : Operand::Q);
+  const Tensor& keys = local.input(Operand::Keys);  // [batch * room, heads, head_dim]
   const int64_t batch = step.attributes.batch;
   CacheShape shape;
   shape.dtype = local.dtype();
@@ -190,10 +213,10 @@ CacheShape cache_shape(const Local& local, const Step& step, const RankContext& 
   shape.seq = fresh.shape[0] / batch;
   shape.room = keys.shape[0] / batch;
   shape.head_dim = fresh.shape[3];
-  shape.positions = local.ids(1);
+  shape.positions = local.ids(Operand::Positions);
   shape.grouped = context.program.settings.model.is_grouped();
   shape.keys.heads = local.shape(keys)[1];
-  if (step.op == Op::CacheAppend) {
+  if (appends) {
     shape.heads = shape.keys.heads;
     return shape;
   }
@@ -205,7 +228,7 @@ CacheShape cache_shape(const Local& local, const Step& step, const RankContext& 
 
 // A LayerNorm over rows that are spread over the ranks.
 CutNorm cut_norm(const Local& local, const Step& step) {
-  const Tensor& x = local.input(0);
+  const Tensor& x = local.input(Operand::X);
   const MatrixShape own = local.matrix(x);
   const int64_t hidden = step.attributes.own_columns ? own.cols : x.shape.back();
   return {x.dtype, own.rows, own.cols, hidden, step.attributes.epsilon};
@@ -234,7 +257,7 @@ void square_sum(Device& device, const Local& local, const Step& step, const Rank
   device.square_sum(local.input(0).dtype, gradients, static_cast<double*>(local.out(0)));
 }
 
-// c[2] from the sums of squares and, where there is one, the loss scale, which is the last input.
+// c[2] from the sums of squares and the loss scale. The scale is the last term, if the run has one.
 void clip_factor(Device& device, const Local& local, const Step& step, double clip) {
   std::vector<const double*> sums;
   const void* scale = nullptr;
@@ -251,20 +274,21 @@ void clip_factor(Device& device, const Local& local, const Step& step, double cl
                       .clip = clip,
                       .scale_dtype = scale_dtype,
                       .scale = scale,
-                      .factor = static_cast<double*>(local.out(0))});
+                      .factor = static_cast<double*>(local.out(Operand::Factor))});
 }
 
 AdamWStep adamw_step(const Local& local, const Step& step, const RankContext& context) {
   const OptimizerSettings& optimizer = context.program.settings.optimizer;
   AdamWStep update;
-  update.dtype = local.input(0).dtype;
-  update.count = local.count(local.input(0));
-  update.parameter = local.in(0);
-  update.gradient = local.in(1);
-  update.first_moment = local.in(2);
-  update.second_moment = local.in(3);
-  update.factor = static_cast<const double*>(local.in(4));
-  if (step.inputs.size() > 5) update.master = local.in(5);
+  const Tensor& parameter = local.input(Operand::Parameter);
+  update.dtype = parameter.dtype;
+  update.count = local.count(parameter);
+  update.parameter = local.in(Operand::Parameter);
+  update.gradient = local.in(Operand::Gradient);
+  update.first_moment = local.in(Operand::FirstMoment);
+  update.second_moment = local.in(Operand::SecondMoment);
+  update.factor = static_cast<const double*>(local.in(Operand::Factor));
+  update.master = local.in(Operand::Master);
   update.learning_rate = context.numbers.learning_rate;
   update.weight_decay = step.attributes.decay ? optimizer.weight_decay : 0;
   update.beta1 = optimizer.beta1;
@@ -317,219 +341,220 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       linear_grad_weight(device, local, step);
       break;
     case Op::BiasAdd: {
-      const int64_t cols = local.count(local.input(1));
+      const int64_t cols = local.count(local.input(Operand::Bias));
       device.bias_add({.dtype = dtype,
-                       .rows = local.shape(local.input(0))[0],
+                       .rows = local.shape(local.input(Operand::X))[0],
                        .cols = cols,
-                       .x = local.in(0),
-                       .bias = local.in(1),
-                       .y = local.out(0),
-                       .addend = local.in_if(2)});
+                       .x = local.in(Operand::X),
+                       .bias = local.in(Operand::Bias),
+                       .y = local.out(Operand::Y),
+                       .addend = local.in(Operand::Addend)});
       break;
     }
     case Op::BiasGrad: {
-      const int64_t cols = local.count(local.output(0));
-      device.bias_grad(local.input(0).dtype, local.shape(local.input(0))[0], cols, local.in(0), local.out(0),
-                       attributes.accumulate);
+      const int64_t cols = local.count(local.output(Operand::BiasGrad));
+      device.bias_grad(local.input(Operand::Dy).dtype, local.shape(local.input(Operand::Dy))[0], cols,
+                       local.in(Operand::Dy), local.out(Operand::BiasGrad), attributes.accumulate);
       break;
     }
     case Op::Gelu:
-      device.gelu(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.out(0));
+      device.gelu(dtype, attributes.gelu, local.count(local.output(Operand::Y)), local.in(Operand::GeluInput),
+                  local.out(Operand::Y));
       break;
     case Op::GeluGrad: {
-      BiasSums sums;
-      if (step.outputs.size() > 1) sums = {local.count(local.output(1)), local.out(1), attributes.accumulate};
       device.gelu_grad({.dtype = dtype,
                         .form = attributes.gelu,
-                        .count = local.count(local.output(0)),
-                        .x = local.in(0),
-                        .dy = local.in(1),
-                        .dx = local.out(0),
-                        .sums = sums});
+                        .count = local.count(local.output(Operand::Dx)),
+                        .x = local.in(Operand::GeluInput),
+                        .dy = local.in(Operand::Dy),
+                        .dx = local.out(Operand::Dx),
+                        .sums = bias_sums(local, step)});
       break;
     }
     case Op::LayerNorm: {
-      const MatrixShape x = local.matrix(local.input(0));
+      const MatrixShape x = local.matrix(local.input(Operand::X));
       device.layer_norm({.dtype = dtype,
                          .rows = x.rows,
                          .cols = x.cols,
                          .epsilon = attributes.epsilon,
-                         .x = local.in(0),
-                         .gamma = local.in(1),
-                         .beta = local.in(2),
-                         .y = local.out(0),
-                         .stats = local.out(1),
-                         .a = local.in_if(3),
-                         .bias = local.in_if(4),
-                         .sum = step.outputs.size() > 2 ? local.out(2) : nullptr});
+                         .x = local.in(Operand::X),
+                         .gamma = local.in(Operand::Gamma),
+                         .beta = local.in(Operand::Beta),
+                         .y = local.out(Operand::Y),
+                         .stats = local.out(Operand::Stats),
+                         .a = local.in(Operand::Addend),
+                         .bias = local.in(Operand::Bias),
+                         .sum = local.out(Operand::Sum)});
       break;
     }
     case Op::LayerNormGrad: {
-      const MatrixShape x = local.matrix(local.input(0));
+      const MatrixShape x = local.matrix(local.input(Operand::X));
       device.layer_norm_grad({.dtype = dtype,
                               .rows = x.rows,
                               .cols = x.cols,
-                              .x = local.in(0),
-                              .gamma = local.in(1),
-                              .stats = local.in(2),
-                              .dy = local.in(3),
-                              .dx = local.out(0),
-                              .dgamma = local.out(1),
-                              .dbeta = local.out(2),
+                              .x = local.in(Operand::X),
+                              .gamma = local.in(Operand::Gamma),
+                              .stats = local.in(Operand::Stats),
+                              .dy = local.in(Operand::Dy),
+                              .dx = local.out(Operand::Dx),
+                              .dgamma = local.out(Operand::GammaGrad),
+                              .dbeta = local.out(Operand::BetaGrad),
                               .accumulate = attributes.accumulate,
-                              .addend = local.in_if(attributes.accumulate ? 6 : 4)});
+                              .addend = local.in(Operand::Addend)});
       break;
     }
     case Op::LayerNormSums:
-      device.layer_norm_sums(cut_norm(local, step), local.in(0), local.out(0));
+      device.layer_norm_sums(cut_norm(local, step), local.in(Operand::X), local.out(Operand::Sums));
       break;
     case Op::LayerNormApply:
       device.layer_norm_apply({.norm = cut_norm(local, step),
-                               .x = local.in(0),
-                               .gamma = local.in(1),
-                               .beta = local.in(2),
-                               .sums = local.in(3),
-                               .y = local.out(0)});
+                               .x = local.in(Operand::X),
+                               .gamma = local.in(Operand::Gamma),
+                               .beta = local.in(Operand::Beta),
+                               .sums = local.in(Operand::Sums),
+                               .y = local.out(Operand::Y)});
       break;
     case Op::LayerNormGradSums:
       device.layer_norm_grad_sums({.norm = cut_norm(local, step),
-                                   .x = local.in(0),
-                                   .gamma = local.in(1),
-                                   .sums = local.in(2),
-                                   .dy = local.in(3),
-                                   .dsums = local.out(0),
-                                   .dgamma = local.out(1),
-                                   .dbeta = local.out(2),
+                                   .x = local.in(Operand::X),
+                                   .gamma = local.in(Operand::Gamma),
+                                   .sums = local.in(Operand::Sums),
+                                   .dy = local.in(Operand::Dy),
+                                   .dsums = local.out(Operand::GradSums),
+                                   .dgamma = local.out(Operand::GammaGrad),
+                                   .dbeta = local.out(Operand::BetaGrad),
                                    .accumulate = attributes.accumulate});
       break;
     case Op::LayerNormGradApply:
       device.layer_norm_grad_apply({.norm = cut_norm(local, step),
-                                    .x = local.in(0),
-                                    .gamma = local.in(1),
-                                    .sums = local.in(2),
-                                    .dy = local.in(3),
-                                    .dsums = local.in(4),
-                                    .dx = local.out(0)});
+                                    .x = local.in(Operand::X),
+                                    .gamma = local.in(Operand::Gamma),
+                                    .sums = local.in(Operand::Sums),
+                                    .dy = local.in(Operand::Dy),
+                                    .dsums = local.in(Operand::GradSums),
+                                    .dx = local.out(Operand::Dx)});
       break;
     case Op::Attention: {
       Attention forward = attention_shape(local, step, context);
-      forward.qkv = local.in(0);
-      forward.saved = local.out(1);
-      forward.context = local.out(0);
-      if (step.outputs.size() > 2) forward.workspace = local.out(2);
+      forward.qkv = local.in(Operand::Q);
+      forward.saved = local.out(Operand::Saved);
+      forward.context = local.out(Operand::Context);
+      forward.workspace = local.out(Operand::Workspace);
       device.attention(forward);
       break;
     }
     case Op::AttentionGrad: {
-      const bool grouped = context.program.settings.model.is_grouped();
-      const size_t after_q = grouped ? 2 : 1;
       Attention forward = attention_shape(local, step, context);
-      forward.qkv = local.in(0);
-      forward.saved = local.in(after_q);
-      forward.context = local.in(after_q + 1);
-      if (step.outputs.size() > after_q) forward.workspace = local.out(after_q);
+      forward.qkv = local.in(Operand::Q);
+      forward.saved = local.in(Operand::Saved);
+      forward.context = local.in(Operand::Context);
+      forward.workspace = local.out(Operand::Workspace);
       device.attention_grad({.forward = forward,
-                             .dcontext = local.in(after_q + 2),
-                             .dqkv = local.out(0),
-                             .dkv = grouped ? local.out(1) : nullptr});
+                             .dcontext = local.in(Operand::ContextGrad),
+                             .dqkv = local.out(Operand::QGrad),
+                             .dkv = local.out(Operand::KvGrad)});
       break;
     }
     case Op::CacheAppend:
       device.cache_append({.shape = cache_shape(local, step, context),
-                           .qkv = local.in(0),
-                           .keys = local.out(0),
-                           .values = local.out(1)});
+                           .qkv = local.in(Operand::NewKv),
+                           .keys = local.out(Operand::Keys),
+                           .values = local.out(Operand::Values)});
       break;
     case Op::CachedAttention:
       device.cached_attention({.shape = cache_shape(local, step, context),
-                               .qkv = local.in(0),
-                               .keys = local.in(2),
-                               .values = local.in(3),
-                               .probs = local.out(1),
-                               .context = local.out(0),
-                               .workspace = step.outputs.size() > 2 ? local.out(2) : nullptr});
+                               .qkv = local.in(Operand::Q),
+                               .keys = local.in(Operand::Keys),
+                               .values = local.in(Operand::Values),
+                               .probs = local.out(Operand::Saved),
+                               .context = local.out(Operand::Context),
+                               .workspace = local.out(Operand::Workspace)});
       break;
     case Op::Add:
-      device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
+      device.add(dtype, local.count(local.output(Operand::Y)), local.in(Operand::X),
+                 local.in(Operand::Addend), local.out(Operand::Y));
       break;
     case Op::Embedding: {
-      const Tensor& table = local.input(1);
+      const Tensor& table = local.input(Operand::Table);
       device.embedding({.dtype = dtype,
-                        .tokens = local.count(local.input(0)),
+                        .tokens = local.count(local.input(Operand::Ids)),
                         .width = local.matrix(table).cols,
                         .rows = local.range(table, 0),
-                        .ids = local.ids(0),
-                        .table = local.in(1),
-                        .y = local.out(0)});
+                        .ids = local.ids(Operand::Ids),
+                        .table = local.in(Operand::Table),
+                        .y = local.out(Operand::Y)});
       break;
     }
     case Op::EmbeddingGrad: {
-      const Tensor& table = local.output(0);
-      device.embedding_grad({.dtype = local.input(1).dtype,
-                             .tokens = local.count(local.input(0)),
+      const Tensor& table = local.output(Operand::TableGrad);
+      device.embedding_grad({.dtype = local.input(Operand::Dy).dtype,
+                             .tokens = local.count(local.input(Operand::Ids)),
                              .width = local.matrix(table).cols,
                              .rows = local.range(table, 0),
-                             .ids = local.ids(0),
-                             .dy = local.in(1),
-                             .dtable = local.out(0),
+                             .ids = local.ids(Operand::Ids),
+                             .dy = local.in(Operand::Dy),
+                             .dtable = local.out(Operand::TableGrad),
                              .accumulate = attributes.accumulate,
                              .no_gradient_id = attributes.no_gradient_id});
       break;
     }
     case Op::FirstToken: {
-      const Shape x = local.input(0).shape;
-      device.first_token(dtype, attributes.batch, x[0] / attributes.batch, x[1], local.in(0), local.out(0));
+      const Shape x = local.input(Operand::X).shape;
+      device.first_token(dtype, attributes.batch, x[0] / attributes.batch, x[1], local.in(Operand::X),
+                         local.out(Operand::Y));
       break;
     }
     case Op::FirstTokenGrad: {
-      const Shape x = local.output(0).shape;
-      device.first_token_grad(dtype, attributes.batch, x[0] / attributes.batch, x[1], local.in(0),
-                              local.out(0));
+      const Shape x = local.output(Operand::Dx).shape;
+      device.first_token_grad(dtype, attributes.batch, x[0] / attributes.batch, x[1], local.in(Operand::Dy),
+                              local.out(Operand::Dx));
       break;
     }
     case Op::Tanh:
-      device.tanh(dtype, local.count(local.output(0)), local.in(0), local.out(0));
+      device.tanh(dtype, local.count(local.output(Operand::Y)), local.in(Operand::X), local.out(Operand::Y));
       break;
     case Op::TanhGrad:
       device.tanh_grad({.dtype = dtype,
-                        .count = local.count(local.output(0)),
-                        .y = local.in(0),
-                        .dy = local.in(1),
-                        .dx = local.out(0)});
+                        .count = local.count(local.output(Operand::Dx)),
+                        .y = local.in(Operand::Y),
+                        .dy = local.in(Operand::Dy),
+                        .dx = local.out(Operand::Dx)});
       break;
     case Op::Dropout:
-      device.dropout(dtype, local.mask(attributes), row_runs(local, attributes), local.in(0), local.out(0));
+      device.dropout(dtype, local.mask(attributes), row_runs(local, attributes), local.in(Operand::X),
+                     local.out(Operand::Y));
       break;
     case Op::VocabMax:
-      device.vocab_max(local.vocab_shard(attributes), local.in(0), local.out(0));
+      device.vocab_max(local.vocab_shard(attributes), local.in(Operand::Logits), local.out(Operand::Max));
       break;
     case Op::TargetLogit:
-      device.target_logit(local.vocab_shard(attributes), local.in(0), local.ids(1), local.out(0));
+      device.target_logit(local.vocab_shard(attributes), local.in(Operand::Logits),
+                          local.ids(Operand::Labels), local.out(Operand::Target));
       break;
     case Op::SumExp:
       device.sum_exp({.shard = local.vocab_shard(attributes),
-                      .logits = local.in(0),
-                      .max = local.in(1),
-                      .sum = local.out(0)});
+                      .logits = local.in(Operand::Logits),
+                      .max = local.in(Operand::Max),
+                      .sum = local.out(Operand::SumExp)});
       break;
     case Op::CrossEntropy:
       device.cross_entropy({.dtype = dtype,
-                            .tokens = local.count(local.input(0)),
-                            .max = local.in(0),
-                            .target = local.in(1),
-                            .sum = local.in(2),
-                            .weights = local.in(3),
-                            .loss = local.out(0)});
+                            .tokens = local.count(local.input(Operand::Max)),
+                            .max = local.in(Operand::Max),
+                            .target = local.in(Operand::Target),
+                            .sum = local.in(Operand::SumExp),
+                            .weights = local.in(Operand::TokenWeights),
+                            .loss = local.out(Operand::Loss)});
       break;
     case Op::CrossEntropyGrad:
       device.cross_entropy_grad({.shard = local.vocab_shard(attributes),
-                                 .logits = local.in(0),
-                                 .labels = local.ids(1),
-                                 .max = local.in(2),
-                                 .sum = local.in(3),
-                                 .weights = local.in(4),
-                                 .scale = step.inputs.size() > 5 ? local.in(5) : nullptr,
-                                 .dlogits = local.out(0)});
+                                 .logits = local.in(Operand::Logits),
+                                 .labels = local.ids(Operand::Labels),
+                                 .max = local.in(Operand::Max),
+                                 .sum = local.in(Operand::SumExp),
+                                 .weights = local.in(Operand::TokenWeights),
+                                 .scale = local.in(Operand::LossScale),
+                                 .dlogits = local.out(Operand::LogitsGrad)});
       break;
     case Op::SquareSum:
       square_sum(device, local, step, context);
@@ -541,34 +566,36 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       execute_together({&step, 1}, context);
       break;
     case Op::Round:
-      device.round(dtype, local.count(local.output(0)), attributes.round_limit, local.in(0), local.out(0));
+      device.round(dtype, local.count(local.output(Operand::Y)), attributes.round_limit, local.in(Operand::X),
+                   local.out(Operand::Y));
       break;
     case Op::Identity:
     case Op::Join:
       local.out(0);
       break;
     case Op::Slice: {
-      const Tensor& shard = local.output(0);
+      const Tensor& shard = local.output(Operand::Y);
       const Slicing axis = slicing(shard.shape, shard.layout.dim);
       const Range range = shard_range(axis.extent, context.program.tp(), context.rank);
-      device.slice(dtype, axis, range, local.in(0), local.out(0));
+      device.slice(dtype, axis, range, local.in(Operand::X), local.out(Operand::Y));
       break;
     }
     case Op::AllReduce:
       return all_reduce(step, local, context);
     case Op::ReduceScatter: {
-      const Tensor& shard = local.output(0);
-      return communicator.reduce_scatter(dtype, slicing(shard.shape, shard.layout.dim), local.in(0),
-                                         local.out(0));
+      const Tensor& shard = local.output(Operand::Y);
+      return communicator.reduce_scatter(dtype, slicing(shard.shape, shard.layout.dim), local.in(Operand::X),
+                                         local.out(Operand::Y));
     }
     case Op::AllGather: {
-      const Tensor& shard = local.input(0);
-      return communicator.all_gather(dtype, slicing(shard.shape, shard.layout.dim), local.in(0),
-                                     local.out(0));
+      const Tensor& shard = local.input(Operand::X);
+      return communicator.all_gather(dtype, slicing(shard.shape, shard.layout.dim), local.in(Operand::X),
+                                     local.out(Operand::Y));
     }
     case Op::AllToAll:
-      return communicator.all_to_all(dtype, local.input(0).shape, local.input(0).layout.dim,
-                                     local.output(0).layout.dim, local.in(0), local.out(0));
+      return communicator.all_to_all(dtype, local.input(Operand::X).shape, local.input(Operand::X).layout.dim,
+                                     local.output(Operand::Y).layout.dim, local.in(Operand::X),
+                                     local.out(Operand::Y));
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "engine/base/units.h"
 #include "engine/config/hardware.h"
 #include "engine/io/half.h"
+#include "engine/io/hash.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -273,7 +274,7 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   // Of what several ranks hold alike, every bit.
   const int64_t bytes = local_bytes(tensor, program_.tp(), rank);
   const bool alike = replicated || tensor.layout.copies > 1;
-  const uint64_t hash = alike ? hash_bytes(data, static_cast<size_t>(bytes)) : 0;
+  const uint64_t hash = alike ? hash64(data, static_cast<size_t>(bytes)) : 0;
 
   const std::lock_guard lock(comparison.mutex);
   ++comparison.seen;

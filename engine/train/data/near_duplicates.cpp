@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/device/philox.h"
-#include "engine/record/sample.h"
+#include "engine/io/hash.h"
 #include "engine/train/tokenizer/bert_words.h"
 
 namespace shardlens {
@@ -30,13 +30,13 @@ const std::array<uint64_t, NearDuplicates::kHashes>& multipliers() {
 std::vector<uint64_t> shingles(std::string_view text) {
   std::vector<uint64_t> words;
   for (const std::string& word : bert_words(text, {})) {
-    if (!is_punctuation(word)) words.push_back(hash_bytes(word.data(), word.size()));
+    if (!is_punctuation(word)) words.push_back(hash64(word.data(), word.size()));
   }
-  if (words.empty()) return {hash_bytes(text.data(), text.size())};  // no words: equal only to itself
+  if (words.empty()) return {hash64(text.data(), text.size())};  // no words: equal only to itself
   const size_t width = std::min(kShingleWords, words.size());
   std::vector<uint64_t> all;
   for (size_t first = 0; first + width <= words.size(); ++first)
-    all.push_back(hash_bytes(words.data() + first, width * sizeof(uint64_t)));
+    all.push_back(hash64(words.data() + first, width * sizeof(uint64_t)));
   return all;
 }
 
@@ -58,7 +58,7 @@ bool NearDuplicates::seen(std::string_view text) {
   const Signature mine = signature(text);
   std::array<uint64_t, kBands> keys{};
   for (size_t band = 0; band < kBands; ++band) {
-    keys[band] = hash_bytes(mine.data() + band * kBandRows, kBandRows * sizeof(uint32_t));
+    keys[band] = hash64(mine.data() + band * kBandRows, kBandRows * sizeof(uint32_t));
     const auto bucket = bands_[band].find(keys[band]);
     if (bucket == bands_[band].end()) continue;
     for (const uint32_t other : bucket->second) {

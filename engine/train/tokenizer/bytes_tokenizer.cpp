@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/record/sample.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/train/tokenizer/byte_alphabet.h"
 
 namespace shardlens {
@@ -14,7 +14,7 @@ constexpr const char* kEndOfTextName = "<|endoftext|>";
 }  // namespace
 
 uint64_t BytesTokenizer::fingerprint() const {
-  return hash_bytes("bytes", 5);
+  return hash_of_version_1("bytes", 5);
 }
 
 std::optional<int32_t> BytesTokenizer::special(std::string_view token) const {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
-#include "engine/record/sample.h"
 #include "engine/train/tokenizer/byte_alphabet.h"
 #include "engine/train/tokenizer/gpt2_split.h"
 
@@ -161,7 +161,7 @@ Gpt2Tokenizer::Gpt2Tokenizer(const Vocabulary& vocabulary, const MergeList& merg
   for (const std::string& piece : pieces_) identity += fmt::format("{}:{}", piece.size(), piece);
   for (const SpecialToken& token : special_.all()) identity += fmt::format("\n{} {}", token.id, token.text);
   for (const auto& [left, right] : merges) identity += fmt::format("\n{} {}", left, right);
-  fingerprint_ = hash_bytes(identity.data(), identity.size());
+  fingerprint_ = hash_of_version_1(identity.data(), identity.size());
 }
 
 std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::from_vocab_and_merges(const std::string& vocab_json,

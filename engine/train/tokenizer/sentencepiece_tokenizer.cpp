@@ -5,6 +5,7 @@
 #include <sentencepiece_processor.h>
 
 #include "engine/base/error.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/record/sample.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
 
@@ -46,7 +47,7 @@ int32_t SentencePieceTokenizer::vocab_size() const {
 }
 
 uint64_t SentencePieceTokenizer::fingerprint() const {
-  return hash_bytes(model_.data(), model_.size());
+  return hash_of_version_1(model_.data(), model_.size());
 }
 
 std::optional<int32_t> SentencePieceTokenizer::end_of_text() const {

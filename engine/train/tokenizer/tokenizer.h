@@ -20,9 +20,10 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  virtual std::string name() const = 0;      ///< "bytes", "gpt2-bpe", "sentencepiece" or "wordpiece"
-  virtual int32_t vocab_size() const = 0;    ///< ids are in [0, vocab_size)
-  virtual uint64_t fingerprint() const = 0;  ///< equal for equal vocabularies and rules
+  virtual std::string name() const = 0;    ///< "bytes", "gpt2-bpe", "sentencepiece" or "wordpiece"
+  virtual int32_t vocab_size() const = 0;  ///< ids are in [0, vocab_size)
+  /// Equal for equal vocabularies and rules. Files hold it, so every version must give the same one.
+  virtual uint64_t fingerprint() const = 0;
   virtual std::optional<int32_t> end_of_text() const = 0;  ///< ends a document in a stream of tokens, if any
 
   /// The id of a token that represents no text, by its name: <|endoftext|>, </s>, [CLS], [MASK].

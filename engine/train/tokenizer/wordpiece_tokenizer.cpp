@@ -7,8 +7,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
-#include "engine/record/sample.h"
 
 namespace shardlens {
 namespace {
@@ -99,7 +99,7 @@ WordPieceTokenizer::WordPieceTokenizer(std::vector<std::string> tokens, Settings
                   rules.strip_accents, settings_.longest_word, settings_.continuation, settings_.unknown);
   for (const std::string& token : tokens_) identity += token + "\n";
   for (const SpecialToken& token : special_.all()) identity += fmt::format("{} {}\n", token.id, token.text);
-  fingerprint_ = hash_bytes(identity.data(), identity.size());
+  fingerprint_ = hash_of_version_1(identity.data(), identity.size());
 }
 
 std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::from_vocab_txt(const std::string& vocab_txt,

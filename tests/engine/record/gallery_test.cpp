@@ -1,6 +1,7 @@
 // The recordings that travel inside the program are whole, small, and about what they say.
 #include "engine/record/gallery.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <fstream>
 
 #include "engine/base/error.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/record/recording.h"
 #include "tests/engine/io/test_folder.h"
 
@@ -82,6 +84,13 @@ TEST_F(GalleryTest, AFileThatIsThereIsLeftAsItIs) {
   std::ofstream(path) << "notes were written into it";
   EXPECT_EQ(file("late-rank"), path);
   EXPECT_EQ(fs::file_size(path), 26u);
+}
+
+// Otherwise the notes in it would be out of sight.
+TEST_F(GalleryTest, AFileThatAnOlderVersionUnpackedIsFound) {
+  const std::string_view bytes = asset("gallery/late-rank.shardlens");
+  const auto folder = fmt::format("{:08x}", hash_of_version_1(bytes.data(), bytes.size()) & 0xffffffff);
+  EXPECT_EQ(file("late-rank"), path("gallery/" + folder + "/late-rank.shardlens"));
 }
 
 TEST_F(GalleryTest, AnUnknownPieceNamesThoseThereAre) {

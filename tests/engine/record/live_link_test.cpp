@@ -12,11 +12,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/history.h"
 #include "engine/record/recording.h"
@@ -145,6 +147,24 @@ TEST_F(LiveLinkTest, AKilledWriterIsGoneAtOnceAndItsFileStays) {
   expect_pass(recording, drawn, recording.passes() - 1);
   EXPECT_FALSE(fs::exists(file + "-live"));
   EXPECT_THAT(running_recordings(), ::testing::IsEmpty());
+}
+
+TEST_F(LiveLinkTest, AReaderOfAnotherVersionUnderstandsTheRecord) {
+  const LiveLink link(path("run"));
+  const std::string record = contents("run-live");
+  ASSERT_EQ(record.size(), 112u);
+  uint64_t check = 0;
+  std::memcpy(&check, record.data() + 104, sizeof check);
+  EXPECT_EQ(check, hash_of_version_1(record.data(), 104));
+}
+
+TEST_F(LiveLinkTest, ARecordingIsListedOnceWhateverItsEntriesAreCalled) {
+  const std::string file = path("run");
+  const RecordingWriter writer(file, DrawnRecording(4).header());
+  const fs::path running = path("cache/shardlens/running");
+  const fs::path entry = *fs::directory_iterator(running);
+  fs::copy_file(entry, entry.string() + "0");
+  EXPECT_THAT(running_recordings(), ::testing::ElementsAre(file));
 }
 
 TEST_F(LiveLinkTest, AWriterThatIsStoppedIsSilentAndReadableUntilItGoesOn) {

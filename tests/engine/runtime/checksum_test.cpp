@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ChecksumTest : public TestFolder {
  protected:
@@ -37,7 +38,7 @@ class ChecksumTest : public TestFolder {
 TEST_F(ChecksumTest, DoesNotDependOnHowTheBytesCome) {
   const std::string bytes = some_bytes();
   const std::string whole = checksum_of(bytes, bytes.size());
-  EXPECT_EQ(whole.size(), 16u);
+  EXPECT_EQ(whole, "xxh3:a2c5a5c4335062fa");
   for (const size_t at_a_time : {size_t{3}, size_t{4096}, Checksum::kBlockBytes, Checksum::kBlockBytes + 1})
     EXPECT_EQ(checksum_of(bytes, at_a_time), whole) << at_a_time;
   EXPECT_NE(checksum_of(bytes.substr(1), bytes.size()), whole);
@@ -57,6 +58,40 @@ TEST_F(ChecksumTest, OneBitAnywhereIsNoticed) {
     bytes[at] ^= 4;
   }
   EXPECT_NE(error_for(bytes + '\0', whole), "no error");
+}
+
+// Digits that were made before checksums named their algorithm.
+TEST_F(ChecksumTest, OneBitIsNoticedByAChecksumOfAnOlderVersion) {
+  const std::string old = "b2c8a64bbfcc6b5b";
+  std::string bytes = some_bytes();
+  EXPECT_EQ(error_for(bytes, old), "no error");
+  for (const size_t at : {size_t{0}, Checksum::kBlockBytes, bytes.size() - 1}) {
+    bytes[at] ^= 4;
+    EXPECT_THAT(error_for(bytes, old),
+                AllOf(HasSubstr("x.safetensors is damaged"), HasSubstr(old), Not(HasSubstr("xxh3"))))
+        << at;
+    bytes[at] ^= 4;
+  }
+}
+
+TEST_F(ChecksumTest, TheStateIsCheckedByItsOwnChecksumOfEitherVersion) {
+  for (const std::string own : {"dba3e43137dfd3d6", "xxh3:dba1636ecaa46f51"}) {
+    const std::string text =
+        R"({"format": 1, "step": 7, "checksums": {"x.safetensors": "0", "training.json": ")" + own + "\"}}";
+    const auto error = [&](const std::string& json) {
+      return error_of([&] { read_checkpoint_state(write("training.json", json)); });
+    };
+    EXPECT_EQ(error(text), "no error") << own;
+    std::string changed = text;
+    changed.replace(text.find('7'), 1, "6");
+    EXPECT_THAT(error(changed), AllOf(HasSubstr("training.json is damaged"), HasSubstr(own)));
+  }
+}
+
+TEST_F(ChecksumTest, AnUnknownAlgorithmIsRefusedByName) {
+  EXPECT_THAT(error_for("anything", "xxh4:b2c8a64bbfcc6b5b"),
+              AllOf(HasSubstr("x.safetensors cannot be checked"), HasSubstr("\"xxh4:b2c8a64bbfcc6b5b\""),
+                    HasSubstr("\"xxh3:\" with 16 digits"), HasSubstr("newer version")));
 }
 
 TEST_F(ChecksumTest, WhatNothingIsSaidOfIsTakenAsItIs) {

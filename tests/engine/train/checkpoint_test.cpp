@@ -2,12 +2,14 @@
 // goes wrong while saving leaves the checkpoint before.
 #include "engine/train/checkpoint.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "engine/config/presets.h"
+#include "engine/io/hash_of_version_1.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/checksum.h"
 #include "engine/train/model_state.h"
@@ -318,6 +320,36 @@ TEST_F(CheckpointTest, ADigitOfTheStateThatChangedIsRefused) {
   // Spaces and the order of what is in it are nobody's damage.
   change("training.json", [](std::string& text) { text = nlohmann::json::parse(text).dump(); });
   EXPECT_EQ(resume_error(), "no error");
+}
+
+TEST_F(CheckpointTest, ChecksumsOfAnOlderVersionAreCheckedToo) {
+  trained(small_model(2), 2);
+  // Files of one block, so their checksum is the hash of the block's hash.
+  const auto digits = [](const std::string& bytes) {
+    const uint64_t block = hash_of_version_1(bytes.data(), bytes.size());
+    return fmt::format("{:016x}", hash_of_version_1(&block, sizeof block));
+  };
+  change("training.json", [&](std::string& text) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(text);
+    EXPECT_EQ(json["checksums"].size(), 3u);
+    json["checksums"].erase("training.json");
+    for (auto& [name, checksum] : json["checksums"].items()) {
+      EXPECT_LT(contents("run/" + name).size(), Checksum::kBlockBytes);
+      checksum = digits(contents("run/" + name));
+    }
+    json["checksums"]["training.json"] = digits(nlohmann::json(json).dump());
+    text = json.dump(2);
+  });
+  EXPECT_EQ(resume_error(), "no error");
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+    const auto flip = [](std::string& bytes) { bytes[bytes.size() - 3] ^= 1; };
+    change(file, flip);
+    EXPECT_THAT(resume_error(), HasSubstr(std::string(file) + " is damaged")) << file;
+    change(file, flip);
+  }
+  change("training.json",
+         [](std::string& text) { text.replace(text.find("\"step\": 2"), 9, "\"step\": 1"); });
+  EXPECT_THAT(resume_error(), HasSubstr("training.json is damaged"));
 }
 
 TEST_F(CheckpointTest, OneOfAnOlderVersionHasNoChecksums) {

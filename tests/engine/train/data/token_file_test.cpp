@@ -67,6 +67,12 @@ TEST_F(TokenFileTest, TheHashTellsTextsOfOneLengthApart) {
   EXPECT_NE(hash({{1, 2, 3}, {4}}), hash({{1, 2}, {3, 4}}));
 }
 
+// A checkpoint of an older version holds the hash of its text, and goes on only with a text of the same hash.
+TEST_F(TokenFileTest, TheHashIsTheSameInEveryVersion) {
+  const TokenFile file(write_tokens(BytesTokenizer(), {{1, 2, 3}, {4, 5}}));
+  EXPECT_EQ(file.hash(), 0x5722d6721a937f70u);
+}
+
 TEST_F(TokenFileTest, StreamsDocumentsLargerThanItsBuffer) {
   std::vector<int32_t> large(3'000'000);
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<int32_t>(i * 7 % 257);

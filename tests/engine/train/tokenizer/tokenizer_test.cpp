@@ -35,6 +35,15 @@ TEST_F(LoadTokenizer, FindsEachKindByItsFiles) {
   EXPECT_EQ(load_tokenizer(folder_.string())->name(), "bytes");
 }
 
+// Token files and checkpoints hold a fingerprint, also those of older versions.
+TEST_F(LoadTokenizer, FingerprintsAreTheSameInEveryVersion) {
+  const std::string data = test_data_folder() + "/tokenizers/";
+  EXPECT_EQ(load_tokenizer("bytes")->fingerprint(), 0x0cb965b569ae48e3u);
+  EXPECT_EQ(load_tokenizer(data + "gpt2")->fingerprint(), 0x1u);
+  EXPECT_EQ(load_tokenizer(data + "bert-cased")->fingerprint(), 0x2u);
+  EXPECT_EQ(load_tokenizer(data + "sentencepiece")->fingerprint(), 0x3u);
+}
+
 TEST_F(LoadTokenizer, ReadsOlderFilesThatDoNotNameTheModel) {
   for (const char* kind : {"gpt2", "bert-uncased"}) {
     const std::string folder = test_data_folder() + "/tokenizers/" + kind;
