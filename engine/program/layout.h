@@ -67,14 +67,6 @@ Collective conversion(Layout from, Layout to);
 /// none 0.
 int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks);
 
-/// [begin, end) of one rank's slice.
-struct Range {
-  int64_t begin = 0;
-  int64_t end = 0;
-  int64_t size() const { return end - begin; }
-  bool operator==(const Range&) const = default;
-};
-
 /// The balanced cut of `extent` into `ranks` ranges: sizes differ by at most one, longer ones first.
 Range shard_range(int64_t extent, int ranks, int rank);
 
