@@ -7,7 +7,7 @@ namespace shardlens::cli {
 
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const OpTime& time : times) json[op_name(time.op, time.beside)] = time.seconds;
+  for (const OpTime& time : times) json[op_name(time.op, time.overlapped)] = time.seconds;
   return json;
 }
 
@@ -15,7 +15,7 @@ void print_op_times(const std::vector<OpTime>& times, double whole_seconds) {
   for (const OpTime& time : times) {
     const double share = time.seconds / whole_seconds;
     if (share >= 0.001)
-      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", op_name(time.op, time.beside), time.seconds * 1e3,
+      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", op_name(time.op, time.overlapped), time.seconds * 1e3,
                  share * 100);
   }
 }

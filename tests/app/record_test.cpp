@@ -238,7 +238,7 @@ TEST_F(CliRecord, WhatGoesOnBesideTheStepsIsAKindOfItsOwn) {
   ASSERT_EQ(bench.code, 0) << bench.err;
   const size_t table = bench.out.find("predicted");
   ASSERT_NE(table, std::string::npos) << bench.out;
-  EXPECT_NE(bench.out.find("all-reduce, beside", table), std::string::npos) << bench.out;
+  EXPECT_NE(bench.out.find("all-reduce, overlapped", table), std::string::npos) << bench.out;
 }
 
 // Every verb that records: what it had is kept, and why there is no more.

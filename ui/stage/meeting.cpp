@@ -50,7 +50,7 @@ std::string collective_title(const Program& program, const Step& step) {
 
 std::string reason_of(const Program& program, StepId step) {
   return explain(program, step) +
-         (program.step(step).beside ? " Later steps run at the same time, until one needs its result." : "");
+         (program.step(step).overlapped ? " Later steps run at the same time, until one needs its result." : "");
 }
 
 std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting) {
@@ -58,7 +58,7 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
   const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent";
   const std::string tensor = bytes_text(static_cast<double>(converted_bytes(program, step, 0))) +
                              (step.outputs.size() == 1 ? " tensor" : " together");
-  const std::string beside = step.overlapped ? "overlaps next steps" : "";
+  const std::string overlap = step.overlapped ? "overlaps next steps" : "";
   std::string time, waiting, for_whom;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);
@@ -79,8 +79,8 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
     if (forms.empty() || forms.back() != form) forms.push_back(form);
   };
   const std::string longest = for_whom.empty() ? time : for_whom;
-  add({title, tensor, beside, sent + " per rank", longest});
-  add({title, beside, sent + " per rank", longest});
+  add({title, tensor, overlap, sent + " per rank", longest});
+  add({title, overlap, sent + " per rank", longest});
   add({title, sent + " per rank", longest});
   add({title, sent, longest});
   add({title, sent, waiting.empty() ? time : waiting});

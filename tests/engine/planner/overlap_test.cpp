@@ -77,7 +77,7 @@ TEST(Overlap, TheWeightsGradientIsComputedWhileTheInputsIsSummed) {
 TEST(Overlap, NoCollectiveBeginsBeforeTheOnesInTheLaneHaveEnded) {
   Program program = plan_program(small_layer(2));
   const Step other = *std::ranges::find(program.steps, Op::AllReduce, &Step::op);
-  ASSERT_FALSE(other.beside);
+  ASSERT_FALSE(other.overlapped);
   std::vector<StepId> met;
   for (size_t i = 0; i < program.steps.size(); ++i) {
     if (i > 0 && program.steps[i - 1].overlapped) {

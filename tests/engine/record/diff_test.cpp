@@ -176,7 +176,7 @@ TEST_F(DiffTest, CollectivesBesideOtherStepsAreAKindOfTheirOwn) {
   for (const bool beside : {false, true}) {
     double seconds = 0, waits = 0;
     for (const StepDiff& step : found.steps) {
-      if (program.step(step.a).op != Op::AllReduce || program.step(step.a).beside != beside) continue;
+      if (program.step(step.a).op != Op::AllReduce || program.step(step.a).overlapped != beside) continue;
       seconds += step.a_seconds;
       waits += step.a_wait_seconds;
     }

@@ -240,7 +240,7 @@ TEST(DistantDevice, WhatRunsBesideTheStepsOverlapsThem) {
     if (!step.overlapped) continue;
     const StepEvent& travelling = executor.trace(0).event(static_cast<size_t>(step.id));
     for (const Step& later : plan->program.steps) {
-      if (later.id <= step.id || later.beside) continue;
+      if (later.id <= step.id || later.overlapped) continue;
       const StepEvent& event = executor.trace(0).event(static_cast<size_t>(later.id));
       overlapped |= event.begin_seconds < travelling.end_seconds;
     }

@@ -12,7 +12,7 @@
 namespace shardlens::ui {
 
 /// Beside: overlapped steps, whose time is no part of the others' sum.
-enum class TimeKind { Product, Attention, ElementWise, Collective, Beside };
+enum class TimeKind { Product, Attention, ElementWise, Collective, Overlapped };
 inline constexpr std::array<TimeKind, 5> kTimeKinds{TimeKind::Product, TimeKind::Attention,
                                                     TimeKind::ElementWise, TimeKind::Collective,
                                                     TimeKind::Overlapped};
