@@ -19,7 +19,7 @@ class HoldsTheLane : public StepObserver {
   void on_tensor(int rank, StepId step, const Tensor&, const void*) override {
     std::unique_lock lock(mutex_);
     if (step < 0 || rank != 0) return;
-    if (!program_.step(step).beside) {
+    if (!program_.step(step).overlapped) {
       latest_ = std::max(latest_, step);
       changed_.notify_all();
     } else if (!held_) {

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "engine/base/error.h"
+#include "engine/config/assets.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/record/recording.h"
 #include "tests/engine/io/test_folder.h"

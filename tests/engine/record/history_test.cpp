@@ -37,7 +37,7 @@ class HistoryTest : public TestFolder {
           history.slice(from, to, (to - from) / static_cast<int64_t>(1 + draw() % 500));
       ASSERT_LE(slice.begin_ns(), from);
       ASSERT_GE(slice.end_ns(), std::min(to, history.end_ns()));
-      ASSERT_EQ(slice.buckets.size(), static_cast<size_t>(drawn.world_size())) << "each rank has its place";
+      ASSERT_EQ(slice.buckets.size(), static_cast<size_t>(drawn.ranks())) << "each rank has its place";
       expect_buckets(drawn, slice);
       expect_passes(drawn, slice);
     }

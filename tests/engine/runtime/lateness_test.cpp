@@ -226,8 +226,8 @@ TEST(Lateness, APausedRunStandsAtItsBoundaryAtOnce) {
 TEST(Lateness, WhatIsComparedWithIsOnTime) {
   Settings settings = testing::small_layer(2);
   settings.delays = {{1, "attn.proj", 60'000}};
-  EXPECT_EQ(make_plan(settings)->holds.size(), 1u);
-  EXPECT_TRUE(make_plan(plan_serial(settings))->holds.empty());
+  EXPECT_EQ(make_plan(settings)->delays.size(), 1u);
+  EXPECT_TRUE(make_plan(plan_serial(settings))->delays.empty());
 }
 
 }  // namespace
