@@ -7,6 +7,11 @@
 # anew, so MOST is what keeps that quick. A file with compile options or definitions of its own stays by itself, as do
 # those that CMake writes. Names in anonymous namespaces meet within a folder: two that are alike do not compile.
 #
+#   parse_once(target HEADERS...)
+#
+# Parses headers that most units of a target read once for all of them. GCC 12 then warns of std::string's own copies,
+# which are right: so those two warnings are off there.
+#
 # Builds with sanitizers compile every file by itself, so that each is seen to include what it uses; and GCC 12 warns of
 # more that is not so, the more instrumented code it sees at once.
 function(compile_together target most)
@@ -41,4 +46,13 @@ function(compile_together target most)
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+function(parse_once target)
+  if(SHARDLENS_SANITIZE)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
 endfunction()

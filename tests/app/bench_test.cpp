@@ -12,7 +12,7 @@
 #include "engine/runtime/plan.h"
 #include "tests/app/process.h"
 
-namespace {
+namespace bench_test {
 
 using shardlens::contains;
 using shardlens::Ended;
@@ -102,4 +102,4 @@ TEST(Bench, ScalingSaysWhatIsEstimatedAndWhatMeasured) {
     EXPECT_TRUE(contains(scaling.out, part)) << part;
 }
 
-}  // namespace
+}  // namespace bench_test

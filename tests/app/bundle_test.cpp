@@ -11,7 +11,7 @@
 #include "tests/app/process.h"
 
 namespace shardlens {
-namespace {
+namespace bundle_test {
 
 namespace fs = std::filesystem;
 
@@ -325,5 +325,5 @@ TEST_F(GpuLibraries, WhatFailsSaysWhatWouldWorkAndLeavesNothing) {
   refusal("pip fetched a package without libcublasLt.so.13");
 }
 
-}  // namespace
+}  // namespace bundle_test
 }  // namespace shardlens

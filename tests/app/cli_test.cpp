@@ -13,7 +13,7 @@
 #include "engine/base/utf8.h"
 #include "tests/app/process.h"
 
-namespace {
+namespace cli_test {
 
 using shardlens::character_count;
 using shardlens::contains;
@@ -281,4 +281,4 @@ TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {
   }
 }
 
-}  // namespace
+}  // namespace cli_test

@@ -8,7 +8,7 @@
 #include "tests/app/process.h"
 
 namespace shardlens {
-namespace {
+namespace data_test {
 
 class CliData : public ::testing::Test {
  protected:
@@ -65,5 +65,5 @@ TEST_F(CliData, WrongRequestsEndWithTwoAndTheRemedy) {
   }
 }
 
-}  // namespace
+}  // namespace data_test
 }  // namespace shardlens

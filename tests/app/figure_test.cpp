@@ -11,7 +11,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace figure_test {
 
 using nlohmann::json;
 using testing::HasSubstr;
@@ -153,5 +153,5 @@ TEST_F(Figures, AWrongRequestNamesTheRemedy) {
   refused("--screenshot " + path("a.png") + " --view timeline", "view");
 }
 
-}  // namespace
+}  // namespace figure_test
 }  // namespace shardlens

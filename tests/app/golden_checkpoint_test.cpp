@@ -7,7 +7,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace golden_checkpoint_test {
 
 using Rename = std::function<std::string(std::string)>;
 
@@ -61,5 +61,5 @@ TEST_F(GoldenCheckpoint, BertWithoutItsPrefix) {
     expect_read(name, [](std::string stored) { return replaced(stored, "bert.", ""); });
 }
 
-}  // namespace
+}  // namespace golden_checkpoint_test
 }  // namespace shardlens

@@ -2,7 +2,7 @@
 #include "tests/app/golden.h"
 
 namespace shardlens {
-namespace {
+namespace golden_test {
 
 /// A case of tests/data/goldens at a tensor-parallel degree.
 class Golden : public ::testing::TestWithParam<std::tuple<const char*, int>> {
@@ -76,5 +76,5 @@ TEST(GoldenChoices, ChangeNoNumber) {
   }
 }
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include "tests/app/process.h"
 
 namespace shardlens {
-namespace {
+namespace growth_test {
 
 namespace fs = std::filesystem;
 
@@ -78,5 +78,5 @@ TEST_F(GrowthFiles, RefusesWhatItWouldNotObey) {
   EXPECT_FALSE(fs::exists(folder_));
 }
 
-}  // namespace
+}  // namespace growth_test
 }  // namespace shardlens

@@ -17,7 +17,7 @@
 #include "tests/app/mpi.h"
 
 namespace shardlens {
-namespace {
+namespace mpi_faults_test {
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
@@ -264,5 +264,5 @@ TEST_P(MpiFaultsAtRandomMoments, EndAllAndNameTheLostRank) {
 INSTANTIATE_TEST_SUITE_P(Signals, MpiFaultsAtRandomMoments, testing::Values(SIGKILL, SIGSTOP),
                          [](const auto& one) { return one.param == SIGKILL ? "Killed" : "Stopped"; });
 
-}  // namespace
+}  // namespace mpi_faults_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "tests/app/mpi.h"
 
 namespace shardlens {
-namespace {
+namespace mpi_test {
 
 TEST_F(Mpi, StepsLeaveTheBitsOfOneProcess) {
   const std::string tiny = "step --model gpt2-tiny --seq 24 --updates 2 --lr 1e-3 ";
@@ -348,5 +348,5 @@ TEST_F(MpiMachines, NameARankThatIsLostOnTheOther) {
   }
 }
 
-}  // namespace
+}  // namespace mpi_test
 }  // namespace shardlens

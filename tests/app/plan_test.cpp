@@ -8,7 +8,7 @@
 
 #include "tests/app/process.h"
 
-namespace {
+namespace plan_test {
 
 using shardlens::contains;
 using shardlens::Ended;
@@ -137,4 +137,4 @@ TEST(CliPlan, APassOfGenerationIsPlannedAndAgreesWithSerial) {
   EXPECT_TRUE(contains(verify.out, "h.0.attn.keys.appended")) << verify.out;
 }
 
-}  // namespace
+}  // namespace plan_test

@@ -17,7 +17,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace record_test {
 
 using nlohmann::json;
 
@@ -335,5 +335,5 @@ TEST_F(CliRecord, TablesHaveARowForEveryStep) {
   EXPECT_EQ(run_cli("export " + path("run") + " " + path("t.txt")).code, 2);
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace signals_test {
 
 namespace fs = std::filesystem;
 
@@ -89,5 +89,5 @@ TEST_F(CliSignals, ABenchLeavesNoRecordings) {
   });
 }
 
-}  // namespace
+}  // namespace signals_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/io/write_npy.h"
 
-namespace {
+namespace step_test {
 
 using shardlens::contains;
 using shardlens::Ended;
@@ -151,4 +151,4 @@ TEST_F(CliStep, ADumpThatCannotBeWrittenLeavesNothingBehind) {
   EXPECT_TRUE(contains(ended.err, "/nonexistent/folder")) << ended.err;
 }
 
-}  // namespace
+}  // namespace step_test

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace {
+namespace studio_test {
 
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -168,4 +168,4 @@ TEST_F(StudioProgram, HelpTeachesWithExamples) {
   EXPECT_THAT(ended.out, HasSubstr("--render-views"));
 }
 
-}  // namespace
+}  // namespace studio_test

@@ -10,7 +10,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace surroundings_test {
 
 using CliSurroundingFiles = TestFolder;
 
@@ -71,5 +71,5 @@ TEST(CliSurroundings, ABlisToldOfAnotherProcessorIsNotHeeded) {
   }
 }
 
-}  // namespace
+}  // namespace surroundings_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/app/process.h"
 
 namespace shardlens {
-namespace {
+namespace table_test {
 
 // Where a column begins, it begins in every line.
 TEST(CliTables, TheStepsOfAPlanStandUnderEachOther) {
@@ -95,5 +95,5 @@ TEST(CliTables, AShortenedNameKeepsItsFigures) {
   EXPECT_GE(shown, 5);
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace shardlens

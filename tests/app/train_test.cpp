@@ -14,7 +14,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace train_test {
 
 namespace fs = std::filesystem;
 
@@ -492,5 +492,5 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
   }
 }
 
-}  // namespace
+}  // namespace train_test
 }  // namespace shardlens

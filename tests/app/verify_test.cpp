@@ -6,7 +6,7 @@
 
 #include "tests/app/process.h"
 
-namespace {
+namespace verify_test {
 
 using shardlens::contains;
 using shardlens::Ended;
@@ -84,4 +84,4 @@ TEST(CliVerify, SweepEndsWithOneWhereABoundBreaks) {
   EXPECT_TRUE(contains(ended.out, "BROKEN")) << ended.out;
 }
 
-}  // namespace
+}  // namespace verify_test

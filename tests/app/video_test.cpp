@@ -15,7 +15,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace video_test {
 
 using nlohmann::json;
 using testing::HasSubstr;
@@ -168,5 +168,5 @@ TEST_F(Videos, CtrlCLeavesNothing) {
   EXPECT_EQ(files_in_folder(), 0u);
 }
 
-}  // namespace
+}  // namespace video_test
 }  // namespace shardlens

@@ -20,7 +20,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace watch_test {
 
 using namespace std::chrono_literals;
 
@@ -176,5 +176,5 @@ TEST_F(Watch, TheStudioDrawsAJobThatRuns) {
   EXPECT_FALSE(is_recording("run.shardlens"));
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace shardlens

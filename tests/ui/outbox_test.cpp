@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens::ui {
-namespace {
+namespace outbox_test {
 
 TEST(Outbox, SortsCommandsByThePartOfTheEngine) {
   Outbox outbox;
@@ -22,5 +22,5 @@ TEST(Outbox, SortsCommandsByThePartOfTheEngine) {
   EXPECT_TRUE(outbox.empty());
 }
 
-}  // namespace
+}  // namespace outbox_test
 }  // namespace shardlens::ui

@@ -9,7 +9,7 @@
 #include "ui/studio.h"
 
 namespace shardlens::ui {
-namespace {
+namespace sequences_test {
 
 const Program& program_of(const StudioHarness& harness) {
   return harness.snapshot().plan->program;
@@ -142,5 +142,5 @@ TEST(Sequences, EscapeClosesTheMessageAfterWhatLiesOnTop) {
   EXPECT_FALSE(is_shown("Message"));
 }
 
-}  // namespace
+}  // namespace sequences_test
 }  // namespace shardlens::ui

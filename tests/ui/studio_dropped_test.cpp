@@ -9,7 +9,7 @@
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
-namespace {
+namespace studio_dropped_test {
 
 namespace fs = std::filesystem;
 
@@ -106,5 +106,5 @@ TEST_F(Dropped, AModelThatCannotBeReadChangesNothing) {
   EXPECT_EQ(harness_.snapshot().settings, before);
 }
 
-}  // namespace
+}  // namespace studio_dropped_test
 }  // namespace shardlens::ui

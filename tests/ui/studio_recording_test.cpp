@@ -10,7 +10,7 @@
 #include "ui/panels/bar/bar_chips.h"
 
 namespace shardlens::ui {
-namespace {
+namespace studio_recording_test {
 
 using testing::HasSubstr;
 
@@ -83,5 +83,5 @@ TEST(RecordChip, SaysWhatIsInTheFileAndWhatIsNot) {
   EXPECT_EQ(full.mark, Mark::Cross);
 }
 
-}  // namespace
+}  // namespace studio_recording_test
 }  // namespace shardlens::ui

@@ -12,7 +12,7 @@
 #include "ui/studio.h"
 
 namespace shardlens::ui {
-namespace {
+namespace studio_remembered_test {
 
 class RememberedStudio : public testing::Test {
  protected:
@@ -130,5 +130,5 @@ TEST_F(RememberedStudio, AMovedLayoutIsPutBackOnRequest) {
   EXPECT_EQ(ImGui::FindWindowByName("Setup")->Size.x, 288);
 }
 
-}  // namespace
+}  // namespace studio_remembered_test
 }  // namespace shardlens::ui

@@ -14,7 +14,7 @@
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
-namespace {
+namespace studio_test {
 
 const Program& program_of(const StudioHarness& harness) {
   return harness.snapshot().plan->program;
@@ -442,5 +442,5 @@ TEST(Studio, SaysSoWhileTheResultIsOutOfDate) {
   EXPECT_FALSE(harness.snapshot().stale());
 }
 
-}  // namespace
+}  // namespace studio_test
 }  // namespace shardlens::ui

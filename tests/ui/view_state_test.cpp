@@ -6,7 +6,7 @@
 #include <string>
 
 namespace shardlens::ui {
-namespace {
+namespace view_state_test {
 
 struct Page {
   int number = 1;
@@ -40,5 +40,5 @@ TEST(ViewState, ReadsDefaultsWhereNothingWasKept) {
   EXPECT_TRUE(view.of<Filter>().words.empty());
 }
 
-}  // namespace
+}  // namespace view_state_test
 }  // namespace shardlens::ui

@@ -15,7 +15,7 @@
 #include "ui/panels/setup/delay_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace words_on_screen_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -230,5 +230,5 @@ TEST_F(FilesOfTheStudio, AKeyWritesWhatTheWindowShowsAndNothingOfTheAsking) {
   EXPECT_TRUE(part(first) == part(second));
 }
 
-}  // namespace
+}  // namespace words_on_screen_test
 }  // namespace shardlens::ui

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens {
-namespace {
+namespace counted_test {
 
 TEST(Counted, OneIsCalledOtherwise) {
   EXPECT_EQ(counted(0, "rank"), "0 ranks");
@@ -14,5 +14,5 @@ TEST(Counted, OneIsCalledOtherwise) {
   EXPECT_EQ(counted(1518, "pass", "passes"), "1,518 passes");
 }
 
-}  // namespace
+}  // namespace counted_test
 }  // namespace shardlens

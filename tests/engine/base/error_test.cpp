@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens {
-namespace {
+namespace error_test {
 
 TEST(Error, ARequestKeepsItsMessage) {
   const Error error = request_error("tp 6 does not divide 32 heads; try 4 or 8");
@@ -16,5 +16,5 @@ TEST(Error, ARunErrorIsNotTheRequestsFault) {
   EXPECT_EQ(run_error("rank 1, step 4: NaN in x").kind(), ErrorKind::Run);
 }
 
-}  // namespace
+}  // namespace error_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "engine/base/error.h"
 
 namespace shardlens {
-namespace {
+namespace plugin_test {
 
 using ::testing::HasSubstr;
 
@@ -84,5 +84,5 @@ TEST(Plugin, AFileThatIsNoLibraryIsRefused) {
   std::filesystem::remove(folder / name);
 }
 
-}  // namespace
+}  // namespace plugin_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace shardlens {
-namespace {
+namespace units_test {
 
 TEST(Units, BytesHaveThreeDigitsAndABinaryUnit) {
   EXPECT_EQ(bytes_text(0), "0 B");
@@ -24,5 +24,5 @@ TEST(Units, LargeNumbersAreGrouped) {
   EXPECT_EQ(grouped_text(-123456), "-123,456");
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace shardlens

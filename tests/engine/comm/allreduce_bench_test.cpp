@@ -10,7 +10,7 @@
 #include "tests/engine/distant_device.h"
 
 namespace shardlens {
-namespace {
+namespace allreduce_bench_test {
 
 TEST(AllReduceBench, ReportsEveryPointWithFiguresThatAgree) {
   const auto points =
@@ -91,5 +91,5 @@ TEST(AllReduceBench, RefusesWhatCannotBeMeasured) {
   EXPECT_THROW(bench_all_reduce({.rounds = 0}), Error);
 }
 
-}  // namespace
+}  // namespace allreduce_bench_test
 }  // namespace shardlens

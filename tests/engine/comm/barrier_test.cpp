@@ -13,7 +13,7 @@
 #include <vector>
 
 namespace shardlens {
-namespace {
+namespace barrier_test {
 
 TEST(Barrier, AllMembersPassTheSameMeetingsBeforeItBreaks) {
   for (int round = 0; round < 200; ++round) {
@@ -141,5 +141,5 @@ TEST(Barrier, WaitersBurnNoCore) {
   }
 }
 
-}  // namespace
+}  // namespace barrier_test
 }  // namespace shardlens

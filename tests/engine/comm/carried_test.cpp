@@ -9,7 +9,7 @@
 #include "tests/engine/comm/group_of_ranks.h"
 
 namespace shardlens {
-namespace {
+namespace carried_test {
 
 TEST(Carried, IsWhatTheLocalCommunicatorCounts) {
   for (const int ranks : {1, 2, 3, 4}) {
@@ -66,5 +66,5 @@ TEST(Carried, BandwidthIsThatOfNcclTests) {
   EXPECT_DOUBLE_EQ(bandwidth(Call::Broadcast, bytes, 4, seconds).bus, 2000);
 }
 
-}  // namespace
+}  // namespace carried_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "tests/engine/comm/child_process.h"
 
 namespace shardlens {
-namespace {
+namespace departed_test {
 
 bool comes_true(const std::function<bool()>& condition) {
   const double limit = now_seconds() + 30;
@@ -51,5 +51,5 @@ TEST(Departed, ThoseThatAreWatchedHaveEndedWhenTheyHave) {
   for (const int process : {5, 7, 9}) EXPECT_FALSE(departed.has_ended(process)) << process;
 }
 
-}  // namespace
+}  // namespace departed_test
 }  // namespace shardlens

@@ -3,7 +3,7 @@
 #include "tests/engine/comm/on_gpus.h"
 
 namespace shardlens {
-namespace {
+namespace gpu_groups_test {
 
 constexpr double kPatienceSeconds = 30;
 
@@ -34,5 +34,5 @@ TEST_F(GpuGroups, NcclBeginsDoesAllCollectivesAndEnds) {
   DrawnAndDone(random, 1, 40).expect_the_same(group, first_gpu, "NCCL");
 }
 
-}  // namespace
+}  // namespace gpu_groups_test
 }  // namespace shardlens

@@ -9,7 +9,7 @@
 #include "tests/engine/comm/group_of_ranks.h"
 
 namespace shardlens {
-namespace {
+namespace local_failure_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -185,5 +185,5 @@ TEST(LocalFailure, WrongRequestsNameTheRemedy) {
       "two different dimensions below 2");
 }
 
-}  // namespace
+}  // namespace local_failure_test
 }  // namespace shardlens

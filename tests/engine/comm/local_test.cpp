@@ -8,7 +8,7 @@
 #include "tests/engine/counts.h"
 
 namespace shardlens {
-namespace {
+namespace local_test {
 
 template <typename Element>
 constexpr DType kDType = sizeof(Element) == 8 ? DType::Fp64 : DType::Fp32;
@@ -252,5 +252,5 @@ TEST(Local, ManySmallCollectivesInARow) {
   });
 }
 
-}  // namespace
+}  // namespace local_test
 }  // namespace shardlens

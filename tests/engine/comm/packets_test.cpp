@@ -11,7 +11,7 @@
 #include "tests/engine/comm/child_process.h"
 
 namespace shardlens {
-namespace {
+namespace packets_test {
 
 using ::testing::HasSubstr;
 
@@ -86,5 +86,5 @@ TEST(Looks, CountALongAbsenceLittleAndKnowOfIt) {
   EXPECT_TRUE(looks.has_just_gone_on());
 }
 
-}  // namespace
+}  // namespace packets_test
 }  // namespace shardlens

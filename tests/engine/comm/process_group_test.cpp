@@ -15,7 +15,7 @@
 #include "tests/engine/comm/thread_processes.h"
 
 namespace shardlens {
-namespace {
+namespace process_group_test {
 
 struct OverThreads {
   explicit OverThreads(int ranks, size_t most_message_bytes = Processes::kMostBytes,
@@ -275,5 +275,5 @@ TEST(ProcessGroup, TimesOfAllRanksAreOnOneClock) {
   EXPECT_NEAR(times[1].all_arrived_seconds, times[1].arrival_seconds, kRounding);
 }
 
-}  // namespace
+}  // namespace process_group_test
 }  // namespace shardlens

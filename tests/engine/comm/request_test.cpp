@@ -7,7 +7,7 @@
 #include <numeric>
 
 namespace shardlens {
-namespace {
+namespace request_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -76,5 +76,5 @@ TEST(Disagreement, NamesTheFirstRankAndOneThatCallsSomethingElse) {
                                    HasSubstr("rank 2 called broadcast of 12 fp32 from rank 1")));
 }
 
-}  // namespace
+}  // namespace request_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include <string>
 
 namespace shardlens {
-namespace {
+namespace siblings_test {
 
 // A child that sleeps, as mpirun would start it; -1: without a rank.
 pid_t start_child(int rank) {
@@ -51,5 +51,5 @@ TEST(Siblings, ThoseThatStandStillAreNamedByTheirRank) {
   EXPECT_EQ(found[1].pid, stands);
 }
 
-}  // namespace
+}  // namespace siblings_test
 }  // namespace shardlens

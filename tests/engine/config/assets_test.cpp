@@ -9,7 +9,7 @@
 #include "engine/base/error.h"
 
 namespace shardlens {
-namespace {
+namespace assets_test {
 
 constexpr std::array<EmbeddedFile, 2> files{{{"a.txt", "alpha"}, {"b/c.txt", "beta"}}};
 
@@ -33,5 +33,5 @@ TEST(Assets, AZeroByteFollowsEveryFile) {
     EXPECT_EQ(file.contents.data()[file.contents.size()], '\0') << file.name;
 }
 
-}  // namespace
+}  // namespace assets_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "engine/config/settings.h"
 
 namespace shardlens {
-namespace {
+namespace hardware_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -162,5 +162,5 @@ TEST(Hardware, UnknownNameListsThePresets) {
   EXPECT_THROW(find_hardware("h300"), Error);
 }
 
-}  // namespace
+}  // namespace hardware_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include <set>
 
 namespace shardlens {
-namespace {
+namespace lessons_test {
 
 TEST(LessonsToCome, EachHasATitleOfItsOwnAndAsksAQuestion) {
   std::set<std::string> titles;
@@ -18,5 +18,5 @@ TEST(LessonsToCome, EachHasATitleOfItsOwnAndAsksAQuestion) {
   }
 }
 
-}  // namespace
+}  // namespace lessons_test
 }  // namespace shardlens

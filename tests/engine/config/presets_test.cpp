@@ -14,7 +14,7 @@
 #include "engine/config/validate.h"
 
 namespace shardlens {
-namespace {
+namespace presets_test {
 
 using ::testing::HasSubstr;
 
@@ -202,5 +202,5 @@ TEST_F(ModelFolder, BringsItsWeightsAlong) {
   EXPECT_EQ(weights_of_model("gpt2"), "");
 }
 
-}  // namespace
+}  // namespace presets_test
 }  // namespace shardlens

@@ -12,7 +12,7 @@
 #include "engine/io/json.h"
 
 namespace shardlens {
-namespace {
+namespace settings_json_test {
 
 using ::testing::HasSubstr;
 
@@ -139,5 +139,5 @@ TEST(SettingsJson, ErrorsNameThePlace) {
   EXPECT_THROW(settings_from_json(nlohmann::json(3), "state.json"), Error);
 }
 
-}  // namespace
+}  // namespace settings_json_test
 }  // namespace shardlens

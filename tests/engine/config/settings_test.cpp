@@ -8,7 +8,7 @@
 #include "engine/base/suggest.h"
 
 namespace shardlens {
-namespace {
+namespace settings_test {
 
 TEST(Settings, WordsRoundTrip) {
   for (const DType v : {DType::Fp32, DType::Fp64, DType::Fp16, DType::Bf16})
@@ -49,5 +49,5 @@ TEST(Suggest, EditDistance) {
   EXPECT_EQ(nearest_name("x", {}), "");
 }
 
-}  // namespace
+}  // namespace settings_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "engine/base/error.h"
 
 namespace shardlens {
-namespace {
+namespace splits_test {
 
 using ::testing::HasSubstr;
 
@@ -101,5 +101,5 @@ TEST(Splits, UnknownNameListsTheSplits) {
   }
 }
 
-}  // namespace
+}  // namespace splits_test
 }  // namespace shardlens

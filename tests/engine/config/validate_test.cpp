@@ -11,7 +11,7 @@
 #include "engine/config/splits.h"
 
 namespace shardlens {
-namespace {
+namespace validate_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -292,5 +292,5 @@ TEST(RefuseIfTooLarge, AsksSeldomAndSaysTheFigure) {
   EXPECT_LE(asked, 50);
 }
 
-}  // namespace
+}  // namespace validate_test
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include "engine/planner/planner.h"
 
 namespace shardlens {
-namespace {
+namespace compare_recompute_test {
 
 TEST(CompareRecompute, EachKeepsLessThanTheOneBefore) {
   Settings settings;
@@ -44,5 +44,5 @@ TEST(CompareRecompute, SelectiveGrowsWithTheSequence) {
   EXPECT_NEAR(growth(1), 2, 0.01);
 }
 
-}  // namespace
+}  // namespace compare_recompute_test
 }  // namespace shardlens

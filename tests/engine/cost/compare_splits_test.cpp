@@ -9,7 +9,7 @@
 #include "engine/config/splits.h"
 
 namespace shardlens {
-namespace {
+namespace compare_splits_test {
 
 const SplitCost& named(const std::vector<SplitCost>& costs, const std::string& name) {
   return *std::find_if(costs.begin(), costs.end(),
@@ -57,5 +57,5 @@ TEST(CompareSplits, ADegreeThatCannotBeIsRefusedInWords) {
   EXPECT_THAT(named(costs, "megatron").refused, ::testing::HasSubstr("5"));
 }
 
-}  // namespace
+}  // namespace compare_splits_test
 }  // namespace shardlens

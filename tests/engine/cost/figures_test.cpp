@@ -6,7 +6,7 @@
 #include <algorithm>
 
 namespace shardlens {
-namespace {
+namespace figures_test {
 
 const WorkedFigure& figure(const std::string& what) {
   static const std::vector<WorkedFigure> figures = worked_figures();
@@ -65,5 +65,5 @@ TEST(WorkedFigures, WhatDiffersHasAReason) {
   }
 }
 
-}  // namespace
+}  // namespace figures_test
 }  // namespace shardlens

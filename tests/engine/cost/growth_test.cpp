@@ -11,7 +11,7 @@
 #include "engine/cost/model_price.h"
 
 namespace shardlens {
-namespace {
+namespace growth_test {
 
 std::vector<GrowthPoint> points_of(GrowthAxis axis, const Settings& base = {}) {
   std::vector<GrowthPoint> points;
@@ -83,5 +83,5 @@ TEST(Growth, PredictsWhatTheCostModelDoes) {
   }
 }
 
-}  // namespace
+}  // namespace growth_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "engine/config/presets.h"
 
 namespace shardlens {
-namespace {
+namespace memory_wall_test {
 
 // Table 1 of the paper: the sizes were chosen so that T = 1, 2, 4, 8 hold them on a V100 of 32 GB.
 TEST(MemoryWall, PaperSizesNeedTheirDegrees) {
@@ -38,5 +38,5 @@ TEST(MemoryWall, SixteenBytesAParameterFallAsOneOverT) {
   EXPECT_EQ(smallest_degree(1e12, 1e9), 0);
 }
 
-}  // namespace
+}  // namespace memory_wall_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace model_price_test {
 
 using testing::small_bert;
 using testing::small_model;
@@ -155,5 +155,5 @@ TEST(ModelPrice, RefusesWhatHasNoPlace) {
   EXPECT_THROW(price_model(settings, find_hardware("a100-80gb")), Error);
 }
 
-}  // namespace
+}  // namespace model_price_test
 }  // namespace shardlens

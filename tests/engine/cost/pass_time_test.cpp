@@ -8,7 +8,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace pass_time_test {
 
 using testing::small_model;
 
@@ -56,5 +56,5 @@ TEST(PassTime, CostsInTurnAddUpToThePass) {
   }
 }
 
-}  // namespace
+}  // namespace pass_time_test
 }  // namespace shardlens

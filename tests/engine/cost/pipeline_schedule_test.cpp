@@ -10,7 +10,7 @@
 #include "engine/cost/model_price.h"
 
 namespace shardlens {
-namespace {
+namespace pipeline_schedule_test {
 
 TEST(PipelineSchedule, IdlesAsLongAsTheBubblesFormulaSays) {
   for (const int stages : {1, 2, 3, 8}) {
@@ -67,5 +67,5 @@ TEST(PipelineSchedule, NoStagesAreRefused) {
   EXPECT_THROW(schedule_pipeline(1, 0, 1, 2), Error);
 }
 
-}  // namespace
+}  // namespace pipeline_schedule_test
 }  // namespace shardlens

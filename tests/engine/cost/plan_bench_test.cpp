@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens {
-namespace {
+namespace plan_bench_test {
 
 TEST(PlanBench, PricesATrillionParametersAndHoldsFiveThousandPlans) {
   const PlanBench bench = bench_plan(2);
@@ -15,5 +15,5 @@ TEST(PlanBench, PricesATrillionParametersAndHoldsFiveThousandPlans) {
   EXPECT_EQ(bench.tournament_seconds.size(), 2u);
 }
 
-}  // namespace
+}  // namespace plan_bench_test
 }  // namespace shardlens

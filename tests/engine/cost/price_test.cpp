@@ -9,7 +9,7 @@
 #include "engine/planner/planner.h"
 
 namespace shardlens {
-namespace {
+namespace price_test {
 
 Settings layer_settings(const std::string& model, int tp, const std::string& split = "megatron") {
   Settings settings;
@@ -257,5 +257,5 @@ TEST(Price, MeasuredStepsTakeWhatTheirKindTook) {
   }
 }
 
-}  // namespace
+}  // namespace price_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "engine/config/presets.h"
 
 namespace shardlens {
-namespace {
+namespace scaling_test {
 
 std::vector<ScalingPoint> series(ScalingSeries wanted) {
   static const std::vector<ScalingPoint> all = paper_scaling();
@@ -88,5 +88,5 @@ TEST(Scaling, BreakEvenIsWhereBothDegreesTakeEquallyLong) {
   EXPECT_THROW(break_even(settings, find_hardware("this-machine")), Error);
 }
 
-}  // namespace
+}  // namespace scaling_test
 }  // namespace shardlens

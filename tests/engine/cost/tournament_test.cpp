@@ -14,7 +14,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace tournament_test {
 
 using testing::small_model;
 
@@ -118,5 +118,5 @@ TEST(Tournament, RefusesRanksThatDivideNothing) {
   EXPECT_THROW(hold_tournament(settings, 97, find_hardware("a100-80gb"), int64_t{80} << 30, 3), Error);
 }
 
-}  // namespace
+}  // namespace tournament_test
 }  // namespace shardlens

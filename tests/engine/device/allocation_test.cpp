@@ -12,7 +12,7 @@
 #include <thread>
 
 namespace shardlens::cpu {
-namespace {
+namespace allocation_test {
 
 int64_t pages_taken() {
   rusage usage{};
@@ -66,5 +66,5 @@ TEST_F(Allocation, RoomsOfSeveralSizesAreTheSameMemory) {
   }).join();
 }
 
-}  // namespace
+}  // namespace allocation_test
 }  // namespace shardlens::cpu

@@ -5,7 +5,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace attention_test {
 
 struct Result {
   std::vector<double> probs, context;
@@ -366,5 +366,5 @@ TYPED_TEST(AttentionTest, DropoutIsDrawnByGlobalElement) {
     }
 }
 
-}  // namespace
+}  // namespace attention_test
 }  // namespace shardlens

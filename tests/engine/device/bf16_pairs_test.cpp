@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace shardlens::cpu {
-namespace {
+namespace bf16_pairs_test {
 
 struct Sizes {
   int64_t rows, cols;
@@ -86,5 +86,5 @@ TEST_F(Bf16Pairs, TransposedIntoDenseRows) {
   }
 }
 
-}  // namespace
+}  // namespace bf16_pairs_test
 }  // namespace shardlens::cpu

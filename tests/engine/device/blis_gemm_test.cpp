@@ -7,7 +7,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens::cpu {
-namespace {
+namespace blis_gemm_test {
 
 /// A product whose matrices lie in rows a few elements longer than they need to be.
 struct Whole {
@@ -77,5 +77,5 @@ TEST(BlisGemm, IsTheProductAndAddsWhereAsked) {
     }
 }
 
-}  // namespace
+}  // namespace blis_gemm_test
 }  // namespace shardlens::cpu

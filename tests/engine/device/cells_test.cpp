@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace shardlens {
-namespace {
+namespace cells_test {
 
 std::vector<float> there_and_back(const std::vector<float>& cells, int* exponent = nullptr) {
   std::vector<uint16_t> halves(cells.size());
@@ -65,5 +65,5 @@ TEST(Cells, WhatIsNoNumberIsKeptAndMeasuresNothing) {
   EXPECT_EQ(back[3], 3.0f);
 }
 
-}  // namespace
+}  // namespace cells_test
 }  // namespace shardlens

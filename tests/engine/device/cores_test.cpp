@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace shardlens::cpu {
-namespace {
+namespace cores_test {
 
 std::vector<int> allowed_cores() {
   cpu_set_t allowed;
@@ -47,5 +47,5 @@ TEST(Cores, WithoutAnotherItStaysAsItWas) {
   }).join();
 }
 
-}  // namespace
+}  // namespace cores_test
 }  // namespace shardlens::cpu

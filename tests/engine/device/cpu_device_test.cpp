@@ -11,7 +11,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace cpu_device_test {
 
 std::string refusal(ErrorKind kind, const std::function<void()>& action) {
   try {
@@ -89,5 +89,5 @@ TEST(CpuDeviceTest, AListsSquaresAreAddedInItsOrder) {
   EXPECT_EQ(total({}), 0);
 }
 
-}  // namespace
+}  // namespace cpu_device_test
 }  // namespace shardlens

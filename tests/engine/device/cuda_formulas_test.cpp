@@ -14,7 +14,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens::cuda {
-namespace {
+namespace cuda_formulas_test {
 
 TEST(CudaFormulas, DrawsAreThoseOfTheGenerator) {
   for (const uint64_t seed : {uint64_t{0}, uint64_t{0x123456789ABCDEF0}}) {
@@ -231,5 +231,5 @@ TEST(CudaPlaces, PaddingIsWhatLiesPastTheVocabulary) {
   EXPECT_EQ(present_columns(53, 64, 16), 0);
 }
 
-}  // namespace
+}  // namespace cuda_formulas_test
 }  // namespace shardlens::cuda

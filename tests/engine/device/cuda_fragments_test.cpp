@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace shardlens::cuda {
-namespace {
+namespace cuda_fragments_test {
 
 constexpr int kLanes = 32;
 using Pair = std::array<int, 2>;  // a register with two 16-bit numbers
@@ -111,5 +111,5 @@ TEST(CudaFragments, ABlockOfSumsByRowsIsAProduct) {
   }
 }
 
-}  // namespace
+}  // namespace cuda_fragments_test
 }  // namespace shardlens::cuda

@@ -5,7 +5,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace elementwise_test {
 
 TEST(ElementwiseTest, BiasGradientSumsOverRows) {
   const auto device = make_cpu_device(1);
@@ -108,5 +108,5 @@ TEST(ElementwiseTest, NothingToDoIsDone) {
   }
 }
 
-}  // namespace
+}  // namespace elementwise_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include "tests/engine/device/subjects.h"
 
 namespace shardlens {
-namespace {
+namespace every_device_attention_test {
 
 constexpr DType kDTypes[] = {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16};
 
@@ -267,5 +267,5 @@ TEST_P(EveryDeviceAttention, WrongPositionsInACacheAreReported) {
   EXPECT_EQ(message(2, false), "");
 }
 
-}  // namespace
+}  // namespace every_device_attention_test
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include "tests/engine/device/subjects.h"
 
 namespace shardlens {
-namespace {
+namespace every_device_optimizer_test {
 
 constexpr DType kDTypes[] = {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16};
 
@@ -152,5 +152,5 @@ TEST_P(EveryDeviceOptimizer, AdamWTogetherIsTheSameBitsAsOneByOne) {
   }
 }
 
-}  // namespace
+}  // namespace every_device_optimizer_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "tests/engine/device/subjects.h"
 
 namespace shardlens {
-namespace {
+namespace every_device_test {
 
 constexpr DType kDTypes[] = {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16};
 constexpr int64_t kExtents[] = {0, 1, 3, 17, 257};
@@ -636,5 +636,5 @@ TEST_P(EveryDevice, SetsBytesToZeroAndNoOthers) {
   device().release(memory);
 }
 
-}  // namespace
+}  // namespace every_device_test
 }  // namespace shardlens

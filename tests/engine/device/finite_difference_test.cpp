@@ -12,7 +12,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace finite_difference_test {
 
 using Vector = std::vector<double>;
 using Vectors = std::vector<Vector>;
@@ -481,5 +481,5 @@ INSTANTIATE_TEST_SUITE_P(Operations, FiniteDifferences,
                                            dropout(), embedding(), first_token(), cross_entropy()),
                          [](const auto& test) { return test.param.name; });
 
-}  // namespace
+}  // namespace finite_difference_test
 }  // namespace shardlens

@@ -9,7 +9,7 @@
 #include "engine/io/half.h"
 
 namespace shardlens {
-namespace {
+namespace fused_test {
 
 constexpr int64_t kRows = 67, kCols = 300;  // neither is a multiple of a vector or of a group of rows
 
@@ -126,5 +126,5 @@ TEST(FusedOperations, GiveTheBitsOfThoseTheyStandFor) {
   }
 }
 
-}  // namespace
+}  // namespace fused_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace gelu_test {
 
 long double reference(GeluForm form, long double x) {
   if (form == GeluForm::Erf) return x * std::erfc(-x / std::numbers::sqrt2_v<long double>) / 2;
@@ -130,5 +130,5 @@ TYPED_TEST(GeluTest, NanStaysWhereItIs) {
     }
 }
 
-}  // namespace
+}  // namespace gelu_test
 }  // namespace shardlens

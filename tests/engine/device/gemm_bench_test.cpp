@@ -9,7 +9,7 @@
 #include "tests/engine/distant_device.h"
 
 namespace shardlens {
-namespace {
+namespace gemm_bench_test {
 
 TEST(GemmBenchTest, MeasuresEveryShapeAndFindsTheFastest) {
   const std::vector<GemmShape> shapes = {
@@ -56,5 +56,5 @@ TEST(GemmBenchTest, ARefusalOnTheRanksReachesTheCaller) {
   EXPECT_THROW(measure_gemm_ceiling(DType::Int32, {{false, false, 4, 4, 4}}, 3, 1, 1), Error);
 }
 
-}  // namespace
+}  // namespace gemm_bench_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace gemm_test {
 
 template <class T>
 struct Case {
@@ -245,5 +245,5 @@ TEST(GemmShardTest, RowShardsOfAWeightGradientHaveTheBitsOfTheFullOne) {
   }
 }
 
-}  // namespace
+}  // namespace gemm_test
 }  // namespace shardlens

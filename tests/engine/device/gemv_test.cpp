@@ -7,7 +7,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace gemv_test {
 
 template <class S>
 class GemvTest : public testing::Test {};
@@ -46,5 +46,5 @@ TYPED_TEST(GemvTest, ManyRowsHaveTheBitsOfAFew) {
   }
 }
 
-}  // namespace
+}  // namespace gemv_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace gpu_plugin_test {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
@@ -88,5 +88,5 @@ TEST_F(GpuLibraries, APythonIsFoundByThePathAlone) {
   EXPECT_THAT(pythons, ::testing::Not(::testing::Contains(path("tools"))));
 }
 
-}  // namespace
+}  // namespace gpu_plugin_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace device_half_test {
 
 template <class S>
 struct HalfTest : public testing::Test {
@@ -415,5 +415,5 @@ TYPED_TEST(HalfTest, AdamWMovesTheCopyAndRoundsItIntoTheWeight) {
   for (size_t i = 0; i < weight.size(); ++i) EXPECT_EQ(weight[i].bits, S(master[i]).bits);
 }
 
-}  // namespace
+}  // namespace device_half_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace layer_norm_test {
 
 constexpr double kEpsilon = 1e-5;
 
@@ -130,5 +130,5 @@ TEST(LayerNormGradTest, AVarianceSmallAgainstTheMeanSurvives) {
   EXPECT_NEAR(static_cast<double>(norm.stats[1]) * std::sqrt(variance + kEpsilon), 1.0, 1e-5);
 }
 
-}  // namespace
+}  // namespace layer_norm_test
 }  // namespace shardlens

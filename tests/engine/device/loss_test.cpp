@@ -11,7 +11,7 @@
 #include "engine/device/philox.h"
 
 namespace shardlens {
-namespace {
+namespace loss_test {
 
 constexpr int64_t kVocab = 53;
 constexpr int64_t kPadded = 64;
@@ -194,5 +194,5 @@ TEST(LossTest, LargeLogitsNeitherOverflowNorLoseTheLoss) {
   EXPECT_NEAR(losses.dlogits[5], -0.5, 1e-12);
 }
 
-}  // namespace
+}  // namespace loss_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "engine/io/half.h"
 
 namespace shardlens {
-namespace {
+namespace measure_test {
 
 struct Extents {
   int64_t rows, cols;
@@ -180,5 +180,5 @@ TEST(Measure, EveryBitChangesTheHash) {
   }
 }
 
-}  // namespace
+}  // namespace measure_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace panels_test {
 
 TEST(Panels, ColumnsOfAllRowsLieTogether) {
   const std::vector<int16_t> matrix{0, 1, 2, 3, 4, 10, 11, 12, 13, 14};  // [2, 5]
@@ -118,5 +118,5 @@ TYPED_TEST(PanelGemmTest, AndSoHaveWhatFollowsIt) {
   }
 }
 
-}  // namespace
+}  // namespace panels_test
 }  // namespace shardlens

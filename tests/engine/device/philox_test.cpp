@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace shardlens {
-namespace {
+namespace philox_test {
 
 std::vector<double> normal(const RandomStream& stream, int64_t first, int64_t count, double mean = 0,
                            double stddev = 1) {
@@ -118,5 +118,5 @@ TEST(Philox, IntegersAreUniformAndByIndex) {
   EXPECT_TRUE(std::equal(slice.begin(), slice.end(), values.begin() + 1021));
 }
 
-}  // namespace
+}  // namespace philox_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include "engine/base/error.h"
 
 namespace shardlens {
-namespace {
+namespace read_bench_test {
 
 TEST(ReadBenchTest, ReadsAnySizeOnAnyNumberOfThreads) {
   for (const int64_t bytes : {1, 1000, 3 << 20})
@@ -21,5 +21,5 @@ TEST(ReadBenchTest, RefusesNothingToRead) {
   EXPECT_THROW(ReadBench(1, 0), Error);
 }
 
-}  // namespace
+}  // namespace read_bench_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
-namespace {
+namespace tails_test {
 
 constexpr int64_t kLongest = 40;  // more than two of the widest registers hold
 constexpr int64_t kBehind = 32;
@@ -64,5 +64,5 @@ TEST(RowMaximum, IsFoundWhereverItStandsBesideWhatIsNoNumber) {
   expect_largest_in_every_place<double>(DType::Fp64);
 }
 
-}  // namespace
+}  // namespace tails_test
 }  // namespace shardlens

@@ -12,7 +12,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace atomic_file_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -110,5 +110,5 @@ TEST_F(AtomicFileTest, ImpossiblePlacesAreRefused) {
   EXPECT_THAT(error_of([&] { AtomicFile file(folder_.string()); }), HasSubstr("it is a folder"));
 }
 
-}  // namespace
+}  // namespace atomic_file_test
 }  // namespace shardlens

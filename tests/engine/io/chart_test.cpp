@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens {
-namespace {
+namespace chart_test {
 
 TEST(RoundSteps, AreOneTwoAndFiveOfEveryDecadeAndReachBeyondBothEnds) {
   EXPECT_EQ(round_steps(3, 40), (std::vector<double>{2, 5, 10, 20, 50}));
@@ -20,5 +20,5 @@ TEST(RoundSteps, AreEveryDigitWithinADecade) {
   EXPECT_EQ(round_steps(8, 11), (std::vector<double>{8, 9, 10, 20}));
 }
 
-}  // namespace
+}  // namespace chart_test
 }  // namespace shardlens

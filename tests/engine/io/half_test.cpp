@@ -7,7 +7,7 @@
 #include <limits>
 
 namespace shardlens {
-namespace {
+namespace io_half_test {
 
 template <class Narrow>
 void every_number_survives(const Narrow& narrow, float (*widen)(uint16_t)) {
@@ -59,5 +59,5 @@ TEST(Half, TooLargeIsInfinity) {
   EXPECT_TRUE(std::isinf(bfloat_to_float(float_to_bfloat(std::numeric_limits<float>::max()))));
 }
 
-}  // namespace
+}  // namespace io_half_test
 }  // namespace shardlens

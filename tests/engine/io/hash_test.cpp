@@ -9,7 +9,7 @@
 #include "engine/io/hash_of_version_1.h"
 
 namespace shardlens {
-namespace {
+namespace hash_test {
 
 std::string some_bytes(size_t count) {
   std::string bytes(count, '\0');
@@ -49,5 +49,5 @@ TEST(Hash, TellsBytesApart) {
   EXPECT_NE(hash64(values.data(), 3999), hash64(values.data(), 4000));
 }
 
-}  // namespace
+}  // namespace hash_test
 }  // namespace shardlens

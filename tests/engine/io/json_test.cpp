@@ -9,7 +9,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace json_test {
 
 using ::testing::HasSubstr;
 using JsonTest = TestFolder;
@@ -69,5 +69,5 @@ TEST_F(JsonTest, ReadsFiles) {
   EXPECT_THAT(error_of([&] { read_json_file(path("pipe")); }), HasSubstr("not a regular file"));
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace shardlens

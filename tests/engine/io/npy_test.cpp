@@ -10,7 +10,7 @@
 #include "tests/engine/io/write_npy.h"
 
 namespace shardlens {
-namespace {
+namespace npy_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -143,5 +143,5 @@ TEST_F(NpyTest, SurvivesTruncationAndFlippedBits) {
   EXPECT_GT(refused, static_cast<int>(header_bits * 9 / 10));
 }
 
-}  // namespace
+}  // namespace npy_test
 }  // namespace shardlens

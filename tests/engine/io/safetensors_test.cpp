@@ -13,7 +13,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace safetensors_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -258,5 +258,5 @@ TEST_F(SafetensorsTest, SurvivesTruncationAndFlippedBits) {
   EXPECT_GT(refused, static_cast<int>(header_bits / 2));
 }
 
-}  // namespace
+}  // namespace safetensors_test
 }  // namespace shardlens

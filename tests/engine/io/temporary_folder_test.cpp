@@ -13,7 +13,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace temporary_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -83,5 +83,5 @@ TEST_F(Temporary, WhatIsNewOrIsNotOursStays) {
   EXPECT_FALSE(fs::exists(being_made)) << "nobody holds it, and it is old";
 }
 
-}  // namespace
+}  // namespace temporary_folder_test
 }  // namespace shardlens

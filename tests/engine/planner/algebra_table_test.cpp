@@ -10,7 +10,7 @@
 #include "tests/data_folder.h"
 
 namespace shardlens {
-namespace {
+namespace algebra_table_test {
 
 using ::testing::HasSubstr;
 
@@ -36,5 +36,5 @@ TEST(AlgebraTable, SaysWhatTheDesignSays) {
     EXPECT_THAT(table, HasSubstr(row));
 }
 
-}  // namespace
+}  // namespace algebra_table_test
 }  // namespace shardlens

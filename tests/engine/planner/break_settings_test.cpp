@@ -9,7 +9,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace break_settings_test {
 
 using ::testing::HasSubstr;
 using testing::small_layer;
@@ -78,5 +78,5 @@ TEST(BreakSettings, AnUntiedModelHasNoTiedGradientToLose) {
   EXPECT_FALSE(break_settings(untied, Fault::TiedGradientLost));
 }
 
-}  // namespace
+}  // namespace break_settings_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace delays_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -70,5 +70,5 @@ TEST(Holds, ARefusalSaysWhatThereIs) {
     EXPECT_THAT(refusal({0, "attn.proj", bad}), HasSubstr("from 0 to 60,000 ms"));
 }
 
-}  // namespace
+}  // namespace delays_test
 }  // namespace shardlens

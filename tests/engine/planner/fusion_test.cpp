@@ -15,7 +15,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace fusion_test {
 
 using testing::run;
 using testing::small_bert;
@@ -256,5 +256,5 @@ TEST(Fusion, ThreadsChangeNoBit) {
   for (const auto& [name, tensor] : one) EXPECT_EQ(three.at(name).bytes, tensor.bytes) << name;
 }
 
-}  // namespace
+}  // namespace fusion_test
 }  // namespace shardlens

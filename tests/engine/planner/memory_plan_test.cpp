@@ -15,7 +15,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace memory_plan_test {
 
 using testing::small_layer;
 
@@ -338,5 +338,5 @@ TEST(MemoryPlan, AttentionsScratchIsPlannedForWhatNeedsIt) {
   }
 }
 
-}  // namespace
+}  // namespace memory_plan_test
 }  // namespace shardlens

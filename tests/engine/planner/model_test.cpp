@@ -12,7 +12,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace model_test {
 
 using testing::small_bert;
 using testing::small_model;
@@ -196,5 +196,5 @@ TEST(ModelPlanner, ImpossibleSettingsNameTheRemedy) {
   EXPECT_NE(message(settings).find("clip"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace model_test
 }  // namespace shardlens

@@ -15,7 +15,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace overlap_test {
 
 using testing::compare;
 using testing::Outcome;
@@ -191,5 +191,5 @@ TEST(Overlap, AnAbsurdNumberOfPartsIsRefused) {
   EXPECT_THROW(plan_program(in_chunks(small_layer(2), 100000)), Error);
 }
 
-}  // namespace
+}  // namespace overlap_test
 }  // namespace shardlens

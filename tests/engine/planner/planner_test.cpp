@@ -9,7 +9,7 @@
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
-namespace {
+namespace planner_test {
 
 using testing::small_bert_layer;
 using testing::small_layer;
@@ -199,5 +199,5 @@ TEST(Planner, ImpossibleDegreesNameTheNearest) {
   }
 }
 
-}  // namespace
+}  // namespace planner_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include "engine/planner/planner.h"
 
 namespace shardlens {
-namespace {
+namespace explain_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -52,5 +52,5 @@ TEST(Explain, TheLargestLogitIsNotASum) {
   EXPECT_EQ(maxima, 1);
 }
 
-}  // namespace
+}  // namespace explain_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 namespace shardlens {
-namespace {
+namespace layout_test {
 
 TEST(Layout, EveryConversionNamesOneCollective) {
   EXPECT_EQ(conversion(kPartial, kReplicated), Collective::AllReduce);
@@ -92,5 +92,5 @@ TEST(Layout, Words) {
   EXPECT_EQ(to_string(Collective::ReduceScatter), "reduce-scatter");
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace shardlens

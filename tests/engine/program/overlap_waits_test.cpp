@@ -9,7 +9,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace overlap_waits_test {
 
 // What was in the lane before one waited is over: a row-parallel product in parts, forward, is no reason for
 // the ranks' sums of the backward pass to wait for the replicas'.
@@ -55,5 +55,5 @@ TEST(Beside, WhoeverNeedsASumWaitsForIt) {
   EXPECT_EQ(sums, 2);
 }
 
-}  // namespace
+}  // namespace overlap_waits_test
 }  // namespace shardlens

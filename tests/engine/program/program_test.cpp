@@ -10,7 +10,7 @@
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
-namespace {
+namespace program_test {
 
 Tensor fused_qkv(Layout layout) {
   Tensor tensor;
@@ -144,5 +144,5 @@ TEST(Program, ExplanationsAreMadeOfTheLayouts) {
   EXPECT_EQ(explained, 8);  // f and g of two blocks, both halves
 }
 
-}  // namespace
+}  // namespace program_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace sound_test {
 
 using ::testing::HasSubstr;
 
@@ -100,5 +100,5 @@ TEST(Sound, WhatWouldHarmAReaderIsNot) {
               HasSubstr("more than can be shown"));
 }
 
-}  // namespace
+}  // namespace sound_test
 }  // namespace shardlens

@@ -14,7 +14,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace diff_test {
 
 // Adds to one element of a tensor of one rank in one pass, as a wrong kernel would.
 class Tampering : public StepObserver {
@@ -253,5 +253,5 @@ TEST_F(DiffTest, ARecordingWithoutPassesSharesNone) {
   EXPECT_TRUE(found.same_program);
 }
 
-}  // namespace
+}  // namespace diff_test
 }  // namespace shardlens

@@ -16,7 +16,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace gallery_test {
 
 namespace fs = std::filesystem;
 
@@ -115,5 +115,5 @@ TEST_F(GalleryTest, AFolderThatCannotBeMadeIsNamed) {
   }
 }
 
-}  // namespace
+}  // namespace gallery_test
 }  // namespace shardlens

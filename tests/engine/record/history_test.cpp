@@ -12,7 +12,7 @@
 #include "tests/engine/record/drawn_recording.h"
 
 namespace shardlens {
-namespace {
+namespace history_test {
 
 namespace fs = std::filesystem;
 using testing::DrawnRecording;
@@ -390,5 +390,5 @@ TEST_F(HistoryTest, ARecordingOfNoPassHasAnEmptyTimeline) {
   EXPECT_FALSE(history.find({.find = HistoryFind::Collective}));
 }
 
-}  // namespace
+}  // namespace history_test
 }  // namespace shardlens

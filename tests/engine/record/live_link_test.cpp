@@ -28,7 +28,7 @@
 #include "tests/engine/record/wait.h"
 
 namespace shardlens {
-namespace {
+namespace live_link_test {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -318,5 +318,5 @@ TEST_F(LiveLinkTest, WhereAKilledFileCannotBePutRightTheWayOutIsNamed) {
   EXPECT_EQ(open_database(file)->integer("SELECT count(*) FROM t"), 1);
 }
 
-}  // namespace
+}  // namespace live_link_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "tests/engine/record/drawn_recording.h"
 
 namespace shardlens {
-namespace {
+namespace overview_test {
 
 using testing::DrawnRecording;
 using Buckets = std::map<std::pair<int, int64_t>, TrackBucket>;  // by track and bucket; only those not empty
@@ -188,5 +188,5 @@ TEST(OverviewBlob, AnythingElseIsRefusedOrReadWithinBounds) {
   EXPECT_GT(refused, 10'000);
 }
 
-}  // namespace
+}  // namespace overview_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include <numeric>
 
 namespace shardlens {
-namespace {
+namespace picture_budget_test {
 
 constexpr int kTensors = 10;
 
@@ -83,5 +83,5 @@ TEST(PictureBudget, WhatIsEarnedIsNotHoarded) {
   EXPECT_EQ(spent, 51 * kTensors);
 }
 
-}  // namespace
+}  // namespace picture_budget_test
 }  // namespace shardlens

@@ -19,7 +19,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace recording_samples_test {
 
 using ::testing::HasSubstr;
 
@@ -287,5 +287,5 @@ TEST_F(RecordingSamplesTest, AHostileContentIsFound) {
   }
 }
 
-}  // namespace
+}  // namespace recording_samples_test
 }  // namespace shardlens

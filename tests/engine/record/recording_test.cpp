@@ -21,7 +21,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace recording_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -341,5 +341,5 @@ TEST_F(RecordingTest, ATruncatedOrDamagedFileNeverCrashesItsReader) {
   }
 }
 
-}  // namespace
+}  // namespace recording_test
 }  // namespace shardlens

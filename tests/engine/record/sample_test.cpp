@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace shardlens {
-namespace {
+namespace sample_test {
 
 Tensor matrix(int64_t rows, int64_t cols, DType dtype = DType::Fp32) {
   Tensor tensor;
@@ -75,5 +75,5 @@ TEST(Sample, AnEmptyShardHasNoPicture) {
   EXPECT_TRUE(sample.picture.values.empty());
 }
 
-}  // namespace
+}  // namespace sample_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
-namespace {
+namespace trace_test {
 
 // Every step takes a second; of two sums beside the steps one is done in time and one is late.
 TEST(SecondsWaitedBeside, AreThoseOfALateSumAlone) {
@@ -41,5 +41,5 @@ TEST(SecondsWaitedBeside, AreThoseOfALateSumAlone) {
   EXPECT_DOUBLE_EQ(seconds_waited_overlapped(program, events)[static_cast<size_t>(sums[1])], 10);
 }
 
-}  // namespace
+}  // namespace trace_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace checksum_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -106,5 +106,5 @@ TEST_F(ChecksumTest, WhatNothingIsSaidOfIsTakenAsItIs) {
   EXPECT_THAT(error(), AllOf(HasSubstr("training.json, checksums"), HasSubstr("x.safetensors")));
 }
 
-}  // namespace
+}  // namespace checksum_test
 }  // namespace shardlens

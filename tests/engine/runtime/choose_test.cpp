@@ -8,7 +8,7 @@
 #include "engine/comm/nccl_sharing.h"
 
 namespace shardlens {
-namespace {
+namespace choose_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -372,5 +372,5 @@ TEST(ChooseOverProcesses, NcclIsThereAndTheSameEverywhere) {
             CommunicatorChoice::LocalCuda);
 }
 
-}  // namespace
+}  // namespace choose_test
 }  // namespace shardlens

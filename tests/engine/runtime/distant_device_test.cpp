@@ -22,7 +22,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace distant_device_test {
 
 using testing::DistantOptions;
 using testing::make_distant_backend;
@@ -398,5 +398,5 @@ TEST(DistantDevice, UntracedFailuresAreFound) {
   }
 }
 
-}  // namespace
+}  // namespace distant_device_test
 }  // namespace shardlens

@@ -6,7 +6,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace every_split_test {
 
 using testing::compare;
 using testing::Outcome;
@@ -118,5 +118,5 @@ TEST(ParallelNorm, ReducesTwoNumbersAToken) {
   EXPECT_EQ(reduces, 4);  // two norms, forward and backward
 }
 
-}  // namespace
+}  // namespace every_split_test
 }  // namespace shardlens

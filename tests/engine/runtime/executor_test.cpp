@@ -29,7 +29,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace executor_test {
 
 using testing::run;
 using testing::small_layer;
@@ -450,5 +450,5 @@ TEST(Executor, ALayerThatNeedsATerabyteIsRefusedBeforeAllocation) {
   }
 }
 
-}  // namespace
+}  // namespace executor_test
 }  // namespace shardlens

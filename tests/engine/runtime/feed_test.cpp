@@ -15,7 +15,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace feed_test {
 
 // A matrix of more elements than one thread takes at a time, and slices that begin anywhere.
 Settings wide_model(DType dtype) {
@@ -100,5 +100,5 @@ TEST(Feed, ATeamHoldsWeightsThatAreTheirMastersRoundedAndMomentsOfZeros) {
   }
 }
 
-}  // namespace
+}  // namespace feed_test
 }  // namespace shardlens

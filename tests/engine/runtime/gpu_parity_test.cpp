@@ -15,7 +15,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace gpu_parity_test {
 
 class GpuParity : public ::testing::Test {
  protected:
@@ -135,5 +135,5 @@ TEST_F(GpuParity, Tf32) {
   expect_agreement(settings, 1e-2);
 }
 
-}  // namespace
+}  // namespace gpu_parity_test
 }  // namespace shardlens

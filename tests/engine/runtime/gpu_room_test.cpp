@@ -13,7 +13,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace gpu_room_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -216,5 +216,5 @@ TEST(MemoryDemand, IsOfTheTightestPlace) {
   EXPECT_EQ(host.lacking_bytes(), -650);
 }
 
-}  // namespace
+}  // namespace gpu_room_test
 }  // namespace shardlens

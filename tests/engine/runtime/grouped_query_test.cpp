@@ -19,7 +19,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace grouped_query_test {
 
 using testing::compare;
 using testing::Outcome;
@@ -278,5 +278,5 @@ TEST(GroupedQueries, AreStoredAsOneMatrix) {
   EXPECT_EQ(bert.at("param.bert.encoder.layer.0.attention.self.value.bias").shape, (Shape{8}));
 }
 
-}  // namespace
+}  // namespace grouped_query_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace heads_test {
 
 using testing::compare;
 using testing::Outcome;
@@ -156,5 +156,5 @@ TEST(PaddedHeads, EveryRankHoldsAsMuch) {
   EXPECT_EQ(bytes(HeadsPolicy::Uneven, 0), bytes(HeadsPolicy::Padded, 0));
 }
 
-}  // namespace
+}  // namespace heads_test
 }  // namespace shardlens

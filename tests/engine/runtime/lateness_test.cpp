@@ -17,7 +17,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace lateness_test {
 
 using Events = std::vector<std::vector<StepEvent>>;
 
@@ -230,5 +230,5 @@ TEST(Lateness, WhatIsComparedWithIsOnTime) {
   EXPECT_TRUE(make_plan(plan_serial(settings))->delays.empty());
 }
 
-}  // namespace
+}  // namespace lateness_test
 }  // namespace shardlens

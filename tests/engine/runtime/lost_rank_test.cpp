@@ -19,7 +19,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace lost_rank_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -212,5 +212,5 @@ TEST(LostRank, AtRandomMomentsTheLostRankIsNamed) {
   std::printf("%d of %d lost ranks were named\n", named, rounds);
 }
 
-}  // namespace
+}  // namespace lost_rank_test
 }  // namespace shardlens

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace shardlens {
-namespace {
+namespace mailbox_test {
 
 using Box = Mailbox<int, std::vector<int>>;
 
@@ -101,5 +101,5 @@ TEST(Mailbox, WorkBeginsOnlyWhereNothingCalls) {
   EXPECT_FALSE(box.wait(true));
 }
 
-}  // namespace
+}  // namespace mailbox_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace model_parity_test {
 
 using testing::compare;
 using testing::Outcome;
@@ -286,5 +286,5 @@ TEST(ModelParity, TheLossDoesNotDependOnThePadding) {
   EXPECT_EQ(loss(1), loss(8));
 }
 
-}  // namespace
+}  // namespace model_parity_test
 }  // namespace shardlens

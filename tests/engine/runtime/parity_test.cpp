@@ -12,7 +12,7 @@
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
-namespace {
+namespace parity_test {
 
 using testing::compare;
 using testing::Outcome;
@@ -164,5 +164,5 @@ TEST(Parity, DifferencePicturesCoverTheFullTensor) {
   EXPECT_GT(*std::max_element(parity->difference.values.begin(), parity->difference.values.end()), 0.0f);
 }
 
-}  // namespace
+}  // namespace parity_test
 }  // namespace shardlens

@@ -13,7 +13,7 @@
 #include "tests/engine/parity_outcome.h"
 
 namespace shardlens {
-namespace {
+namespace property_test {
 
 using testing::compare;
 using testing::Outcome;
@@ -136,5 +136,5 @@ TEST(AnyModel, PlantedFaultsAreFound) {
   EXPECT_GT(planted, 40);
 }
 
-}  // namespace
+}  // namespace property_test
 }  // namespace shardlens

@@ -12,7 +12,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace resident_test {
 
 constexpr int64_t kMuch = int64_t{96} << 20;
 
@@ -39,5 +39,5 @@ TEST(StepBench, CountsThePlansOfItsRanksAndTheMemoryTheyLieIn) {
   EXPECT_GT(bench.step_resident_bytes, 0);
 }
 
-}  // namespace
+}  // namespace resident_test
 }  // namespace shardlens

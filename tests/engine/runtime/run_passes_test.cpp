@@ -13,7 +13,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace run_passes_test {
 
 using testing::small_model;
 
@@ -192,5 +192,5 @@ TEST(RunPasses, CanBeCancelled) {
   }
 }
 
-}  // namespace
+}  // namespace run_passes_test
 }  // namespace shardlens

@@ -9,7 +9,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace side_lane_test {
 
 TEST(SideLane, RunsJobsInOrderAndDrainWaitsForAll) {
   SideLane lane;
@@ -73,5 +73,5 @@ TEST(SideLane, OneStepAtATimeStopsBehindTheBucket) {
   }
 }
 
-}  // namespace
+}  // namespace side_lane_test
 }  // namespace shardlens

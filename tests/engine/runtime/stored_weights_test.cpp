@@ -9,7 +9,7 @@
 #include "tests/engine/train/small_training.h"
 
 namespace shardlens {
-namespace {
+namespace stored_weights_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -106,5 +106,5 @@ TEST_F(StoredWeightsTest, APartOfAHeadOrOfALayerIsMissed) {
               HasSubstr("bert.encoder.layer.1.output.LayerNorm.bias"));
 }
 
-}  // namespace
+}  // namespace stored_weights_test
 }  // namespace shardlens

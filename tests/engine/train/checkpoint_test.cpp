@@ -19,7 +19,7 @@
 #include "tests/engine/train/small_training.h"
 
 namespace shardlens {
-namespace {
+namespace checkpoint_test {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
@@ -390,5 +390,5 @@ TEST_F(CheckpointTest, AnotherTextOrTokenizerIsRefused) {
   EXPECT_EQ(nlohmann::json::parse(contents("run/config.json"))["eos_token_id"], 256);
 }
 
-}  // namespace
+}  // namespace checkpoint_test
 }  // namespace shardlens

@@ -20,7 +20,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace evaluation_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -271,5 +271,5 @@ TEST_F(ClozeFile, IsReadLineByLine) {
   EXPECT_THAT(error_of([&] { read_cloze_file(path("absent")); }), HasSubstr("absent"));
 }
 
-}  // namespace
+}  // namespace evaluation_test
 }  // namespace shardlens

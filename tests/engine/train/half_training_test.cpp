@@ -12,7 +12,7 @@
 #include "tests/engine/train/small_training.h"
 
 namespace shardlens {
-namespace {
+namespace half_training_test {
 
 using ::testing::AllOf;
 using testing::cut_gradient;
@@ -280,5 +280,5 @@ TEST_F(HalfTraining, ValidatesAndLearns) {
   }
 }
 
-}  // namespace
+}  // namespace half_training_test
 }  // namespace shardlens

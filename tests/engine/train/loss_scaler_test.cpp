@@ -8,7 +8,7 @@
 #include "tests/engine/train/planted_overflow.h"
 
 namespace shardlens {
-namespace {
+namespace loss_scaler_test {
 
 using testing::PlantedOverflow;
 using testing::small_model;
@@ -106,5 +106,5 @@ TEST(LossScale, ChangesNoGradientAndNoUpdate) {
   }
 }
 
-}  // namespace
+}  // namespace loss_scaler_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace schedule_test {
 
 using ::testing::HasSubstr;
 
@@ -44,5 +44,5 @@ TEST(Schedule, ImpossibleNumbersAreRefused) {
   EXPECT_THAT(error_of([] { parse_decay("cosin"); }), HasSubstr("cosine"));
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace shardlens

@@ -9,7 +9,7 @@
 #include "tests/engine/train/small_training.h"
 
 namespace shardlens {
-namespace {
+namespace trainer_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -180,5 +180,5 @@ TEST_F(TrainerTest, RefusesWhatCannotBeTrained) {
   EXPECT_THAT(error_of([&] { no_text.validate(); }), HasSubstr("validation text"));
 }
 
-}  // namespace
+}  // namespace trainer_test
 }  // namespace shardlens

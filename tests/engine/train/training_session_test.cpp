@@ -20,7 +20,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace training_session_test {
 
 using ::testing::HasSubstr;
 using testing::small_bert;
@@ -394,5 +394,5 @@ TEST_F(TrainingRecording, BeginsAndEndsInTheMiddleOfARun) {
   EXPECT_EQ(Recording(off->recording.path).totals().passes, off->recording.passes);
 }
 
-}  // namespace
+}  // namespace training_session_test
 }  // namespace shardlens

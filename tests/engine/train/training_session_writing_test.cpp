@@ -12,7 +12,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace training_session_writing_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -159,5 +159,5 @@ TEST_F(TrainingSessionWriting, WhatCannotBeWrittenIsSaidAndEndsNoTraining) {
   EXPECT_THAT(asked->curves.front()->writing_problem, HasSubstr("encoder"));
 }
 
-}  // namespace
+}  // namespace training_session_writing_test
 }  // namespace shardlens

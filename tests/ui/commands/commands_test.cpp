@@ -12,7 +12,7 @@
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
-namespace {
+namespace commands_test {
 
 TEST(Commands, NoTwoKeysClash) {
   std::map<ImGuiKeyChord, std::string> owners;
@@ -117,5 +117,5 @@ TEST(Commands, ThePaletteFindsWhatIsExplainedAndGoesOnAfterNothingWasFound) {
   EXPECT_NE(harness.view().theme, before) << "the theme's explanation names projectors";
 }
 
-}  // namespace
+}  // namespace commands_test
 }  // namespace shardlens::ui

@@ -10,7 +10,7 @@
 #include "ui/commands/commands.h"
 
 namespace shardlens::ui {
-namespace {
+namespace figure_commands_test {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
@@ -56,5 +56,5 @@ TEST(FailedExport, NamesTheFileTheReasonAndWhatWouldHelp) {
   EXPECT_THAT(harness.view().said.words, helps("/proc/window.png"));
 }
 
-}  // namespace
+}  // namespace figure_commands_test
 }  // namespace shardlens::ui

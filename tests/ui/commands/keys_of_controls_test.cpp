@@ -8,7 +8,7 @@
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
-namespace {
+namespace keys_of_controls_test {
 
 constexpr double kTimeoutSeconds = 60;
 
@@ -185,5 +185,5 @@ TEST(KeysOfControls, AFolderIsEnteredInTheListOfRecordings) {
   EXPECT_FALSE(ImGui::GetIO().NavVisible);
 }
 
-}  // namespace
+}  // namespace keys_of_controls_test
 }  // namespace shardlens::ui

@@ -12,7 +12,7 @@
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
-namespace {
+namespace figure_test {
 
 // What is drawn past paint.h would be on the screen and not in the file.
 TEST(Figure, NothingOfThePanelsIsLost) {
@@ -99,5 +99,5 @@ TEST(Figure, ThePaletteWritesOneWhereTheStudioWasStarted) {
   std::filesystem::remove_all(folder);
 }
 
-}  // namespace
+}  // namespace figure_test
 }  // namespace shardlens::ui

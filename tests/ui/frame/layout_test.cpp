@@ -8,7 +8,7 @@
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
-namespace {
+namespace layout_test {
 
 ImGuiWindow* window(const char* name) {
   return ImGui::FindWindowByName(name);
@@ -110,5 +110,5 @@ TEST(Panels, TShowsTheTimelineBesideAPageThatHadItsRoom) {
   });
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace shardlens::ui

@@ -7,7 +7,7 @@
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui {
-namespace {
+namespace notice_test {
 
 using testing::HasSubstr;
 
@@ -79,5 +79,5 @@ TEST(Notice, CarriesTheRemedyOfARefusal) {
   EXPECT_THAT(notice(snapshot), HasSubstr("try 4 or 6"));
 }
 
-}  // namespace
+}  // namespace notice_test
 }  // namespace shardlens::ui

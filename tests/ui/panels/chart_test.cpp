@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 namespace shardlens::ui {
-namespace {
+namespace chart_test {
 
 using testing::ElementsAre;
 
@@ -16,5 +16,5 @@ TEST(LabelSides, TheHighestIsAboveTheLowestBelowAndTheOthersBeside) {
   EXPECT_TRUE(label_sides({}).empty());
 }
 
-}  // namespace
+}  // namespace chart_test
 }  // namespace shardlens::ui

@@ -12,7 +12,7 @@
 #include "ui/panels/memory/memory_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace machine_rows_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -148,5 +148,5 @@ TEST(MachineRows, TheMemoryTabShowsTheMachine) {
   EXPECT_TRUE(harness.view().of<MemoryView>().this_layer);
 }
 
-}  // namespace
+}  // namespace machine_rows_test
 }  // namespace shardlens::ui

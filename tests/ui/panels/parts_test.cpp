@@ -6,7 +6,7 @@
 #include "ui/panels/memory/memory_pages.h"
 
 namespace shardlens::ui {
-namespace {
+namespace parts_test {
 
 TEST(Parts, FiguresOnTheWallCanBeRead) {
   for (ThemeName name : {ThemeName::Dark, ThemeName::Light})
@@ -28,5 +28,5 @@ TEST(Parts, AMixIsBetweenItsEnds) {
   EXPECT_EQ(mixed(IM_COL32(10, 20, 30, 255), IM_COL32(10, 20, 30, 255), 0.5f), IM_COL32(10, 20, 30, 255));
 }
 
-}  // namespace
+}  // namespace parts_test
 }  // namespace shardlens::ui

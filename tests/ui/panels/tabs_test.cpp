@@ -13,7 +13,7 @@
 #include "ui/panels/program/program_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace tabs_test {
 
 using testing::HasSubstr;
 
@@ -272,5 +272,5 @@ TEST(ProgramTab, TheSelectedStepIsCopiedAsText) {
   EXPECT_EQ(std::count(copied.begin(), copied.end(), '\n'), 3) << "names, rule, one step";
 }
 
-}  // namespace
+}  // namespace tabs_test
 }  // namespace shardlens::ui

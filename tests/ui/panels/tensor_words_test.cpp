@@ -9,7 +9,7 @@
 #include "engine/planner/planner.h"
 
 namespace shardlens::ui {
-namespace {
+namespace tensor_words_test {
 
 Tensor tensor_of(Shape shape, int row_dims, Layout layout) {
   Tensor tensor;
@@ -94,5 +94,5 @@ TEST(TensorWords, WhatIsAPictureOnlySaysWhy) {
                 of_all);
 }
 
-}  // namespace
+}  // namespace tensor_words_test
 }  // namespace shardlens::ui

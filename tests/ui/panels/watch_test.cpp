@@ -17,7 +17,7 @@
 #include "ui/theme/theme.h"
 
 namespace shardlens::ui {
-namespace {
+namespace watch_test {
 
 using shardlens::testing::DrawnRecording;
 using ::testing::Contains;
@@ -221,5 +221,5 @@ TEST_F(WatchedJob, ThatIsStoppedStandsStillAndThatIsKilledIsGone) {
   EXPECT_THAT(harness.snapshot().result->provenance, StartsWith("replayed on "));
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace shardlens::ui

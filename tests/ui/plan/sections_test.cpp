@@ -14,7 +14,7 @@
 #include "ui/stage/strip.h"
 
 namespace shardlens::ui {
-namespace {
+namespace sections_test {
 
 using testing::ElementsAre;
 
@@ -163,5 +163,5 @@ TEST(Strip, WithoutARunLengthsAreFlops) {
   EXPECT_GT(strip.rows[1].backward.amount, strip.rows[1].forward.amount);
 }
 
-}  // namespace
+}  // namespace sections_test
 }  // namespace shardlens::ui

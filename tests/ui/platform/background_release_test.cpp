@@ -7,7 +7,7 @@
 #include <thread>
 
 namespace shardlens::ui {
-namespace {
+namespace background_release_test {
 
 /// Notes on which thread it is freed.
 std::shared_ptr<const int> noted(std::thread::id& freed_on) {
@@ -55,5 +55,5 @@ TEST(BackgroundRelease, EndsWhenEverythingIsFreed) {
   EXPECT_EQ(freed, kThings);
 }
 
-}  // namespace
+}  // namespace background_release_test
 }  // namespace shardlens::ui

@@ -10,7 +10,7 @@
 #include "ui/platform/platform.h"
 
 namespace shardlens {
-namespace {
+namespace changes_test {
 
 constexpr PixelSize kSize{640, 400};
 constexpr ImU32 kGround = IM_COL32(13, 17, 23, 255);
@@ -157,5 +157,5 @@ TEST(Changes, AreasAreFewAndDoNotMeet) {
   }
 }
 
-}  // namespace
+}  // namespace changes_test
 }  // namespace shardlens

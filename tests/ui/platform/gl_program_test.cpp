@@ -8,7 +8,7 @@
 #include "ui/platform/platform.h"
 
 namespace shardlens {
-namespace {
+namespace gl_program_test {
 
 constexpr EmbeddedFile vertex{"test.vert.glsl",
                               "#version 330 core\nvoid main() { gl_Position = vec4(0); }\n"};
@@ -38,5 +38,5 @@ TEST_F(GlProgramTest, AFaultNamesTheFileAndQuotesTheCompiler) {
   }
 }
 
-}  // namespace
+}  // namespace gl_program_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/ui/read_png.h"
 
 namespace shardlens {
-namespace {
+namespace image_test {
 
 class ImageFile : public testing::Test {
  protected:
@@ -57,5 +57,5 @@ TEST_F(ImageFile, AFailedRenameLeavesNothingBehind) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
-}  // namespace
+}  // namespace image_test
 }  // namespace shardlens

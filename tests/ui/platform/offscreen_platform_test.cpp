@@ -11,7 +11,7 @@
 #include "ui/platform/platform.h"
 
 namespace shardlens {
-namespace {
+namespace offscreen_platform_test {
 
 constexpr ImU32 ground = IM_COL32(13, 17, 23, 255);
 constexpr ImU32 amber = IM_COL32(242, 169, 59, 255);
@@ -151,5 +151,5 @@ TEST(OffscreenPlatform, AnImpossibleSizeIsARequestErrorThatNamesTheRange) {
   }
 }
 
-}  // namespace
+}  // namespace offscreen_platform_test
 }  // namespace shardlens

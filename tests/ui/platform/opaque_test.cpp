@@ -6,7 +6,7 @@
 #include "ui/platform/platform.h"
 
 namespace shardlens {
-namespace {
+namespace opaque_test {
 
 constexpr PixelSize kSize{320, 200};
 constexpr ImU32 kGround = IM_COL32(13, 17, 23, 255);
@@ -100,5 +100,5 @@ TEST(OpaqueRectangles, OnlyLargeOpaqueOnesOfOneColourAreCleared) {
   EXPECT_EQ(none.indices - counts_after(*platform, 100).indices, 6u * 6);
 }
 
-}  // namespace
+}  // namespace opaque_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "ui/platform/platform.h"
 
 namespace shardlens {
-namespace {
+namespace window_platform_test {
 
 TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
   if (!has_display()) GTEST_SKIP() << "no X server";
@@ -67,5 +67,5 @@ TEST(WindowPlatform, WithoutADisplayItSaysWhatWouldWork) {
   if (!saved.empty()) setenv("DISPLAY", saved.c_str(), 1);
 }
 
-}  // namespace
+}  // namespace window_platform_test
 }  // namespace shardlens

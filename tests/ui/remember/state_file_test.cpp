@@ -13,7 +13,7 @@
 #include "ui/panels/train/train_choices.h"
 
 namespace shardlens::ui {
-namespace {
+namespace state_file_test {
 
 using testing::HasSubstr;
 
@@ -89,5 +89,5 @@ TEST_F(StateFile, APlaceThatCannotBeWrittenIsNamed) {
   }
 }
 
-}  // namespace
+}  // namespace state_file_test
 }  // namespace shardlens::ui

@@ -8,7 +8,7 @@
 #include "engine/config/validate.h"
 
 namespace shardlens::ui {
-namespace {
+namespace remedies_test {
 
 std::vector<std::string> labels(const std::vector<Remedy>& list) {
   std::vector<std::string> words;
@@ -83,5 +83,5 @@ TEST(Remedies, SizesAndCutsAreCalledByTheirNames) {
   EXPECT_EQ(named_by_its_cuts(split).name, "custom");
 }
 
-}  // namespace
+}  // namespace remedies_test
 }  // namespace shardlens::ui

@@ -4,7 +4,7 @@
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
-namespace {
+namespace settings_history_test {
 
 Settings of_degree(int tp) {
   Settings settings;
@@ -65,5 +65,5 @@ TEST(SettingsHistory, KeysTakeChangesBackAndMakeThemAgain) {
   EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z), 3);
 }
 
-}  // namespace
+}  // namespace settings_history_test
 }  // namespace shardlens::ui

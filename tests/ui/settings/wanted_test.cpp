@@ -6,7 +6,7 @@
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui {
-namespace {
+namespace wanted_test {
 
 Settings with_tp(int tp) {
   Settings settings;
@@ -50,5 +50,5 @@ TEST(Wanted, SurvivesGoingBackToWhereItBegan) {
   EXPECT_EQ(wanted.settings(snapshot_of(1)).tp, 1);
 }
 
-}  // namespace
+}  // namespace wanted_test
 }  // namespace shardlens::ui

@@ -8,7 +8,7 @@
 #include "engine/planner/planner.h"
 
 namespace shardlens::ui::stage {
-namespace {
+namespace lanes_test {
 
 Program program_of(int tp) {
   Settings settings;
@@ -157,5 +157,5 @@ TEST(StageGhost, WeightsKeepTheirProportionsInsideTheirRoom) {
   }
 }
 
-}  // namespace
+}  // namespace lanes_test
 }  // namespace shardlens::ui::stage

@@ -11,7 +11,7 @@
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui::stage {
-namespace {
+namespace meeting_test {
 
 using testing::AllOf;
 using testing::Contains;
@@ -136,5 +136,5 @@ TEST(StageLine, ConjugatesTellTheirOtherHalf) {
   EXPECT_EQ(lines[2], "g · identity here, all-reduce on the way forward");
 }
 
-}  // namespace
+}  // namespace meeting_test
 }  // namespace shardlens::ui::stage

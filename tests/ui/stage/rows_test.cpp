@@ -10,7 +10,7 @@
 #include "engine/planner/planner.h"
 
 namespace shardlens::ui::stage {
-namespace {
+namespace rows_test {
 
 Program program_of(const std::string& split, int tp) {
   Settings settings;
@@ -151,5 +151,5 @@ TEST(StageStack, FittingShowsAllRows) {
   EXPECT_FLOAT_EQ(fitting_zoom(rows, 1, 1, 0.1f), 0.1f);
 }
 
-}  // namespace
+}  // namespace rows_test
 }  // namespace shardlens::ui::stage

@@ -21,7 +21,7 @@
 #include "ui/stage/scene.h"
 
 namespace shardlens::ui::stage {
-namespace {
+namespace stage_test {
 
 constexpr PixelSize kSize{1280, 720};
 constexpr float kHeader = 36;
@@ -284,5 +284,5 @@ TEST_F(StageUnderTheMouse, WhatHasNotRunShowsNoValues) {
   EXPECT_EQ(drawn(), 0u);
 }
 
-}  // namespace
+}  // namespace stage_test
 }  // namespace shardlens::ui::stage

@@ -13,7 +13,7 @@
 #include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
-namespace {
+namespace whole_model_test {
 
 using testing::HasSubstr;
 
@@ -188,5 +188,5 @@ TEST(WholeModel, TheLossLensRunsBoth) {
   EXPECT_NEAR(lens.fused.loss, lens.gathered.loss, 1e-5);
 }
 
-}  // namespace
+}  // namespace whole_model_test
 }  // namespace shardlens::ui

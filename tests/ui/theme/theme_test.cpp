@@ -7,7 +7,7 @@
 #include <set>
 
 namespace shardlens::ui {
-namespace {
+namespace theme_test {
 
 struct NamedColour {
   const char* name;
@@ -65,5 +65,5 @@ TEST(Faded, MultipliesOpacityAndKeepsTheColour) {
   EXPECT_EQ(faded(IM_COL32(1, 2, 3, 255), 2.0f), IM_COL32(1, 2, 3, 255));
 }
 
-}  // namespace
+}  // namespace theme_test
 }  // namespace shardlens::ui

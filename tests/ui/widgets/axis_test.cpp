@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 namespace shardlens::ui {
-namespace {
+namespace axis_test {
 
 using ::testing::ElementsAre;
 
@@ -21,5 +21,5 @@ TEST(Axis, LabelsKeepTheirDistanceAndTheImportantOneWins) {
   EXPECT_THAT(labels_that_fit(centres, widths, 2, {1}), ElementsAre(false, true, false, true));
 }
 
-}  // namespace
+}  // namespace axis_test
 }  // namespace shardlens::ui

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens::ui {
-namespace {
+namespace copy_table_test {
 
 TextTable example() {
   return {{{"step"}, {"sent", Align::Right}}, {{"dX = dY · W", "4.5 MiB"}, {"a|b", "0"}}};
@@ -23,5 +23,5 @@ TEST(CopyTable, MarkdownAlignsNumbersAndEscapesBars) {
             "| step | sent |\n| --- | ---: |\n| dX = dY · W | 4.5 MiB |\n| a\\|b | 0 |\n");
 }
 
-}  // namespace
+}  // namespace copy_table_test
 }  // namespace shardlens::ui

@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace shardlens::ui {
-namespace {
+namespace format_test {
 
 TEST(Format, BytesAreBinary) {
   EXPECT_EQ(bytes_text(0), "0 B");
@@ -100,5 +100,5 @@ TEST(Format, Percent) {
   EXPECT_EQ(format_percent(1), "100 %");
 }
 
-}  // namespace
+}  // namespace format_test
 }  // namespace shardlens::ui

@@ -14,7 +14,7 @@
 #include "ui/platform/platform.h"
 
 namespace shardlens::ui {
-namespace {
+namespace heatmap_test {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -250,5 +250,5 @@ TEST_F(HeatmapTextures, PagesDoNotGrowWithEveryRunAndShowTheNewest) {
   EXPECT_LE(heatmaps.pages(), 3u);
 }
 
-}  // namespace
+}  // namespace heatmap_test
 }  // namespace shardlens::ui

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens::ui {
-namespace {
+namespace label_places_test {
 
 constexpr ImVec2 kSize{40, 12};
 constexpr float kGap = 8;
@@ -70,5 +70,5 @@ TEST(LabelPlaces, TheLengthOfALineInABoxIsItsOwnPart) {
   EXPECT_FLOAT_EQ(length_inside({{12, 0}, {12, 100}}, box), 10);
 }
 
-}  // namespace
+}  // namespace label_places_test
 }  // namespace shardlens::ui

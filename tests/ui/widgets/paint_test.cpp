@@ -12,7 +12,7 @@
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
-namespace {
+namespace paint_test {
 
 class Rectangles : public testing::Test {
  protected:
@@ -105,5 +105,5 @@ TEST_F(Rectangles, StayWholeAroundANameWhereTextIsWrapped) {
   EXPECT_EQ(lines("at loss.sumexp", "loss.sum").front(), "at") << "though no line holds the rest";
 }
 
-}  // namespace
+}  // namespace paint_test
 }  // namespace shardlens::ui

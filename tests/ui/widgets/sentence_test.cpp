@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens::ui {
-namespace {
+namespace sentence_test {
 
 TEST(Sentence, ProseBeginsWithACapital) {
   EXPECT_EQ(as_sentence("cannot open run.shardlens: no such file"),
@@ -23,5 +23,5 @@ TEST(Sentence, NamesStayAsTheyAreWritten) {
     EXPECT_EQ(as_sentence(words), words);
 }
 
-}  // namespace
+}  // namespace sentence_test
 }  // namespace shardlens::ui

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 namespace shardlens::ui {
-namespace {
+namespace slider_stops_test {
 
 TEST(SliderStops, EveryStopComesBackFromItsOwnPlace) {
   for (const std::vector<int64_t>& stops : {hidden_stops(Model{}), heads_stops(Model{}),
@@ -50,5 +50,5 @@ TEST(SliderStops, SequencesStayWithinThePositions) {
   EXPECT_EQ(sequence_stops(model).back(), 512);
 }
 
-}  // namespace
+}  // namespace slider_stops_test
 }  // namespace shardlens::ui

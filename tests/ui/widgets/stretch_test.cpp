@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace shardlens::ui {
-namespace {
+namespace stretch_test {
 
 constexpr Stretch kAll{0, 10};
 
@@ -78,5 +78,5 @@ TEST(Ticks, OfNothingAreNone) {
   EXPECT_TRUE(round_ticks({0, 1}, 0).empty());
 }
 
-}  // namespace
+}  // namespace stretch_test
 }  // namespace shardlens::ui

@@ -7,7 +7,7 @@
 #include "ui/widgets/heatmap.h"
 
 namespace shardlens::ui {
-namespace {
+namespace tape_test {
 
 class Tapes : public testing::Test {
  protected:
@@ -106,5 +106,5 @@ TEST_F(Tapes, AHeatmapIsItsCells) {
   EXPECT_EQ(heatmaps.pictures(), 0u) << "no texture is made for paper";
 }
 
-}  // namespace
+}  // namespace tape_test
 }  // namespace shardlens::ui

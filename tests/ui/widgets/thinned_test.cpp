@@ -11,7 +11,7 @@
 #include <numeric>
 
 namespace shardlens::ui {
-namespace {
+namespace thinned_test {
 
 TEST(Thinned, AShortHistoryIsItself) {
   const Points points = thinned(3, 10, [](size_t i) { return static_cast<double>(i * i); });
@@ -69,5 +69,5 @@ TEST(Thinned, WhatOverflowedCountsInNoMean) {
   EXPECT_TRUE(std::isfinite(line.y[2])) << "the line that is read goes on";
 }
 
-}  // namespace
+}  // namespace thinned_test
 }  // namespace shardlens::ui

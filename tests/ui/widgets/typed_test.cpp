@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace shardlens::ui {
-namespace {
+namespace typed_test {
 
 TEST(TypedNumber, IsReadAsPeopleWriteIt) {
   for (const char* text :
@@ -25,5 +25,5 @@ TEST(TypedNumber, IsNeverHalfOfWhatWasTyped) {
   EXPECT_EQ(typed_number<uint64_t>("-1e3"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace typed_test
 }  // namespace shardlens::ui

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace shardlens::ui {
-namespace {
+namespace whole_picture_test {
 
 Tensor tensor_of(Shape shape, int row_dims, Layout layout) {
   Tensor tensor;
@@ -90,5 +90,5 @@ TEST(WholePicture, IsNeverLargerThanAPicture) {
   EXPECT_NEAR(whole.values.back(), 299'999, 2 * 300 + 2);
 }
 
-}  // namespace
+}  // namespace whole_picture_test
 }  // namespace shardlens::ui

@@ -13,7 +13,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace calibrate_test {
 
 using testing::small_model;
 
@@ -144,5 +144,5 @@ TEST(StepTimes, BringPredictedAndMeasuredTogether) {
   EXPECT_NE(times.predicted_on.find("A100"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace calibrate_test
 }  // namespace shardlens

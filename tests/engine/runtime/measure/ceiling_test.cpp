@@ -7,7 +7,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace ceiling_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -40,5 +40,5 @@ TEST(Ceiling, OnTheCpuItIsMeasured) {
   EXPECT_GT(measured_ceiling_flops(settings, {{false, false, 32, 32, 32}}), 0);
 }
 
-}  // namespace
+}  // namespace ceiling_test
 }  // namespace shardlens

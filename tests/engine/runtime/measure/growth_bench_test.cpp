@@ -16,7 +16,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace growth_bench_test {
 
 using ::testing::HasSubstr;
 
@@ -214,5 +214,5 @@ TEST(GrowthChart, ShowsTheModelEverywhereAndWhatWasMeasured) {
   EXPECT_TRUE(growth_chart(growth, GrowthAxis::Batch).series.empty());
 }
 
-}  // namespace
+}  // namespace growth_bench_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace measured_scaling_test {
 
 Settings wide_layer() {
   Settings settings = testing::small_model(1);
@@ -83,5 +83,5 @@ TEST(MeasureScaling, EndsWhereItIsToldTo) {
   EXPECT_THROW(measure_scaling(wide_layer(), 1000, measuring), Error);
 }
 
-}  // namespace
+}  // namespace measured_scaling_test
 }  // namespace shardlens

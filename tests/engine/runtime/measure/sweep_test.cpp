@@ -10,7 +10,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace sweep_test {
 
 using ::testing::HasSubstr;
 using testing::small_layer;
@@ -104,5 +104,5 @@ TEST(Sweep, CanBeGivenUp) {
   EXPECT_FALSE(sweeper.sweep().points[0].measured);
 }
 
-}  // namespace
+}  // namespace sweep_test
 }  // namespace shardlens

@@ -12,7 +12,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace trace_bench_test {
 
 TEST(MedianOf, OfAnEvenNumberLiesBetweenTheTwoInTheMiddle) {
   EXPECT_EQ(median_of({3, 1, 2}), 2);
@@ -97,5 +97,5 @@ TEST(MedianRange, IsThatOfTheSignTest) {
   EXPECT_THROW(median_range({}), std::logic_error);
 }
 
-}  // namespace
+}  // namespace trace_bench_test
 }  // namespace shardlens

@@ -18,7 +18,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace process_world_test {
 
 // What each of them got to hear, by process; empty: they met.
 std::vector<std::string> meet(std::vector<JoinRequest> requests, bool last_comes = true) {
@@ -303,5 +303,5 @@ TEST(ProcessWorld, MeasuresTheClocksOfOtherMachines) {
       [](ThreadProcesses& processes, int index) { processes.host_name = index == 1 ? "there" : "here"; });
 }
 
-}  // namespace
+}  // namespace process_world_test
 }  // namespace shardlens

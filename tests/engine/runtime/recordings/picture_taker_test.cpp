@@ -12,7 +12,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace picture_taker_test {
 
 class PictureTakerTest : public ::testing::Test {
  protected:
@@ -114,5 +114,5 @@ TEST_F(PictureTakerTest, SomebodyWroteThem) {
   expect_the_same_in_a_pass();
 }
 
-}  // namespace
+}  // namespace picture_taker_test
 }  // namespace shardlens

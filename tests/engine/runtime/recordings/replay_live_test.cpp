@@ -21,7 +21,7 @@
 #include "tests/engine/record/wait.h"
 
 namespace shardlens {
-namespace {
+namespace replay_live_test {
 
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
@@ -179,5 +179,5 @@ TEST_F(ReplayLiveTest, ItsTimelineGrowsAndStaysWhenItEnds) {
   EXPECT_EQ(ended->whole->buckets, live->whole->buckets);
 }
 
-}  // namespace
+}  // namespace replay_live_test
 }  // namespace shardlens

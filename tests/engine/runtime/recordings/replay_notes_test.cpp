@@ -8,7 +8,7 @@
 #include "tests/engine/runtime/recordings/replay_fixture.h"
 
 namespace shardlens {
-namespace {
+namespace replay_notes_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -93,5 +93,5 @@ TEST_F(ReplayTest, HostileNotesAreRead) {
   EXPECT_THAT(opened(file)->message, HasSubstr("ns is a text, but should be a whole number"));
 }
 
-}  // namespace
+}  // namespace replay_notes_test
 }  // namespace shardlens

@@ -17,7 +17,7 @@
 #include "tests/engine/runtime/recordings/replay_fixture.h"
 
 namespace shardlens {
-namespace {
+namespace replay_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -383,5 +383,5 @@ TEST_F(ReplayTest, MemoryDoesNotGrowWithTheFile) {
   EXPECT_LT(resident_bytes() - before, int64_t{64} << 20);
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace shardlens

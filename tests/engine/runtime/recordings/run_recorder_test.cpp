@@ -15,7 +15,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace run_recorder_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -146,5 +146,5 @@ TEST(RecordingName, SaysDateModelAndCut) {
             "2027-01-15_08-00-00_my-model-7-layer_T2_qkv-row-2_late.shardlens");
 }
 
-}  // namespace
+}  // namespace run_recorder_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace comparison_test {
 
 using namespace comparison_command;
 using ::testing::HasSubstr;
@@ -122,5 +122,5 @@ TEST(Comparison, ATournamentIsHeldAndItsMegatronFound) {
   EXPECT_THAT(comparison.wait_until_idle(kLimitSeconds)->tournament->refused, HasSubstr("97"));
 }
 
-}  // namespace
+}  // namespace comparison_test
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace shardlens {
-namespace {
+namespace machine_watch_test {
 
 TEST(MachineWatch, TellsTheMemoryOfTheMachineAndOfThisProcess) {
   const MachineFacts facts = ask_machine();
@@ -43,5 +43,5 @@ TEST(MachineWatch, AsksWhenItIsAskedAndNotOftenerThanThat) {
   EXPECT_NE(watch.wait_until_idle(60), first);
 }
 
-}  // namespace
+}  // namespace machine_watch_test
 }  // namespace shardlens

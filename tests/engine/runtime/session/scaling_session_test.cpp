@@ -13,7 +13,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace scaling_session_test {
 
 constexpr double kTimeoutSeconds = 300;
 
@@ -94,5 +94,5 @@ TEST(AdoptCalibration, IsSeenAtOnceAndLeavesOlderReferencesAlone) {
   EXPECT_EQ(find_hardware("this-machine"), copy);
 }
 
-}  // namespace
+}  // namespace scaling_session_test
 }  // namespace shardlens

@@ -9,7 +9,7 @@
 #include "engine/runtime/session/session.h"
 
 namespace shardlens {
-namespace {
+namespace session_model_test {
 
 constexpr double kLimitSeconds = 240;  // generous: a sanitizer build on a busy machine
 
@@ -153,5 +153,5 @@ TEST(SamplePlan, KeepsTheSmallestExactWithinTheBudget) {
   EXPECT_LE(largest_kept, smallest_dropped);
 }
 
-}  // namespace
+}  // namespace session_model_test
 }  // namespace shardlens

@@ -11,7 +11,7 @@
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
-namespace {
+namespace session_test {
 
 using testing::small_layer;
 
@@ -184,5 +184,5 @@ TEST(Session, ManyQuickChangesEndWithTheLast) {
   EXPECT_EQ(snapshot->result->plan, snapshot->plan);
 }
 
-}  // namespace
+}  // namespace session_test
 }  // namespace shardlens

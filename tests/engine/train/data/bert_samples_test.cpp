@@ -14,7 +14,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace bert_samples_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -186,5 +186,5 @@ TEST(ChooseSpans, NeverOverlapNorExceedTheBudgetAndReachIt) {
   }
 }
 
-}  // namespace
+}  // namespace bert_samples_test
 }  // namespace shardlens

@@ -15,7 +15,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace corpus_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -219,5 +219,5 @@ TEST_F(CorpusTest, TheSampleHasOneNearDuplicateAtOneHalf) {
   EXPECT_EQ(report.documents_duplicate, 1);
 }
 
-}  // namespace
+}  // namespace corpus_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace documents_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -108,5 +108,5 @@ TEST_F(DocumentsTest, TheSampleIsTheChaptersOfTheKingJamesVersion) {
   EXPECT_TRUE(chapters.back().ends_with("be with you all. Amen.\n"));
 }
 
-}  // namespace
+}  // namespace documents_test
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace shardlens {
-namespace {
+namespace near_duplicates_test {
 
 using Words = std::vector<int>;
 
@@ -98,5 +98,5 @@ TEST(NearDuplicates, TextsOfIdeographsAndWithoutWordsWorkToo) {
   EXPECT_FALSE(duplicates.seen("--- ..."));
 }
 
-}  // namespace
+}  // namespace near_duplicates_test
 }  // namespace shardlens

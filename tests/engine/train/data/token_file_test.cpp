@@ -9,7 +9,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace token_file_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -152,5 +152,5 @@ TEST_F(TokenFileTest, AFullDiskIsSaidByNameAndLeavesTheOldFile) {
   EXPECT_EQ(files_in_folder(), 1u);
 }
 
-}  // namespace
+}  // namespace token_file_test
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include "engine/train/evaluation.h"
 
 namespace shardlens {
-namespace {
+namespace wikitext_test {
 
 TEST(WikiText, SignsInsideWordsAndNumbers) {
   EXPECT_EQ(undo_wikitext("a well @-@ known 12 @,@ 500 and 3 @.@ 5 %"), "a well-known 12,500 and 3.5%");
@@ -51,5 +51,5 @@ TEST(WikiText, NothingIsLostButSpacesAndMarks) {
   EXPECT_EQ(original_tokens(raw), 24) << "T_o is counted before";
 }
 
-}  // namespace
+}  // namespace wikitext_test
 }  // namespace shardlens

@@ -12,7 +12,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace windows_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -121,5 +121,5 @@ TEST_F(WindowsTest, TooLittleTextSaysWhatWouldDo) {
   EXPECT_THAT(error_of([&] { Windows(counting(57), 0, 1); }), HasSubstr("at least 1"));
 }
 
-}  // namespace
+}  // namespace windows_test
 }  // namespace shardlens

@@ -16,7 +16,7 @@
 #include "tests/engine/train/small_training.h"
 
 namespace shardlens {
-namespace {
+namespace break_run_test {
 
 using testing::CountingBatches;
 using ::testing::HasSubstr;
@@ -232,5 +232,5 @@ TEST(BreakSession, WhatCannotBePlantedIsRefused) {
   EXPECT_THAT(snapshot->message, HasSubstr("--split reversed"));
 }
 
-}  // namespace
+}  // namespace break_run_test
 }  // namespace shardlens

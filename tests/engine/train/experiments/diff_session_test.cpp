@@ -9,7 +9,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace diff_session_test {
 
 using ::testing::HasSubstr;
 
@@ -92,5 +92,5 @@ TEST_F(DiffSessionTest, ARunIsMadeHereAndStoppedByTheNextCommand) {
   EXPECT_TRUE(last->compared->b.file.empty());
 }
 
-}  // namespace
+}  // namespace diff_session_test
 }  // namespace shardlens

@@ -8,7 +8,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace generate_bench_test {
 
 using ::testing::HasSubstr;
 
@@ -30,5 +30,5 @@ TEST(GenerateBench, CountsEveryMatrixOnceForAToken) {
   EXPECT_THAT(error_of([&] { bench_generate(settings, 7); }), HasSubstr("Try --seq 144."));
 }
 
-}  // namespace
+}  // namespace generate_bench_test
 }  // namespace shardlens

@@ -17,7 +17,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace {
+namespace generator_test {
 
 using ::testing::HasSubstr;
 using testing::small_model;
@@ -354,5 +354,5 @@ TEST(Generator, OnlyWhatTokensAreMultipliedWithLiesInPanels) {
   }
 }
 
-}  // namespace
+}  // namespace generator_test
 }  // namespace shardlens

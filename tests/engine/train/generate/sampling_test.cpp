@@ -10,7 +10,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace sampling_test {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
@@ -85,5 +85,5 @@ TEST(Sampling, WhatLeavesNothingIsRefused) {
   EXPECT_THAT(error_of([&] { validate(s); }), HasSubstr("top-p"));
 }
 
-}  // namespace
+}  // namespace sampling_test
 }  // namespace shardlens

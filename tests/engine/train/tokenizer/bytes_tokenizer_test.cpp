@@ -10,7 +10,7 @@
 #include "engine/train/tokenizer/byte_alphabet.h"
 
 namespace shardlens {
-namespace {
+namespace bytes_tokenizer_test {
 
 TEST(BytesTokenizer, IdsAreTheBytes) {
   const BytesTokenizer tokenizer;
@@ -51,5 +51,5 @@ TEST(ByteAlphabet, IsTheKnownOne) {
   EXPECT_EQ(letters_to_bytes("\u4E2D"), std::nullopt);  // no byte has this letter
 }
 
-}  // namespace
+}  // namespace bytes_tokenizer_test
 }  // namespace shardlens

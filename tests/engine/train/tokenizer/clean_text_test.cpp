@@ -6,7 +6,7 @@
 #include <random>
 
 namespace shardlens {
-namespace {
+namespace clean_text_test {
 
 TEST(CleanText, LeavesGoodTextAlone) {
   for (const char* text : {"plain text\n\twith a tab", "Café Ångström naïve", "„Spaß“ – «déjà…» “quoted”",
@@ -53,5 +53,5 @@ TEST(CleanText, IsIdempotentOnAnyBytes) {
   }
 }
 
-}  // namespace
+}  // namespace clean_text_test
 }  // namespace shardlens

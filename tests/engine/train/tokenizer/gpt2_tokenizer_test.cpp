@@ -14,7 +14,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace gpt2_tokenizer_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -140,5 +140,5 @@ TEST(Gpt2Tokenizer, RefusesWhatItWouldReadWrongly) {
   EXPECT_THAT(refused([](auto& t) { t["added_tokens"][0]["lstrip"] = true; }), HasSubstr("lstrip"));
 }
 
-}  // namespace
+}  // namespace gpt2_tokenizer_test
 }  // namespace shardlens

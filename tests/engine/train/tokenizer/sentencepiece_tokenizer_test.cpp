@@ -7,7 +7,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace sentencepiece_tokenizer_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -70,5 +70,5 @@ TEST(SentencePieceTokenizer, WhatIsNoModelIsRefusedByName) {
   EXPECT_THAT(error_of([] { SentencePieceTokenizer("", "empty.model"); }), HasSubstr("empty.model"));
 }
 
-}  // namespace
+}  // namespace sentencepiece_tokenizer_test
 }  // namespace shardlens

@@ -16,7 +16,7 @@
 #include "tests/data_folder.h"
 
 namespace shardlens {
-namespace {
+namespace tokenizer_golden_test {
 
 namespace fs = std::filesystem;
 
@@ -86,5 +86,5 @@ INSTANTIATE_TEST_SUITE_P(Recorded, TokenizerGolden, ::testing::ValuesIn(golden_f
                            return name + "_" + std::to_string(folder.index);
                          });
 
-}  // namespace
+}  // namespace tokenizer_golden_test
 }  // namespace shardlens

@@ -10,7 +10,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace tokenizer_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -77,5 +77,5 @@ TEST_F(LoadTokenizer, ABrokenFileIsNamed) {
               AllOf(HasSubstr("vocab.json"), HasSubstr("one")));
 }
 
-}  // namespace
+}  // namespace tokenizer_test
 }  // namespace shardlens

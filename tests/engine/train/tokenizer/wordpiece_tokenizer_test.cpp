@@ -8,7 +8,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace wordpiece_tokenizer_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -66,5 +66,5 @@ TEST(WordPieceTokenizer, AVocabularyWithoutTheUnknownWordIsRefused) {
               AllOf(HasSubstr("some/folder/vocab.txt"), HasSubstr("[UNK]")));
 }
 
-}  // namespace
+}  // namespace wordpiece_tokenizer_test
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
-namespace {
+namespace wordpiece_training_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -62,5 +62,5 @@ TEST(WordPieceTraining, TooFewEntriesAreRefusedWithTheNumberThatWouldDo) {
   EXPECT_THAT(error_of([] { WordPieceTokenizer::train({""}, 400); }), HasSubstr("text"));
 }
 
-}  // namespace
+}  // namespace wordpiece_training_test
 }  // namespace shardlens

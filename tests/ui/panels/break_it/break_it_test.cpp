@@ -14,7 +14,7 @@
 #include "ui/panels/break_it/break_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace break_it_test {
 
 using testing::HasSubstr;
 
@@ -266,5 +266,5 @@ TEST(BreakStrip, StretchesFollowTheLayersForwardAndBack) {
   EXPECT_EQ(stretches[3].phase, Phase::Backward);
 }
 
-}  // namespace
+}  // namespace break_it_test
 }  // namespace shardlens::ui

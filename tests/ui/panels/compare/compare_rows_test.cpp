@@ -7,7 +7,7 @@
 #include "engine/planner/planner.h"
 
 namespace shardlens::ui {
-namespace {
+namespace compare_rows_test {
 
 using testing::ElementsAre;
 
@@ -71,5 +71,5 @@ TEST(CompareRows, WhatConvertsOneTensorStandsInOneLineWhateverConvertsIt) {
   EXPECT_EQ(key_of_step(megatron, "all-reduce mlp.proj.sum"), "forward converts mlp.proj.sum");
 }
 
-}  // namespace
+}  // namespace compare_rows_test
 }  // namespace shardlens::ui

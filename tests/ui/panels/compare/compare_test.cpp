@@ -16,7 +16,7 @@
 #include "ui/widgets/sort_order.h"
 
 namespace shardlens::ui {
-namespace {
+namespace compare_test {
 
 using testing::HasSubstr;
 
@@ -295,5 +295,5 @@ TEST(CompareTab, HasCommandsThatShowItsPages) {
   EXPECT_EQ(find_command("view.compare").keys.front(), ImGuiMod_Ctrl | ImGuiKey_6);
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace shardlens::ui

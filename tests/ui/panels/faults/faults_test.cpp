@@ -20,7 +20,7 @@
 #include "ui/panels/train/train_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace faults_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -240,5 +240,5 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
   std::filesystem::remove_all(folder);
 }
 
-}  // namespace
+}  // namespace faults_test
 }  // namespace shardlens::ui

@@ -8,7 +8,7 @@
 #include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
-namespace {
+namespace inspector_test {
 
 const Program& program_of(const StudioHarness& harness) {
   return harness.snapshot().plan->program;
@@ -112,5 +112,5 @@ TEST(Inspector, SaysWhichTensorIsAPictureOnly) {
   EXPECT_FALSE(says(step.inputs[1])) << "the weight is small";
 }
 
-}  // namespace
+}  // namespace inspector_test
 }  // namespace shardlens::ui

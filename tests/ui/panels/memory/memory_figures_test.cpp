@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 namespace shardlens::ui {
-namespace {
+namespace memory_figures_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -72,5 +72,5 @@ TEST(MemoryFigures, WhereNothingFitsItSaysSo) {
   EXPECT_THAT(verdict_of(wall).claim, HasSubstr("No T up to 1024"));
 }
 
-}  // namespace
+}  // namespace memory_figures_test
 }  // namespace shardlens::ui

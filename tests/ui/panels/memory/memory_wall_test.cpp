@@ -8,7 +8,7 @@
 #include "ui/panels/memory/memory_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace memory_wall_test {
 
 Settings layer_of(const char* model) {
   Settings settings = small_settings();
@@ -49,5 +49,5 @@ TEST(MemoryWall, KeepsItsModelWhileARecordingIsLookedAt) {
   EXPECT_EQ(open_memory(harness), before);
 }
 
-}  // namespace
+}  // namespace memory_wall_test
 }  // namespace shardlens::ui

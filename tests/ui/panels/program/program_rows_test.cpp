@@ -9,7 +9,7 @@
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui {
-namespace {
+namespace program_rows_test {
 
 Plan plan_of(int tp) {
   Settings settings;
@@ -62,5 +62,5 @@ TEST(ProgramRows, JsonIsTheSameSteps) {
   EXPECT_EQ(json[0]["inputs"][0]["layout"], "Sharded(1)");
 }
 
-}  // namespace
+}  // namespace program_rows_test
 }  // namespace shardlens::ui

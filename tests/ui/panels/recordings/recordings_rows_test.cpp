@@ -9,7 +9,7 @@
 #include "ui/widgets/sort_order.h"
 
 namespace shardlens::ui {
-namespace {
+namespace recordings_rows_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -119,5 +119,5 @@ TEST(RecordingsRows, TitlesAreFilesOrTheGallerysOwn) {
   EXPECT_EQ(recording_title("gallery:late-rank"), "One rank is late");
 }
 
-}  // namespace
+}  // namespace recordings_rows_test
 }  // namespace shardlens::ui

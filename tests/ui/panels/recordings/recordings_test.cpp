@@ -21,7 +21,7 @@
 #include "ui/plan/sections.h"
 
 namespace shardlens::ui {
-namespace {
+namespace recordings_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -282,5 +282,5 @@ TEST_F(RecordingsPage, WhatIsDroppedOnTheListOfFilesIsChosenForIt) {
   EXPECT_EQ(harness.view().of<DiffView>().b, b);
 }
 
-}  // namespace
+}  // namespace recordings_test
 }  // namespace shardlens::ui

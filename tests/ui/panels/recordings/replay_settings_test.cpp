@@ -7,7 +7,7 @@
 #include "ui/panels/setup/delay_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace replay_settings_test {
 
 using ::testing::HasSubstr;
 
@@ -100,5 +100,5 @@ TEST_F(ReplaySettings, NoRankIsLostOfWhatIsRecorded) {
   EXPECT_LT(harness_.view().of<DelayView>().timeout_before_seconds, 0);
 }
 
-}  // namespace
+}  // namespace replay_settings_test
 }  // namespace shardlens::ui

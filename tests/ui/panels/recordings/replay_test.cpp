@@ -18,7 +18,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace replay_test {
 
 using ::testing::HasSubstr;
 
@@ -363,5 +363,5 @@ TEST_F(ReplayTab, AStudioThatBeginsWithARecordingRunsNothingBeforeItIsClosed) {
   EXPECT_EQ(studio.session().snapshot()->state, RunState::Done);
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace shardlens::ui

@@ -16,7 +16,7 @@
 #include "ui/panels/recordings/replay_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace replay_walk_test {
 
 using ::testing::HasSubstr;
 
@@ -199,5 +199,5 @@ TEST_F(ReplayTab, WhatIsPlayedStopsWhenItIsClosed) {
   EXPECT_FALSE(harness.view().playing) << "the run of this machine would walk by itself";
 }
 
-}  // namespace
+}  // namespace replay_walk_test
 }  // namespace shardlens::ui

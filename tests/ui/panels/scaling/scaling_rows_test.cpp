@@ -9,7 +9,7 @@
 #include "ui/panels/scaling/scaling_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace scaling_rows_test {
 
 using testing::HasSubstr;
 
@@ -125,5 +125,5 @@ TEST(CrossingWish, FillsTheNodeOfTheMachineAsked) {
   }
 }
 
-}  // namespace
+}  // namespace scaling_rows_test
 }  // namespace shardlens::ui

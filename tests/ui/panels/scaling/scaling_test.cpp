@@ -16,7 +16,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 
 namespace shardlens::ui {
-namespace {
+namespace scaling_test {
 
 using testing::HasSubstr;
 
@@ -200,5 +200,5 @@ TEST_F(Times, ACalibrationMadeHereIsStoredAndSeenAtOnce) {
   adopt_calibration(before);
 }
 
-}  // namespace
+}  // namespace scaling_test
 }  // namespace shardlens::ui

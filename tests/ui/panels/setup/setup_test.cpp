@@ -14,7 +14,7 @@
 #include "ui/widgets/slider_stops.h"
 
 namespace shardlens::ui {
-namespace {
+namespace setup_test {
 
 using testing::HasSubstr;
 
@@ -374,5 +374,5 @@ TEST(Setup, AMatrixCardLeadsToItsProduct) {
   EXPECT_EQ(program.tensor(harness.view().selected_tensor).kind, MemoryKind::Weight);
 }
 
-}  // namespace
+}  // namespace setup_test
 }  // namespace shardlens::ui

@@ -10,7 +10,7 @@
 #include "ui/commands/commands.h"
 
 namespace shardlens::ui {
-namespace {
+namespace start_test {
 
 namespace fs = std::filesystem;
 
@@ -149,5 +149,5 @@ TEST_F(StartPage, ARecordingWhoseFileIsGoneIsNotListedUntilItIsBack) {
   EXPECT_TRUE(lists("recent:1"));
 }
 
-}  // namespace
+}  // namespace start_test
 }  // namespace shardlens::ui

@@ -11,7 +11,7 @@
 #include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
-namespace {
+namespace history_columns_test {
 
 HistorySlice drawn_slice(unsigned seed, int level, int64_t first, int count, int tracks) {
   std::mt19937 draw(seed);
@@ -177,5 +177,5 @@ TEST(HistoryLook, AsksOnceForWhatPansAndZoomsAStep) {
   EXPECT_FALSE(look_needed(all, all, 1 << 22, HistoryAsked{1, 0, 100'000'000'000, 1 << 21}));
 }
 
-}  // namespace
+}  // namespace history_columns_test
 }  // namespace shardlens::ui

@@ -15,7 +15,7 @@
 #include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
-namespace {
+namespace history_test {
 
 using testing::DrawnRecording;
 
@@ -369,5 +369,5 @@ TEST_F(HistoryPanel, ASmallWindowHasItToo) {
   EXPECT_LT(shown().size(), whole() / 100);
 }
 
-}  // namespace
+}  // namespace history_test
 }  // namespace shardlens::ui

@@ -8,7 +8,7 @@
 #include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
-namespace {
+namespace timeline_test {
 
 constexpr const char* kTracks = "//Timeline/**/tracks";
 constexpr float kLabels = 72;  ///< pixels at the left that hold the ranks' names
@@ -149,5 +149,5 @@ TEST(Timeline, ZoomAndPanStayInsideTheRun) {
               whole * 1e-9);
 }
 
-}  // namespace
+}  // namespace timeline_test
 }  // namespace shardlens::ui

@@ -11,7 +11,7 @@
 #include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
-namespace {
+namespace tracks_test {
 
 /// Two ranks, three steps: a product, an all-reduce, a product. Rank 1's first product takes twice as long.
 std::shared_ptr<Plan> uneven_plan() {
@@ -183,5 +183,5 @@ TEST(Tracks, AnEstimateLetsStepsGoOnBesideTheOthers) {
   EXPECT_EQ(at(needs_it).begin_seconds, at(needs_it - 1).end_seconds);
 }
 
-}  // namespace
+}  // namespace tracks_test
 }  // namespace shardlens::ui

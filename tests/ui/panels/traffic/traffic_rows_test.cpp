@@ -9,7 +9,7 @@
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui {
-namespace {
+namespace traffic_rows_test {
 
 using ::testing::HasSubstr;
 
@@ -116,5 +116,5 @@ TEST(TrafficRows, AnotherPlansResultIsIgnored) {
   EXPECT_EQ(total(traffic_rows(*plan, &result, find_hardware("v100-32gb"))).measured, 0);
 }
 
-}  // namespace
+}  // namespace traffic_rows_test
 }  // namespace shardlens::ui

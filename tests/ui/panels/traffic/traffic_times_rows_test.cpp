@@ -11,7 +11,7 @@
 #include "ui/panels/traffic/traffic_rows.h"
 
 namespace shardlens::ui {
-namespace {
+namespace traffic_times_rows_test {
 
 TEST(TimeRows, AreEveryStepThatTakesTime) {
   Settings settings = small_settings();
@@ -114,5 +114,5 @@ TEST(TimeRows, MoreRanksThanCoresAreSaid) {
   EXPECT_THAT(short_of_cores(settings, hardware), testing::StartsWith("4 ranks share 2 cores"));
 }
 
-}  // namespace
+}  // namespace traffic_times_rows_test
 }  // namespace shardlens::ui

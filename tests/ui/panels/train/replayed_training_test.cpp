@@ -13,7 +13,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens::ui {
-namespace {
+namespace replayed_training_test {
 
 ReplaySnapshot replay_of(const std::vector<std::pair<std::string, std::vector<double>>>& columns) {
   Settings settings = shardlens::testing::small_model(2);
@@ -104,5 +104,5 @@ TEST(ReplayedTraining, HasNoGradientsWhereNoneWereRecorded) {
   EXPECT_TRUE(training->curves.front()->steps.front()->gradient_norms.empty());
 }
 
-}  // namespace
+}  // namespace replayed_training_test
 }  // namespace shardlens::ui

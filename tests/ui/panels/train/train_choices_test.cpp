@@ -8,7 +8,7 @@
 #include "engine/train/train_snapshot.h"
 
 namespace shardlens::ui {
-namespace {
+namespace train_choices_test {
 
 TEST(TrainChoices, AComparisonOfAnotherFamilyIsTaughtAsThatFamilyNeedsIt) {
   const TrainChoices gpt = comparison_choices(), bert = compared_with_model(gpt, "bert-deep-tiny");
@@ -34,5 +34,5 @@ TEST(TrainChoices, BothComparisonsCanBeTrained) {
   }
 }
 
-}  // namespace
+}  // namespace train_choices_test
 }  // namespace shardlens::ui

@@ -8,7 +8,7 @@
 #include "engine/train/train_snapshot.h"
 
 namespace shardlens::ui {
-namespace {
+namespace train_plot_test {
 
 /// Steps `first`, `first` + `stride`, … of a training to step `wanted`, which fell by one a step.
 TrainCurve curve_of(int64_t steps, int64_t wanted, int64_t first = 1, int64_t stride = 1) {
@@ -105,5 +105,5 @@ TEST(TrainPlot, ALargeNormStaysSeenHoweverManyStepsFollow) {
   }
 }
 
-}  // namespace
+}  // namespace train_plot_test
 }  // namespace shardlens::ui

@@ -16,7 +16,7 @@
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
-namespace {
+namespace train_test {
 
 using testing::AllOf;
 using testing::Contains;
@@ -497,5 +497,5 @@ TEST(TrainTab, EverySizeThemeAndScaleIsDrawn) {
   }
 }
 
-}  // namespace
+}  // namespace train_test
 }  // namespace shardlens::ui
