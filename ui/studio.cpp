@@ -47,6 +47,30 @@ double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
+DrawPanel panel_of(Tab tab) {
+  switch (tab) {
+    case Tab::Start:
+      return draw_start;
+    case Tab::Stage:
+      return draw_stage;
+    case Tab::Memory:
+      return draw_memory;
+    case Tab::Traffic:
+      return draw_traffic;
+    case Tab::Scaling:
+      return draw_scaling;
+    case Tab::Compare:
+      return draw_compare;
+    case Tab::Train:
+      return draw_train;
+    case Tab::Program:
+      return draw_program;
+    case Tab::BreakIt:
+      return draw_break_it;
+  }
+  return nullptr;
+}
+
 bool is_busy(const Snapshot& snapshot) {
   return snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
          !snapshot.activity.empty();
@@ -392,15 +416,7 @@ void Studio::frame() {
   if (bottom > 0) draw_folded_timeline(now, bottom);
   if (left > 0) draw_folded_setup(now, below, bottom, left);
   if (beside.setup) draw_panel_window(now, "Setup", draw_setup, false);
-  draw_tab_window(now, "Start", Tab::Start, draw_start);
-  draw_tab_window(now, "Stage", Tab::Stage, draw_stage);
-  draw_tab_window(now, "Memory", Tab::Memory, draw_memory);
-  draw_tab_window(now, "Traffic", Tab::Traffic, draw_traffic);
-  draw_tab_window(now, "Scaling", Tab::Scaling, draw_scaling);
-  draw_tab_window(now, "Compare", Tab::Compare, draw_compare);
-  draw_tab_window(now, "Train", Tab::Train, draw_train);
-  draw_tab_window(now, "Program", Tab::Program, draw_program);
-  draw_tab_window(now, "Break it", Tab::BreakIt, draw_break_it);
+  for (const TabNames& names : kTabs) draw_tab_window(now, names.window, names.tab, panel_of(names.tab));
   if (beside.inspector) draw_panel_window(now, "Inspector", draw_inspector, true);
   if (beside.timeline) draw_panel_window(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));

@@ -4,6 +4,7 @@
 
 #include <any>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <typeindex>
 #include <unordered_map>
@@ -18,6 +19,27 @@
 namespace shardlens::ui {
 
 enum class Tab { Start, Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
+
+/// The names of a tab. One row for each, in the order in which the tabs stand on screen.
+struct TabNames {
+  Tab tab;
+  const char* window;  ///< its title
+  const char* word;    ///< in the file of the studio's state
+};
+inline constexpr TabNames kTabs[] = {
+    {Tab::Start, "Start", "start"},        {Tab::Stage, "Stage", "stage"},
+    {Tab::Memory, "Memory", "memory"},     {Tab::Traffic, "Traffic", "traffic"},
+    {Tab::Scaling, "Scaling", "scaling"},  {Tab::Compare, "Compare", "compare"},
+    {Tab::Train, "Train", "train"},        {Tab::Program, "Program", "program"},
+    {Tab::BreakIt, "Break it", "break-it"}};
+static_assert([] {
+  for (size_t i = 0; i < std::size(kTabs); ++i)
+    if (static_cast<size_t>(kTabs[i].tab) != i) return false;
+  return true;
+}());
+constexpr const TabNames& names_of(Tab tab) {
+  return kTabs[static_cast<size_t>(tab)];
+}
 
 /// True for tabs that do not show the run; they have their own notices and results.
 inline bool stands_beside_the_run(Tab tab) {

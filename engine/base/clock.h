@@ -1,4 +1,4 @@
-// The clock for all timing in the engine.
+// The steady clock in seconds, and a way to count how long a loop has waited.
 #pragma once
 
 #include <algorithm>

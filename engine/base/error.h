@@ -1,4 +1,5 @@
-// The only exception type of the engine. An error is part of the interface. Its message says what was wrong,
+// The exception that a user can meet; std::logic_error is a mistake in the program. An error is part of the
+// interface. Its message says what was wrong,
 // where, and what would work. Its kind decides the exit code of the command line: a wrong request 2, a failed
 // run 3.
 #pragma once

@@ -22,9 +22,17 @@ int edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
+namespace {
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+}  // namespace
+
 std::string nearest_name(const std::string& text, const std::vector<std::string>& candidates) {
-  std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(text);
   const auto nearest = std::min_element(
       candidates.begin(), candidates.end(),
       [&](const auto& a, const auto& b) { return edit_distance(lower, a) < edit_distance(lower, b); });
@@ -33,7 +41,8 @@ std::string nearest_name(const std::string& text, const std::vector<std::string>
 
 std::string near_name(const std::string& text, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(text, candidates);
-  return edit_distance(text, nearest) <= static_cast<int>(nearest.size() + 1) / 2 ? nearest : std::string();
+  return edit_distance(lower_case(text), nearest) <= static_cast<int>(nearest.size() + 1) / 2 ? nearest
+                                                                                              : std::string();
 }
 
 std::string join(const std::vector<std::string>& names) {

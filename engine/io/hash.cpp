@@ -2,9 +2,6 @@
 // the loops use AVX2 or AVX-512; Debian's library uses SSE2.
 #include "engine/io/hash.h"
 
-// GCC 12 finds uninitialised values in its own AVX-512 intrinsics (its bug 105593).
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -54,7 +54,7 @@ enum class Op {
   Round,               ///< nearest integer, clamped to ±Attributes::round_limit; with integer operands only
   Identity,            ///< a conjugate operator that does nothing: f forward, g backward
   Slice,               ///< Replicated -> Sharded, local
-  AllReduce,           ///< Partial -> Replicated, in place
+  AllReduce,           ///< Partial -> Replicated, each of its terms; usually in place
   ReduceScatter,       ///< Partial -> Sharded
   AllGather,           ///< Sharded -> Replicated
   AllToAll,            ///< Sharded(i) -> Sharded(j)
@@ -76,7 +76,8 @@ enum class OpKind {
 /// recompute what was not kept.
 enum class OpPass { Forward, Backward, Any };
 
-/// The names of operands. A name means the same in every operation that has it.
+/// The names of operands. A name means the same in every operation that has it, whether it is read or
+/// written.
 enum class Operand {
   None,
   X,  ///< the input
@@ -122,7 +123,7 @@ enum class Operand {
   TokenWeights,
   Loss,
   LossScale,
-  Terms,  ///< one tensor or more, all alike
+  Terms,  ///< a list of tensors; the last term of ClipFactor may be the loss scale
   Parameter,
   Gradient,
   FirstMoment,
@@ -135,7 +136,7 @@ enum class Operand {
 /// When a step has an operand.
 enum class Presence {
   Always,
-  Optional,     ///< if the step has so many tensors; only at the end of the list
+  Optional,     ///< if the step has so many tensors; after it only others that need it
   Grouped,      ///< if the model has grouped queries
   Accumulated,  ///< if Attributes::accumulate
   Repeated,     ///< one or more; the last of the list
@@ -192,7 +193,7 @@ bool is_collective(Op op);
 bool is_conversion(Op op);
 
 /// True for a step of the forward pass that runs again in the backward phase, because its result was not
-/// kept.
+/// kept. False for operations that belong to any pass, such as Add: they look the same in both.
 bool is_recomputed(const Step& step);
 
 /// The place of an operand in Step::inputs or Step::outputs; nothing if this step has none of that name.

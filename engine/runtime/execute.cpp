@@ -298,7 +298,8 @@ AdamWStep adamw_step(const Local& local, const Step& step, const RankContext& co
   return update;
 }
 
-// Sums the tensors of a bucket over the ranks or the replicas.
+// Reduces each tensor of a bucket, to its sum or its maximum, among the ranks of the step's group. Returns
+// when the rank arrived at the first and when the last was done.
 CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& context) {
   Communicator& communicator = step.axis == Axis::Dp                    ? context.replicas
                                : is_among_copies(context.program, step) ? context.holders
@@ -571,12 +572,12 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     case Op::Identity:
     case Op::Join:
-      local.out(0);
+      local.out(0);  // nothing moves; looking up the address counts the bytes as used
       break;
     case Op::Slice: {
       const Tensor& shard = local.output(Operand::Y);
       const Slicing axis = slicing(shard.shape, shard.layout.dim);
-      const Range range = shard_range(axis.extent, context.program.tp(), context.rank);
+      const Range range = local.range(shard, shard.layout.dim);
       device.slice(dtype, axis, range, local.in(Operand::X), local.out(Operand::Y));
       break;
     }

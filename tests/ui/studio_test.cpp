@@ -47,7 +47,7 @@ TEST(Studio, AClickOnADegreeReplansAndRunsAgain) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/T/2"); });
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().settings.tp, 2);
-  EXPECT_EQ(program_of(harness).ranks(), 2);
+  EXPECT_EQ(program_of(harness).tp(), 2);
   EXPECT_EQ(harness.snapshot().state, RunState::Done);
   EXPECT_EQ(harness.snapshot().result->events.size(), 2u);
 }
@@ -94,7 +94,7 @@ TEST(Studio, TheSelectionStaysOnItsStepWhenTheProgramChanges) {
   const std::string name = program_of(harness).step(harness.view().selected_step).name;
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_6); });
   harness.wait_until_at_rest();
-  EXPECT_EQ(program_of(harness).ranks(), 6);
+  EXPECT_EQ(program_of(harness).tp(), 6);
   EXPECT_EQ(program_of(harness).step(harness.view().selected_step).name, name);
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "ui/view_state.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -16,8 +17,6 @@ namespace {
 
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
-constexpr std::array kTabWindows{"Start",   "Stage", "Memory",  "Traffic", "Scaling",
-                                 "Compare", "Train", "Program", "Break it"};
 constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1; lecture mode on a 1280x720 projector is below this
 constexpr float kMostOfTimeline = 0.305f;  // fits four ranks in lecture mode at 1280x720
 
@@ -43,12 +42,12 @@ bool has_size(const char* window, ImGuiAxis axis, float length) {
 /// True if the centre holds all its tabs and no other panel, in the dock space and in their first order.
 bool has_all_tabs(ImGuiID root) {
   const ImGuiDockNode* centre = node_of("Stage");
-  if (centre == nullptr || centre->TabBar == nullptr || centre->Windows.Size != std::ssize(kTabWindows))
+  if (centre == nullptr || centre->TabBar == nullptr || centre->Windows.Size != std::ssize(kTabs))
     return false;
   if (ImGui::DockNodeGetRootNode(const_cast<ImGuiDockNode*>(centre))->ID != root) return false;
-  return std::equal(kTabWindows.begin(), kTabWindows.end(), centre->TabBar->Tabs.begin(),
-                    centre->TabBar->Tabs.end(), [](const char* name, const ImGuiTabItem& tab) {
-                      return tab.Window != nullptr && name == std::string_view(tab.Window->Name);
+  return std::equal(std::begin(kTabs), std::end(kTabs), centre->TabBar->Tabs.begin(),
+                    centre->TabBar->Tabs.end(), [](const TabNames& names, const ImGuiTabItem& tab) {
+                      return tab.Window != nullptr && names.window == std::string_view(tab.Window->Name);
                     });
 }
 
@@ -165,7 +164,7 @@ void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
   ImGui::DockBuilderDockWindow("Setup", setup);
   ImGui::DockBuilderDockWindow("Timeline", timeline);
   ImGui::DockBuilderDockWindow("Inspector", inspector);
-  for (const char* tab : kTabWindows) ImGui::DockBuilderDockWindow(tab, rest);
+  for (const TabNames& tab : kTabs) ImGui::DockBuilderDockWindow(tab.window, rest);
   ImGui::DockBuilderFinish(root_);
   settling_frames_ = kSettlingFrames;
   untouched_ = true;

@@ -76,6 +76,11 @@ float small_button_height(const Context& context) {
 }
 
 void copy_button(const Context& context, const char* id, ImVec2 right_top, const MakeTable& make) {
+  copy_menu_button(context, id, right_top, [&] { copy_entries("", make); });
+}
+
+void copy_menu_button(const Context& context, const char* id, ImVec2 right_top,
+                      const std::function<void()>& draw_entries) {
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const Type type(context);
   const float width = text_width(type.note, "Copy") + context.px(20);
@@ -87,11 +92,29 @@ void copy_button(const Context& context, const char* id, ImVec2 right_top, const
   ImGui::PopStyleColor();
   ImGui::PopFont();
   if (ImGui::BeginPopup("menu")) {
-    copy_entries("", make);
+    draw_entries();
     ImGui::EndPopup();
   }
   ImGui::PopID();
   ImGui::SetCursorScreenPos(cursor);
+}
+
+bool begin_fact_tooltip(const Context& context, const std::string& title, const std::string& words) {
+  if (!ImGui::BeginTooltip()) return false;
+  ImGui::PushFont(context.fonts.bold, kBodySize);
+  ImGui::TextUnformatted(title.c_str());
+  ImGui::PopFont();
+  ImGui::SameLine();
+  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
+  ImGui::TextUnformatted(words.c_str());
+  ImGui::PopStyleColor();
+  ImGui::PushFont(context.fonts.mono, kSmallSize);
+  return true;
+}
+
+void end_fact_tooltip() {
+  ImGui::PopFont();
+  ImGui::EndTooltip();
 }
 
 ImU32 deepened(ImU32 Theme::*token, float amount) {

@@ -2,6 +2,7 @@
 // choices, the colours of memory kinds, and the button that copies a table.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
@@ -40,8 +41,17 @@ int choice_row(const Context& context, const char* id, ImVec2 at, std::span<cons
 float choice_row_width(const Context& context, std::span<const std::string> labels);
 float choice_row_height(const Context& context);
 
-/// A small "Copy" button at `at` (its right top corner) whose menu copies the table as text or as Markdown.
+/// A small "Copy" button at `right_top` (its right top corner) whose menu copies the table as text or as
+/// Markdown.
 void copy_button(const Context& context, const char* id, ImVec2 right_top, const MakeTable& make);
+/// The same with entries of its own.
+void copy_menu_button(const Context& context, const char* id, ImVec2 right_top,
+                      const std::function<void()>& draw_entries);
+
+/// A tooltip with a bold title, dim words beside it, and lines of monospaced text below, which the caller
+/// writes. Call end_fact_tooltip() after them if this returns true.
+bool begin_fact_tooltip(const Context& context, const std::string& title, const std::string& words);
+void end_fact_tooltip();
 float small_button_height(const Context& context);
 
 /// A colour for families of related parts: `amount` of the way from the dark theme's token to the light

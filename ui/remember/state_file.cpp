@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "engine/base/error.h"
+#include "engine/base/words.h"
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
@@ -19,28 +20,16 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::pair<Tab, const char*> kTabWords[] = {
-    {Tab::Start, "start"},     {Tab::Stage, "stage"},     {Tab::Memory, "memory"},
-    {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"}, {Tab::Compare, "compare"},
-    {Tab::Train, "train"},     {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
-
-constexpr std::pair<ScalingPage, const char*> kScalingPages[] = {{ScalingPage::Weak, "weak"},
-                                                                 {ScalingPage::Strong, "strong"},
-                                                                 {ScalingPage::Heads, "heads"},
-                                                                 {ScalingPage::BreakEven, "break-even"},
-                                                                 {ScalingPage::Cluster, "cluster"}};
-
-constexpr std::pair<ComparePage, const char*> kComparePages[] = {{ComparePage::Splits, "splits"},
-                                                                 {ComparePage::Tournament, "tournament"},
-                                                                 {ComparePage::Sweep, "sweep"},
-                                                                 {ComparePage::Recordings, "recordings"}};
-
-ComparePage parse_compare_page(const std::string& name) {
-  for (const auto& [page, text] : kComparePages) {
-    if (name == text) return page;
-  }
-  throw request_error(fmt::format("unknown page \"{}\"", name));
-}
+constexpr Word<ScalingPage> kScalingPages[] = {{ScalingPage::Weak, "weak"},
+                                               {ScalingPage::Strong, "strong"},
+                                               {ScalingPage::Heads, "heads"},
+                                               {ScalingPage::BreakEven, "break-even"},
+                                               {ScalingPage::Cluster, "cluster"}};
+constexpr Word<ComparePage> kComparePages[] = {{ComparePage::Splits, "splits"},
+                                               {ComparePage::Tournament, "tournament"},
+                                               {ComparePage::Sweep, "sweep"},
+                                               {ComparePage::Recordings, "recordings"}};
+constexpr Word<ThemeName> kThemes[] = {{ThemeName::Dark, "dark"}, {ThemeName::Light, "light"}};
 
 /// Throws for a split that no longer exists.
 std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
@@ -51,17 +40,10 @@ std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
   return splits;
 }
 
-Tab parse_tab(const std::string& name) {
-  for (const auto& [tab, text] : kTabWords) {
-    if (name == text) return tab;
-  }
-  throw request_error(fmt::format("unknown tab \"{}\"", name));
-}
-
-ThemeName parse_theme(const std::string& name) {
-  if (name == "dark") return ThemeName::Dark;
-  if (name == "light") return ThemeName::Light;
-  throw request_error(fmt::format("unknown theme \"{}\"", name));
+Tab parse_tab(const std::string& word) {
+  for (const TabNames& names : kTabs)
+    if (word == names.word) return names.tab;
+  throw request_error(fmt::format("unknown tab \"{}\"", word));
 }
 
 nlohmann::json as_json(const TrainChoices& choices) {
@@ -126,9 +108,7 @@ WritingWish parse_writing(const nlohmann::json& json) {
 }
 
 nlohmann::json as_json(const ScalingView& view) {
-  const auto* page = std::find_if(std::begin(kScalingPages), std::end(kScalingPages),
-                                  [&](const auto& entry) { return entry.first == view.page; });
-  return {{"page", page->second},
+  return {{"page", word_of(kScalingPages, view.page)},
           {"crossing", view.crossing},
           {"this_run", view.this_run},
           {"model", view.model},
@@ -142,11 +122,7 @@ nlohmann::json as_json(const ScalingView& view) {
 /// Throws for a preset that no longer exists, and for missing values.
 ScalingView parse_scaling(const nlohmann::json& json) {
   ScalingView view;
-  const auto name = json.at("page").get<std::string>();
-  const auto* page = std::find_if(std::begin(kScalingPages), std::end(kScalingPages),
-                                  [&](const auto& entry) { return name == entry.second; });
-  if (page == std::end(kScalingPages)) throw request_error(fmt::format("unknown page \"{}\"", name));
-  view.page = page->first;
+  view.page = parse_word(kScalingPages, "page", json.at("page").get<std::string>());
   view.crossing = find_hardware(json.at("crossing").get<std::string>()).name;
   view.this_run = json.at("this_run").get<bool>();
   view.model = model_preset(json.at("model").get<std::string>()).name;
@@ -167,7 +143,7 @@ RememberedState parse(const nlohmann::json& json) {
     throw request_error(fmt::format("it has format {}, but this studio reads format {}", format, kFormat));
   }
   RememberedState state;
-  state.theme = parse_theme(json.at("theme").get<std::string>());
+  state.theme = parse_word(kThemes, "theme", json.at("theme").get<std::string>());
   state.scale = json.at("scale").get<float>();
   if (!(state.scale >= 0.5f && state.scale <= 4.0f)) {
     throw request_error(fmt::format("scale {} is not between 0.5 and 4", state.scale));
@@ -180,7 +156,7 @@ RememberedState parse(const nlohmann::json& json) {
   state.layout = json.at("layout").get<std::string>();
   if (json.contains("train")) state.train = parse_choices(json.at("train"));  // not in older files
   if (json.contains("compare_page"))
-    state.compare_page = parse_compare_page(json.at("compare_page").get<std::string>());
+    state.compare_page = parse_word(kComparePages, "page", json.at("compare_page").get<std::string>());
   if (json.contains("compare_splits"))
     state.compare_splits = parse_compared_splits(json.at("compare_splits"));
   if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
@@ -220,15 +196,11 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
 }
 
 void write_state(const RememberedState& state, const std::filesystem::path& path) {
-  const auto* tab = std::find_if(std::begin(kTabWords), std::end(kTabWords),
-                                 [&](const auto& entry) { return entry.first == state.tab; });
-  const auto* page = std::find_if(std::begin(kComparePages), std::end(kComparePages),
-                                  [&](const auto& entry) { return entry.first == state.compare_page; });
   const nlohmann::json json{{"format", kFormat},
-                            {"theme", state.theme == ThemeName::Dark ? "dark" : "light"},
+                            {"theme", word_of(kThemes, state.theme)},
                             {"scale", state.scale},
                             {"lecture", state.lecture},
-                            {"tab", tab->second},
+                            {"tab", names_of(state.tab).word},
                             {"memory_this_layer", state.memory_this_layer},
                             {"program_filter", state.program_filter},
                             {"layout", state.layout},
@@ -237,7 +209,7 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"writing", as_json(state.writing)},
                             {"traffic_times", state.traffic_times},
                             {"scaling", as_json(state.scaling)},
-                            {"compare_page", page->second},
+                            {"compare_page", word_of(kComparePages, state.compare_page)},
                             {"compare_splits", state.compare_splits},
                             {"recent", state.recent}};
   std::error_code failed;

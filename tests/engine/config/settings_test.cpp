@@ -45,6 +45,7 @@ TEST(Suggest, EditDistance) {
   EXPECT_EQ(edit_distance("", ""), 0);
   EXPECT_EQ(edit_distance("row", ""), 3);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(near_name("MEGATRON", {"megatron", "reversed"}), "megatron");
   EXPECT_EQ(nearest_name("GPT2", {"bert-base", "gpt2"}), "gpt2");
   EXPECT_EQ(nearest_name("x", {}), "");
 }

@@ -313,7 +313,7 @@ TEST_F(LiveLinkTest, WhereAKilledFileCannotBePutRightTheWayOutIsNamed) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Run);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("run-journal, to a folder that can be written"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("run-journal, to such a folder"));
   }
   EXPECT_EQ(open_database(file)->integer("SELECT count(*) FROM t"), 1);
 }

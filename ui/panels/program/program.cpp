@@ -53,17 +53,7 @@ ImU32 layout_colour(const Theme& theme, Layout layout) {
 void copy_menu(const Context& context, ImVec2 right_top, const std::vector<ProgramRow>& all,
                const std::vector<ProgramRow>& shown) {
   const Plan& plan = *context.snapshot.plan;
-  const ImVec2 cursor = ImGui::GetCursorScreenPos();
-  const Type type(context);
-  const float width = text_width(type.note, "Copy") + context.px(20);
-  ImGui::PushID("copy program");
-  ImGui::SetCursorScreenPos({right_top.x - width, right_top.y});
-  ImGui::PushFont(nullptr, kSmallSize);
-  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
-  if (ImGui::Button("Copy", {width, small_button_height(context)})) ImGui::OpenPopup("menu");
-  ImGui::PopStyleColor();
-  ImGui::PopFont();
-  if (ImGui::BeginPopup("menu")) {
+  copy_menu_button(context, "copy program", right_top, [&] {
     std::vector<ProgramRow> selected;
     for (const ProgramRow& row : all)
       if (row.step == context.view.selected_step) selected.push_back(row);
@@ -81,10 +71,7 @@ void copy_menu(const Context& context, ImVec2 right_top, const std::vector<Progr
     offer("all steps", all);
     if (shown.size() != all.size()) offer("shown steps", shown);
     offer("selected step", selected);
-    ImGui::EndPopup();
-  }
-  ImGui::PopID();
-  ImGui::SetCursorScreenPos(cursor);
+  });
 }
 
 void draw_row(const Context& context, const ProgramRow& row) {
@@ -105,7 +92,7 @@ void draw_row(const Context& context, const ProgramRow& row) {
   right_text(row.cell(ProgramColumn::Step));
   ImGui::PopStyleColor();
   const bool collective = is_collective(step.op);
-  const bool quiet = step.op == Op::Identity || step.op == Op::Slice;
+  const bool quiet = is_conversion(step.op) && !collective;
   const ImU32 ink = collective ? theme.communication : quiet ? theme.dim : theme.text;
   if (ImGui::TableNextColumn()) {
     ImGui::PushFont(context.fonts.italic, 0);

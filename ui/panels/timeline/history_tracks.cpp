@@ -13,6 +13,7 @@
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/walk.h"
 #include "ui/outbox.h"
+#include "ui/panels/parts.h"
 #include "ui/panels/timeline/history_frame.h"
 #include "ui/panels/timeline/history_view.h"
 #include "ui/panels/timeline/track_sizes.h"
@@ -206,22 +207,16 @@ void show_column_tooltip(const HistoryFrame& frame, int rank, double seconds) {
                bucket_ns(slice->level));
   const int64_t begin = frame.ns(seconds) / width * width;
   const TimeColumns columns = columns_of(*slice, static_cast<size_t>(rank), begin, begin + width, width);
-  if (columns.sums.empty() || !ImGui::BeginTooltip()) return;
+  if (columns.sums.empty()) return;
   const TrackBucket& sum = columns.sums.front();
   const auto pass = slice->has_passes ? pass_at(*slice, seconds) : nullptr;
-  const Context& context = frame.context;
-  ImGui::PushFont(context.fonts.bold, kBodySize);
-  ImGui::TextUnformatted(pass ? pass_names(*pass).front().c_str()
-                              : format_seconds(static_cast<double>(begin) * 1e-9).c_str());
-  ImGui::PopFont();
-  ImGui::SameLine();
-  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
-  ImGui::Text("rank %d, %s", rank, format_seconds(static_cast<double>(width) * 1e-9).c_str());
-  ImGui::PopStyleColor();
+  const auto time = [](int64_t ns) { return format_seconds(static_cast<double>(ns) * 1e-9); };
+  if (!begin_fact_tooltip(frame.context, pass ? pass_names(*pass).front() : time(begin),
+                          fmt::format("rank {}, {}", rank, time(width))))
+    return;
   const int64_t busy = sum.forward_ns + sum.backward_ns + sum.transfer_ns + sum.wait_ns;
   // As in the drawn column, overlapped steps take part of its height.
   const int64_t all = std::max(width, busy);
-  ImGui::PushFont(context.fonts.mono, kSmallSize);
   ImGui::Text("forward   %s", share_text(sum.forward_ns, all).c_str());
   ImGui::Text("backward  %s", share_text(sum.backward_ns, all).c_str());
   ImGui::Text("transfer  %s", share_text(sum.transfer_ns, all).c_str());
@@ -229,25 +224,17 @@ void show_column_tooltip(const HistoryFrame& frame, int rank, double seconds) {
   if (busy < width) ImGui::Text("idle      %s", share_text(width - busy, width).c_str());
   if (busy > width) ImGui::Text("of %s of the time: steps overlap", share_text(busy, width).c_str());
   ImGui::Text("%s events begin here", grouped_text(sum.events).c_str());
-  ImGui::PopFont();
-  ImGui::EndTooltip();
+  end_fact_tooltip();
 }
 
 void show_event_tooltip(const HistoryFrame& frame, const HistoryHit& hit) {
-  const Context& context = frame.context;
   const Step& step = frame.program.step(hit.step);
   const EventTimes& event = hit.pass->events[static_cast<size_t>(hit.rank)][static_cast<size_t>(hit.step)];
   const EventParts parts = parts_of(step, event);
   const auto time = [](int64_t ns) { return format_seconds(static_cast<double>(ns) * 1e-9); };
-  if (!ImGui::BeginTooltip()) return;
-  ImGui::PushFont(context.fonts.bold, kBodySize);
-  ImGui::TextUnformatted(step.name.c_str());
-  ImGui::PopFont();
-  ImGui::SameLine();
-  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
-  ImGui::Text("rank %d, %s", hit.rank, pass_names(*hit.pass).front().c_str());
-  ImGui::PopStyleColor();
-  ImGui::PushFont(context.fonts.mono, kSmallSize);
+  if (!begin_fact_tooltip(frame.context, step.name,
+                          fmt::format("rank {}, {}", hit.rank, pass_names(*hit.pass).front())))
+    return;
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   ImGui::Text("begin  %s into the pass", time(parts.begin_ns - hit.pass->begin_ns).c_str());
   ImGui::Text("took   %s", time(parts.end_ns - parts.begin_ns).c_str());
@@ -258,8 +245,7 @@ void show_event_tooltip(const HistoryFrame& frame, const HistoryHit& hit) {
                 bytes_text(static_cast<double>(sent_bytes(frame.program, step.id))).c_str(),
                 time(parts.end_ns - parts.met_ns).c_str());
   }
-  ImGui::PopFont();
-  ImGui::EndTooltip();
+  end_fact_tooltip();
 }
 
 /// Handles the mouse over the tracks: the wheel zooms about it (with Shift it scrolls the ranks), a drag

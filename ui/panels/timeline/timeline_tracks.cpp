@@ -15,6 +15,7 @@
 #include "engine/device/device.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/parts.h"
 #include "ui/panels/timeline/timeline.h"
 #include "ui/panels/timeline/timeline_view.h"
 #include "ui/panels/timeline/track_sizes.h"
@@ -283,16 +284,8 @@ void draw_labels(const Frame& frame) {
 void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   const Step& step = frame.program().step(id);
   const StepEvent& event = frame.tracks.ranks()[rank][static_cast<size_t>(id)];
-  const Context& context = frame.context;
-  if (!ImGui::BeginTooltip()) return;
-  ImGui::PushFont(context.fonts.bold, kBodySize);
-  ImGui::TextUnformatted(step.name.c_str());
-  ImGui::PopFont();
-  ImGui::SameLine();
-  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
-  ImGui::Text("rank %zu, %s", rank, to_string(step.phase).c_str());
-  ImGui::PopStyleColor();
-  ImGui::PushFont(context.fonts.mono, kSmallSize);
+  if (!begin_fact_tooltip(frame.context, step.name, fmt::format("rank {}, {}", rank, to_string(step.phase))))
+    return;
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   const std::string duration = format_seconds(event.seconds());
   if (event.held_seconds > 0)
@@ -311,8 +304,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   } else if (event.flops > 0 && event.seconds() > 0) {
     ImGui::Text("speed  %s", format_flops(static_cast<double>(event.flops) / event.seconds()).c_str());
   }
-  ImGui::PopFont();
-  ImGui::EndTooltip();
+  end_fact_tooltip();
 }
 
 /// If the mouse is between two steps of a rank: says how long nothing ran there, and why if known.
