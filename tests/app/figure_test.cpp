@@ -14,7 +14,7 @@ namespace shardlens {
 namespace figure_test {
 
 using nlohmann::json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class Figures : public TestFolder {
  protected:
@@ -125,14 +125,14 @@ TEST_F(Figures, APdfSaysTheSameAndEmbedsItsFaces) {
   ASSERT_EQ(draw_offscreen("--export " + path("stage.svg") + kTinyModel).code, 0);
   ASSERT_EQ(draw_offscreen("--export " + path("stage.pdf") + kTinyModel).code, 0);
   const Ended facts = run_program("pdfinfo", path("stage.pdf"));
-  EXPECT_THAT(facts.out, testing::ContainsRegex("Pages: +1\n"));
-  EXPECT_THAT(facts.out, testing::ContainsRegex("Page size: +720 x "));
+  EXPECT_THAT(facts.out, ::testing::ContainsRegex("Pages: +1\n"));
+  EXPECT_THAT(facts.out, ::testing::ContainsRegex("Page size: +720 x "));
   const Ended fonts = run_program("pdffonts", path("stage.pdf") + " | tail -n +3");
   EXPECT_THAT(fonts.out, HasSubstr("Roboto"));
   EXPECT_THAT(fonts.out, HasSubstr("Inconsolata"));
   std::istringstream lines(fonts.out);
   for (std::string line; std::getline(lines, line);)
-    EXPECT_THAT(line, testing::ContainsRegex("yes +yes +yes")) << "embedded, cut down, with its characters";
+    EXPECT_THAT(line, ::testing::ContainsRegex("yes +yes +yes")) << "embedded, cut down, with its characters";
   const std::string said = run_program("pdftotext -layout", path("stage.pdf") + " -").out;
   for (const char* words :
        {"T = 2", "rank 0", "rank 1", "QKV = U · Wqkv + b", "dN = dH · Wfcᵀ", "all-reduce dU"})

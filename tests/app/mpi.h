@@ -26,12 +26,12 @@ inline std::string why_not() {
   return {};
 }
 
-class Mpi : public testing::Test {
+class Mpi : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string why = why_not();
     if (!why.empty()) GTEST_SKIP() << why;
-    folder_ = fs::path(testing::TempDir()) / ("mpi_" + std::to_string(getpid()));
+    folder_ = fs::path(::testing::TempDir()) / ("mpi_" + std::to_string(getpid()));
     fs::create_directories(folder_);
   }
   void TearDown() override {

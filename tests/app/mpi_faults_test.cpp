@@ -200,7 +200,7 @@ TEST_F(MpiFaults, ATrainingRunIsRestartedByTheCommandThatBeganIt) {
 
 // At any moment, the start and the end too. SHARDLENS_STRESS says how often; the seed is in the message of
 // what fails.
-class MpiFaultsAtRandomMoments : public MpiFaults, public testing::WithParamInterface<int> {};
+class MpiFaultsAtRandomMoments : public MpiFaults, public ::testing::WithParamInterface<int> {};
 
 TEST_P(MpiFaultsAtRandomMoments, EndAllAndNameTheLostRank) {
   const int signal = GetParam();
@@ -222,8 +222,8 @@ TEST_P(MpiFaultsAtRandomMoments, EndAllAndNameTheLostRank) {
     const int rank = static_cast<int>(draw() % static_cast<unsigned>(count));
     const double moment_milliseconds = static_cast<double>(draw() % 2500);
     const std::string& verb = verbs[draw() % 4];
-    SCOPED_TRACE(testing::Message() << "round " << round << ", rank " << rank << " of " << count << " after "
-                                    << moment_milliseconds << " ms of " << verb);
+    SCOPED_TRACE(::testing::Message() << "round " << round << ", rank " << rank << " of " << count
+                                      << " after " << moment_milliseconds << " ms of " << verb);
     for (const char* old : {"saved", "run.shardlens"}) fs::remove_all(in_folder(old));
     start(count, verb + " --tp 2 --dp " + std::to_string(count / 2) + " --batch " + std::to_string(count));
     pause_milliseconds(moment_milliseconds);
@@ -261,7 +261,7 @@ TEST_P(MpiFaultsAtRandomMoments, EndAllAndNameTheLostRank) {
   std::printf("\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, MpiFaultsAtRandomMoments, testing::Values(SIGKILL, SIGSTOP),
+INSTANTIATE_TEST_SUITE_P(Signals, MpiFaultsAtRandomMoments, ::testing::Values(SIGKILL, SIGSTOP),
                          [](const auto& one) { return one.param == SIGKILL ? "Killed" : "Stopped"; });
 
 }  // namespace mpi_faults_test

@@ -15,8 +15,8 @@
 
 namespace studio_test {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct Ended {
   int code = -1;
@@ -39,12 +39,12 @@ Ended run(const std::string& arguments) {
 
 constexpr const char* kTiny = "--model gpt2-tiny --tp 2 --batch 1 --seq 8 ";
 
-class StudioProgram : public testing::Test {
+class StudioProgram : public ::testing::Test {
  protected:
   StudioProgram() { std::filesystem::create_directories(folder_); }
   ~StudioProgram() override { std::filesystem::remove_all(folder_); }
   const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("shardlens-program-" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("shardlens-program-" + std::to_string(getpid()));
 };
 
 /// Width and height in a PNG's header.

@@ -18,7 +18,7 @@ namespace shardlens {
 namespace video_test {
 
 using nlohmann::json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kSmall = " --size 640x360 --fps 10 --speed 2 --from 1 --to 4 ";
 

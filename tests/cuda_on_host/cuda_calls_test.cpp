@@ -55,7 +55,7 @@ TEST(CudaCalls, NothingIsCopiedToTheHostAfterACollectiveThatWasGivenUp) {
   dynamic_cast<cuda::CudaDevice&>(*device).order().fail(
       std::make_exception_ptr(run_error("the all-reduce was given up")));
   EXPECT_THAT([&] { device->copy_to_host(back, there, sizeof back); },
-              testing::Throws<Error>(testing::Property(&Error::what, HasSubstr("given up"))));
+              ::testing::Throws<Error>(::testing::Property(&Error::what, HasSubstr("given up"))));
   device->release(there);
 }
 

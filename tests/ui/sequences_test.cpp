@@ -99,7 +99,7 @@ TEST(Sequences, InThePaletteOneTypesOnAfterWhatIsNotPossible) {
 TEST(Sequences, ThePaletteOffersFirstWhatIsPossible) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  harness.view().recordings = testing::TempDir();
+  harness.view().recordings = ::testing::TempDir();
   harness.perform([](ImGuiTestContext& person) {
     person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
     person.KeyChars("record");  // "Close the recording" holds it too, and none is open

@@ -12,13 +12,13 @@
 namespace shardlens::ui {
 namespace studio_recording_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr double kTimeoutSeconds = 60;
 
 TEST(StudioRecording, TheRedButtonRecordsTheNextRunAndSaysSo) {
   const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("studio_recordings_" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("studio_recordings_" + std::to_string(getpid()));
   {
     StudioHarness harness;
     harness.view().recordings = folder.string();
@@ -38,14 +38,14 @@ TEST(StudioRecording, TheRedButtonRecordsTheNextRunAndSaysSo) {
     const Chip chip = record_chip(state, {}, theme(ThemeName::Dark));
     EXPECT_THAT(chip.tooltip, HasSubstr(state.path));
     EXPECT_EQ(Recording(state.path).totals().passes, 1);
-    EXPECT_THAT(harness.view().recent, testing::ElementsAre(state.path)) << "it is found again on Start";
+    EXPECT_THAT(harness.view().recent, ::testing::ElementsAre(state.path)) << "it is found again on Start";
   }
   std::filesystem::remove_all(folder);
 }
 
 TEST(StudioRecording, ClosingTheStudioEndsTheFile) {
   const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("studio_closed_" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("studio_closed_" + std::to_string(getpid()));
   std::string file;
   {
     StudioHarness harness;

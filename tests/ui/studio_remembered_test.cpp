@@ -14,12 +14,12 @@
 namespace shardlens::ui {
 namespace studio_remembered_test {
 
-class RememberedStudio : public testing::Test {
+class RememberedStudio : public ::testing::Test {
  protected:
   RememberedStudio() { std::filesystem::create_directories(folder_); }
   ~RememberedStudio() override { std::filesystem::remove_all(folder_); }
   const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("shardlens-studio-" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("shardlens-studio-" + std::to_string(getpid()));
   const std::filesystem::path path_ = folder_ / "studio.json";
 };
 

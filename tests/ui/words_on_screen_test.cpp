@@ -165,7 +165,7 @@ TEST(WordsOnScreen, TheHardwareOfARecordingIsTheMachineItWasMadeOn) {
 }
 
 /// Files the studio writes, in a folder that it was started in.
-class FilesOfTheStudio : public testing::Test {
+class FilesOfTheStudio : public ::testing::Test {
  protected:
   FilesOfTheStudio() {
     std::filesystem::create_directories(folder_);
@@ -177,7 +177,7 @@ class FilesOfTheStudio : public testing::Test {
   }
   const std::filesystem::path start_ = std::filesystem::current_path();
   const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
+      std::filesystem::path(::testing::TempDir()) /
       ("a folder whose name is so long that it has no room below the message " + std::to_string(getpid()));
 };
 

@@ -11,10 +11,10 @@
 namespace shardlens {
 namespace local_failure_test {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
-void expect_all(const Failures& failures, ErrorKind kind, const testing::Matcher<std::string>& message) {
+void expect_all(const Failures& failures, ErrorKind kind, const ::testing::Matcher<std::string>& message) {
   for (size_t rank = 0; rank < failures.size(); ++rank) {
     ASSERT_TRUE(failures[rank]) << "rank " << rank << " did not throw";
     EXPECT_EQ(failures[rank]->kind(), kind) << failures[rank]->what();
@@ -35,9 +35,9 @@ TEST(LocalFailure, AbortWakesEveryWaiterAndStaysInForce) {
       }
       comm.all_reduce(DType::Fp32, 1, &data);
     });
-    expect_all(failures, ErrorKind::Cancelled, testing::StrEq("rank 0 met a NaN"));
+    expect_all(failures, ErrorKind::Cancelled, ::testing::StrEq("rank 0 met a NaN"));
     const auto later = run_ranks(group, [](Communicator& comm) { comm.barrier(); });
-    expect_all(later, ErrorKind::Cancelled, testing::StrEq("rank 0 met a NaN"));
+    expect_all(later, ErrorKind::Cancelled, ::testing::StrEq("rank 0 met a NaN"));
   }
 }
 
@@ -50,7 +50,7 @@ TEST(LocalFailure, AbortComesFromAnyThread) {
   const auto failures = run_ranks(group, [](Communicator& comm) {
     while (true) comm.barrier();
   });
-  expect_all(failures, ErrorKind::Cancelled, testing::StrEq("stopped"));
+  expect_all(failures, ErrorKind::Cancelled, ::testing::StrEq("stopped"));
 }
 
 // Each rank frees its buffers the moment a call returns or throws, while the group is aborted at any point of
@@ -75,7 +75,7 @@ TEST(LocalFailure, NobodyLeavesWhileOthersWorkOnItsBuffers) {
         ++done[static_cast<size_t>(comm.rank())];
       }
     });
-    expect_all(failures, ErrorKind::Cancelled, testing::StrEq("stopped"));
+    expect_all(failures, ErrorKind::Cancelled, ::testing::StrEq("stopped"));
     for (const int count : done) EXPECT_EQ(count, done[0]) << "a collective was finished by some ranks only";
   }
 }
@@ -148,7 +148,7 @@ TEST(LocalFailure, MismatchIsToldEquallyHoweverTheRanksRace) {
         throw;
       }
     });
-    expect_all(failures, ErrorKind::Run, testing::StrEq(failures[0]->what()));
+    expect_all(failures, ErrorKind::Run, ::testing::StrEq(failures[0]->what()));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "tests/engine/comm/group_of_ranks.h"
 #include "tests/engine/counts.h"
+#include "tests/engine/device/operands.h"
 
 namespace shardlens {
 namespace local_test {
@@ -41,12 +42,6 @@ std::vector<int> rank_order(int ranks) {
   return order;
 }
 
-template <typename Element>
-bool same_bits(const std::vector<Element>& a, const std::vector<Element>& b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Element)) == 0);
-}
-
 // The slice of `full` that a rank holds.
 template <typename Element>
 std::vector<Element> shard_of(const std::vector<Element>& full, const Slicing& slicing, int ranks, int rank) {
@@ -61,8 +56,8 @@ std::vector<Element> shard_of(const std::vector<Element>& full, const Slicing& s
 }
 
 template <typename Element>
-class LocalGroup : public testing::Test {};
-using Elements = testing::Types<float, double>;
+class LocalGroup : public ::testing::Test {};
+using Elements = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(LocalGroup, Elements);
 
 TYPED_TEST(LocalGroup, AllReduceSumsInRankOrderWithTheSameBitsOnEveryRank) {

@@ -23,7 +23,7 @@ TEST(Assets, AWrongNameListsTheRightOnes) {
     FAIL() << "found a file that is not there";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Request);
-    EXPECT_THAT(error.what(), testing::HasSubstr("a.txt, b/c.txt"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("a.txt, b/c.txt"));
   }
 }
 

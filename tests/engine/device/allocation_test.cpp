@@ -28,7 +28,7 @@ void take_and_free(size_t bytes) {
   std::free(room);
 }
 
-class Allocation : public testing::Test {
+class Allocation : public ::testing::Test {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -117,8 +117,8 @@ std::vector<T> backward(Device& device, const Attention& s, const std::vector<T>
 }
 
 template <class T>
-class AttentionTest : public testing::Test {};
-using Types = testing::Types<float, double>;
+class AttentionTest : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(AttentionTest, Types);
 
 // Tokens and a head's width: of single ones, of parts of a register and of groups of rows, and past a block.
@@ -129,7 +129,8 @@ TYPED_TEST(AttentionTest, MatchesTheDefinition) {
   const auto device = make_cpu_device(1);
   for (const bool causal : {false, true})
     for (const auto& [seq, width] : kSizes) {
-      SCOPED_TRACE(testing::Message() << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
+      SCOPED_TRACE(::testing::Message()
+                   << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
       const Attention s{kDType<T>, 2, seq, 3, width, causal};
       const std::vector<T> qkv = normal<T>(tokens(s) * 3 * s.heads * s.head_dim, 7);
       const Forward<T> forward(*device, s, qkv);
@@ -148,7 +149,8 @@ TYPED_TEST(AttentionTest, ItsGradientMatchesTheDefinition) {
   for (const bool causal : {false, true})
     for (const auto& [seq, width] : kSizes) {
       if (seq == 1) continue;  // its P is 1, and what is left of dQ and dK is rounding
-      SCOPED_TRACE(testing::Message() << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
+      SCOPED_TRACE(::testing::Message()
+                   << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
       const Attention s{kDType<T>, 2, seq, 3, width, causal};
       const std::vector<T> qkv = normal<T>(tokens(s) * 3 * s.heads * s.head_dim, 7);
       const std::vector<T> dcontext = normal<T>(tokens(s) * s.heads * s.head_dim, 8);
@@ -180,7 +182,8 @@ std::vector<T> heads_of(const std::vector<T>& tensor, int64_t heads, int64_t wid
 /// Of `heads` heads of `width` those of a rank in the middle are what they are among all.
 template <class T>
 void expect_heads_apart(int64_t seq, int64_t heads, int64_t width, int ranks) {
-  SCOPED_TRACE(testing::Message() << seq << " tokens, " << heads << " heads of " << width << ", T " << ranks);
+  SCOPED_TRACE(::testing::Message() << seq << " tokens, " << heads << " heads of " << width << ", T "
+                                    << ranks);
   const auto device = make_cpu_device(1);
   const Attention whole{kDType<T>, 1, seq, heads, width, true};
   const std::vector<T> qkv = normal<T>(seq * 3 * heads * width, 7),

@@ -16,7 +16,7 @@ struct Sizes {
 // Whole tiles, ends within one, and a single number.
 constexpr Sizes kSizes[] = {{64, 128}, {33, 65}, {31, 100}, {96, 17}, {1, 1}, {70, 384}};
 
-class Bf16Pairs : public testing::Test {
+class Bf16Pairs : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!__builtin_cpu_supports("avx512bw")) GTEST_SKIP() << "skipped: no AVX-512 here";

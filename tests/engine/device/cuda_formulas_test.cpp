@@ -48,8 +48,8 @@ TEST(CudaFormulas, MasksAreTheCpuDevices) {
 }
 
 template <class T>
-class CudaFormulasIn : public testing::Test {};
-using Types = testing::Types<float, double>;
+class CudaFormulasIn : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(CudaFormulasIn, Types);
 
 TYPED_TEST(CudaFormulasIn, GeluIsTheCpuDevices) {

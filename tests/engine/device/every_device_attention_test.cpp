@@ -11,7 +11,7 @@ namespace every_device_attention_test {
 constexpr DType kDTypes[] = {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16};
 
 class EveryDeviceAttention : public SubjectTest {};
-INSTANTIATE_TEST_SUITE_P(Devices, EveryDeviceAttention, testing::ValuesIn(subjects()), subject_name);
+INSTANTIATE_TEST_SUITE_P(Devices, EveryDeviceAttention, ::testing::ValuesIn(subjects()), subject_name);
 
 /// What a call of attention is about, beside its dtype.
 struct Case {
@@ -95,7 +95,7 @@ TEST_P(EveryDeviceAttention, MatchesTheCpu) {
     for (const Case& c : kCases) {
       const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(c.seq + c.head_dim)), 4, false, 1e-3};
       EXPECT_TRUE(agree(dtype, tolerance, [&](OnDevice& on) { attend(on, c, dtype); }))
-          << testing::PrintToString(c);
+          << ::testing::PrintToString(c);
     }
 }
 
@@ -109,7 +109,7 @@ TEST_P(EveryDeviceAttention, GivesTheSameBitsWhetherPIsKeptOrNot) {
       const Outputs computed = operate(device(), dtype, 0, [&](OnDevice& on) { attend(on, c, dtype); });
       ASSERT_EQ(kept.size(), computed.size());
       for (size_t i = 1; i < kept.size(); ++i)  // all but what is saved
-        EXPECT_EQ(kept[i].bytes, computed[i].bytes) << kept[i].name << " " << testing::PrintToString(c);
+        EXPECT_EQ(kept[i].bytes, computed[i].bytes) << kept[i].name << " " << ::testing::PrintToString(c);
     }
 }
 
@@ -124,7 +124,7 @@ TEST_P(EveryDeviceAttention, AMaskThatHidesNobodyChangesNoBit) {
       const Outputs masked = operate(device(), dtype, 0, [&](OnDevice& on) { attend(on, c, dtype); });
       ASSERT_EQ(plain.size(), masked.size());
       for (size_t i = 0; i < plain.size(); ++i)
-        EXPECT_EQ(plain[i].bytes, masked[i].bytes) << plain[i].name << " " << testing::PrintToString(c);
+        EXPECT_EQ(plain[i].bytes, masked[i].bytes) << plain[i].name << " " << ::testing::PrintToString(c);
     }
 }
 
@@ -166,7 +166,7 @@ TEST_P(EveryDeviceAttention, WithACacheMatchesTheCpu) {
         const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(90)), 4, false, 1e-3};
         EXPECT_TRUE(agree(dtype, tolerance, [&](OnDevice& on) {
           attend_to_cache(on, c, dtype, 80, first, false);
-        })) << testing::PrintToString(c);
+        })) << ::testing::PrintToString(c);
       }
 }
 
@@ -243,7 +243,7 @@ TEST_P(EveryDeviceAttention, ATokenAtATimeIsTheWholeSequenceAtOnce) {
         const Output expected{"", DType::Fp64,
                               encode(DType::Fp64, rows_at(whole.numbers(), c.batch, c.seq, at))};
         EXPECT_TRUE(is_near(by_token[static_cast<size_t>(at)], expected, dtype, tolerance))
-            << to_string(dtype) << ", token " << at << ", " << testing::PrintToString(c);
+            << to_string(dtype) << ", token " << at << ", " << ::testing::PrintToString(c);
       }
     }
 }

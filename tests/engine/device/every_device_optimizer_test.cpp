@@ -13,7 +13,7 @@ namespace every_device_optimizer_test {
 constexpr DType kDTypes[] = {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16};
 
 class EveryDeviceOptimizer : public SubjectTest {};
-INSTANTIATE_TEST_SUITE_P(Devices, EveryDeviceOptimizer, testing::ValuesIn(subjects()), subject_name);
+INSTANTIATE_TEST_SUITE_P(Devices, EveryDeviceOptimizer, ::testing::ValuesIn(subjects()), subject_name);
 
 int64_t sum_of(const std::vector<int64_t>& counts) {
   int64_t sum = 0;

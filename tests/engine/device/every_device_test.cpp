@@ -19,7 +19,7 @@ constexpr DType kDTypes[] = {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16}
 constexpr int64_t kExtents[] = {0, 1, 3, 17, 257};
 
 class EveryDevice : public SubjectTest {};
-INSTANTIATE_TEST_SUITE_P(Devices, EveryDevice, testing::ValuesIn(subjects()), subject_name);
+INSTANTIATE_TEST_SUITE_P(Devices, EveryDevice, ::testing::ValuesIn(subjects()), subject_name);
 
 // The comparison itself: whatever is wrong is found.
 TEST(DeviceComparison, FindsWhatIsWrong) {

@@ -7,6 +7,7 @@
 
 #include "engine/device/device.h"
 #include "engine/io/half.h"
+#include "tests/engine/device/operands.h"
 
 namespace shardlens {
 namespace fused_test {
@@ -20,11 +21,6 @@ std::vector<S> drawn(int64_t count, unsigned seed) {
   std::vector<S> values;
   for (int64_t i = 0; i < count; ++i) values.push_back(S(normal(random)));
   return values;
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 template <class S, class Wide>

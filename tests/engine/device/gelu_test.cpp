@@ -32,8 +32,8 @@ std::vector<T> grid() {
 }
 
 template <class T>
-class GeluTest : public testing::Test {};
-using Types = testing::Types<float, double>;
+class GeluTest : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(GeluTest, Types);
 
 TYPED_TEST(GeluTest, ValueAndSlopeMatchTheDefinition) {

@@ -58,8 +58,8 @@ struct Case {
 };
 
 template <class T>
-class GemmTest : public testing::Test {};
-using Types = testing::Types<float, double>;
+class GemmTest : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(GemmTest, Types);
 
 TYPED_TEST(GemmTest, MatchesReferenceInEveryOrientation) {

@@ -10,7 +10,7 @@ namespace shardlens {
 namespace gemv_test {
 
 template <class S>
-class GemvTest : public testing::Test {};
+class GemvTest : public ::testing::Test {};
 TYPED_TEST_SUITE(GemvTest, Stored);
 
 // So many rows of a transposed B are read as two streams where that is faster; a few of them never are.

@@ -16,11 +16,11 @@ namespace shardlens {
 namespace device_half_test {
 
 template <class S>
-struct HalfTest : public testing::Test {
+struct HalfTest : public ::testing::Test {
   static constexpr DType kHalf = std::is_same_v<S, Bf16> ? DType::Bf16 : DType::Fp16;
   static constexpr double kUnit = std::is_same_v<S, Bf16> ? 0x1p-8 : 0x1p-11;  // of rounding to nearest
 };
-using Halves = testing::Types<Bf16, Fp16>;
+using Halves = ::testing::Types<Bf16, Fp16>;
 TYPED_TEST_SUITE(HalfTest, Halves);
 
 /// Numbers of the format, and the same as fp32.

@@ -11,8 +11,8 @@ namespace layer_norm_test {
 constexpr double kEpsilon = 1e-5;
 
 template <class T>
-class LayerNormTest : public testing::Test {};
-using Types = testing::Types<float, double>;
+class LayerNormTest : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(LayerNormTest, Types);
 
 TYPED_TEST(LayerNormTest, MatchesTheDefinition) {

@@ -223,26 +223,26 @@ struct Tolerance {
   }
 };
 
-inline testing::AssertionResult is_near(const Output& ours, const Output& exact, DType computed,
-                                        const Tolerance& tolerance) {
+inline ::testing::AssertionResult is_near(const Output& ours, const Output& exact, DType computed,
+                                          const Tolerance& tolerance) {
   const Numbers values = ours.numbers(), reference = exact.numbers();
   if (values.size() != reference.size())
-    return testing::AssertionFailure() << ours.name << " has another size";
+    return ::testing::AssertionFailure() << ours.name << " has another size";
   if (tolerance.exact) {
     const std::vector<std::byte> expected = encode(ours.dtype, reference);
     const Numbers wanted = decode(ours.dtype, expected);
     for (size_t i = 0; i < values.size(); ++i)
       if (!(values[i] == wanted[i]) && !(std::isnan(values[i]) && std::isnan(wanted[i])))
-        return testing::AssertionFailure()
+        return ::testing::AssertionFailure()
                << ours.name << "[" << i << "] is " << values[i] << ", not " << wanted[i];
-    return testing::AssertionSuccess();
+    return ::testing::AssertionSuccess();
   }
   double difference = 0, size = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     difference += (values[i] - reference[i]) * (values[i] - reference[i]);
     size += reference[i] * reference[i];
     if (reference[i] == 0 && values[i] != 0 && std::abs(values[i]) > 1e3 * unit_of(computed))
-      return testing::AssertionFailure()
+      return ::testing::AssertionFailure()
              << ours.name << "[" << i << "] is " << values[i] << " where 0 is due";
   }
   const double least = tolerance.magnitude * tolerance.magnitude * static_cast<double>(values.size());
@@ -251,8 +251,8 @@ inline testing::AssertionResult is_near(const Output& ours, const Output& exact,
   const double bound =
       tolerance.stored * unit_of(ours.dtype) + tolerance.computed * unit_of(wide_of(computed));
   if (!(error <= bound))  // a NaN is near nothing
-    return testing::AssertionFailure() << ours.name << " is off by " << error << ", more than " << bound;
-  return testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << ours.name << " is off by " << error << ", more than " << bound;
+  return ::testing::AssertionSuccess();
 }
 
 /// A device that is put to the test. `as_one_thread`: it owes the bits of the CPU device with one thread.
@@ -266,8 +266,8 @@ struct Subject {
 
 /// The operation in `dtype` on the device, twice and to the same bits, against the CPU in fp64 on the same
 /// numbers, aligned and not.
-inline testing::AssertionResult agrees(Device& device, bool as_one_thread, DType dtype,
-                                       const Tolerance& tolerance, const Operate& operation) {
+inline ::testing::AssertionResult agrees(Device& device, bool as_one_thread, DType dtype,
+                                         const Tolerance& tolerance, const Operate& operation) {
   const auto cpu = make_cpu_device(1);
   const Outputs exact = operate(*cpu, DType::Fp64, 0, operation);
   for (const int64_t shift : {0, 1}) {
@@ -276,21 +276,22 @@ inline testing::AssertionResult agrees(Device& device, bool as_one_thread, DType
       ours = operate(device, dtype, shift, operation);
       again = operate(device, dtype, shift, operation);
     } catch (const std::exception& error) {
-      return testing::AssertionFailure() << to_string(dtype) << ", " << shift << " off: " << error.what();
+      return ::testing::AssertionFailure() << to_string(dtype) << ", " << shift << " off: " << error.what();
     }
     if (!same(ours, again))
-      return testing::AssertionFailure()
+      return ::testing::AssertionFailure()
              << to_string(dtype) << ", " << shift << " off: other bits the second time";
     if (as_one_thread && !same(ours, operate(*cpu, dtype, shift, operation)))
-      return testing::AssertionFailure() << to_string(dtype) << ": other bits than with one thread";
-    if (ours.size() != exact.size()) return testing::AssertionFailure() << "not the same results";
+      return ::testing::AssertionFailure() << to_string(dtype) << ": other bits than with one thread";
+    if (ours.size() != exact.size()) return ::testing::AssertionFailure() << "not the same results";
     for (size_t i = 0; i < ours.size(); ++i) {
       const auto near = is_near(ours[i], exact[i], dtype, tolerance);
       if (!near)
-        return testing::AssertionFailure() << to_string(dtype) << ", " << shift << " off: " << near.message();
+        return ::testing::AssertionFailure()
+               << to_string(dtype) << ", " << shift << " off: " << near.message();
     }
   }
-  return testing::AssertionSuccess();
+  return ::testing::AssertionSuccess();
 }
 
 }  // namespace shardlens

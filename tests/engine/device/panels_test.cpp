@@ -63,7 +63,7 @@ struct BothWays {
 };
 
 template <class S>
-class PanelGemmTest : public testing::Test {};
+class PanelGemmTest : public ::testing::Test {};
 TYPED_TEST_SUITE(PanelGemmTest, Stored);
 
 TYPED_TEST(PanelGemmTest, HasTheBitsOfTheSameMatrixRowMajor) {

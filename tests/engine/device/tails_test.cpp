@@ -16,14 +16,14 @@ constexpr int64_t kLongest = 40;  // more than two of the widest registers hold
 constexpr int64_t kBehind = 32;
 
 template <class S>
-struct TailsTest : public testing::Test {
+struct TailsTest : public ::testing::Test {
   static constexpr DType dtype() {
     if constexpr (std::is_same_v<S, double>) return DType::Fp64;
     if constexpr (std::is_same_v<S, float>) return DType::Fp32;
     return std::is_same_v<S, Bf16> ? DType::Bf16 : DType::Fp16;
   }
 };
-using Formats = testing::Types<double, float, Bf16, Fp16>;
+using Formats = ::testing::Types<double, float, Bf16, Fp16>;
 TYPED_TEST_SUITE(TailsTest, Formats);
 
 TYPED_TEST(TailsTest, AnElementHasTheSameBitsWhereverTheRowEndsAndNothingIsWrittenBehindIt) {

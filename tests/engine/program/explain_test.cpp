@@ -8,8 +8,8 @@
 namespace shardlens {
 namespace explain_test {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Program tiny_program(int tp, int dp) {
   Settings settings;

@@ -13,15 +13,15 @@ namespace shardlens::ui {
 namespace figure_commands_test {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 TEST(ExportedWindow, HoldsNoTooltipAndTheWindowHasItAgainAfterwards) {
   StudioHarness harness;
   harness.wait_until_at_rest();
   const std::string tensor =
       "//Stage/**/##stage_step_" + std::to_string(harness.view().selected_step) + "_rank_1";
-  const fs::path file = fs::path(testing::TempDir()) / fmt::format("shardlens_window_{}.png", getpid());
+  const fs::path file = fs::path(::testing::TempDir()) / fmt::format("shardlens_window_{}.png", getpid());
   harness.perform([&](ImGuiTestContext& person) {
     person.MouseMove(tensor.c_str());
     person.SleepNoSkip(1, 1.0f / 60);

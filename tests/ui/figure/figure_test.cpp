@@ -63,15 +63,15 @@ TEST(Figure, APageHasNothingToClickAt) {
   std::vector<std::string> words;
   for (const TapeMark& mark : figure.tape.marks())
     if (const auto* said = std::get_if<mark::Words>(&mark.what)) words.push_back(said->text);
-  EXPECT_THAT(words, testing::Contains("layer 1 of 0–2"));
+  EXPECT_THAT(words, ::testing::Contains("layer 1 of 0–2"));
   for (const char* leads : {ICON_FA_ARROW_UP, ICON_FA_ARROW_DOWN, ICON_FA_ANGLE_LEFT})
-    EXPECT_THAT(words, testing::Not(testing::Contains(testing::StartsWith(leads))));
+    EXPECT_THAT(words, ::testing::Not(::testing::Contains(::testing::StartsWith(leads))));
 }
 
 TEST(Figure, ThePaletteWritesOneWhereTheStudioWasStarted) {
   const std::filesystem::path start = std::filesystem::current_path();
   const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("shardlens-figure-" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("shardlens-figure-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::filesystem::current_path(folder);
   {

@@ -9,7 +9,7 @@
 namespace shardlens::ui {
 namespace notice_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::shared_ptr<const Result> result_of(const Settings& settings) {
   auto plan = std::make_shared<Plan>();

@@ -6,7 +6,7 @@
 namespace shardlens::ui {
 namespace chart_test {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(LabelSides, TheHighestIsAboveTheLowestBelowAndTheOthersBeside) {
   EXPECT_THAT(label_sides({0.77}), ElementsAre(1));

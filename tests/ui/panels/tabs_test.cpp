@@ -15,7 +15,7 @@
 namespace shardlens::ui {
 namespace tabs_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 void open(StudioHarness& harness, Tab tab) {
   harness.wait_until_at_rest();
@@ -171,7 +171,7 @@ TEST(TrafficTab, WhatTheOptimizerSendsIsCalledAndSummedUpAsItsOwn) {
   ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
   const std::string copied = traffic_as_markdown(harness);
   EXPECT_THAT(copied, HasSubstr("| update | all-reduce |"));
-  EXPECT_THAT(texts_in(harness, "Traffic"), testing::Contains("update"));
+  EXPECT_THAT(texts_in(harness, "Traffic"), ::testing::Contains("update"));
 }
 
 TEST(TrafficTab, ATableUnderTheMouseIsCopied) {

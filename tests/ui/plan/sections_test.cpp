@@ -16,7 +16,7 @@
 namespace shardlens::ui {
 namespace sections_test {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 Settings tiny(const char* preset = "gpt2-tiny") {
   Settings settings;

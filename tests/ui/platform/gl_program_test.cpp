@@ -16,7 +16,7 @@ constexpr EmbeddedFile fragment{"test.frag.glsl",
                                 "#version 330 core\nuniform float scale;\nout vec4 colour;\n"
                                 "void main() { colour = vec4(scale); }\n"};
 
-class GlProgramTest : public testing::Test {
+class GlProgramTest : public ::testing::Test {
  protected:
   std::unique_ptr<Platform> platform_ = make_offscreen_platform({64, 64});
 };
@@ -34,7 +34,7 @@ TEST_F(GlProgramTest, AFaultNamesTheFileAndQuotesTheCompiler) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
-                testing::AllOf(testing::HasSubstr("broken.frag.glsl"), testing::HasSubstr("nonsense")));
+                ::testing::AllOf(::testing::HasSubstr("broken.frag.glsl"), ::testing::HasSubstr("nonsense")));
   }
 }
 

@@ -13,13 +13,13 @@
 namespace shardlens {
 namespace image_test {
 
-class ImageFile : public testing::Test {
+class ImageFile : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
-      ("image_test." + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "." +
+      std::filesystem::path(::testing::TempDir()) /
+      ("image_test." + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + "." +
        std::to_string(getpid()));
 };
 

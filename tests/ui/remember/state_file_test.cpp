@@ -15,9 +15,9 @@
 namespace shardlens::ui {
 namespace state_file_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class StateFile : public testing::Test {
+class StateFile : public ::testing::Test {
  protected:
   StateFile() { std::filesystem::create_directories(folder_); }
   ~StateFile() override { std::filesystem::remove_all(folder_); }
@@ -25,7 +25,7 @@ class StateFile : public testing::Test {
   void write(const std::string& text) const { std::ofstream(path_) << text; }
 
   const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("shardlens-state-" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("shardlens-state-" + std::to_string(getpid()));
   const std::filesystem::path path_ = folder_ / "deeper" / "studio.json";
   std::string problem_ = "unset";
 };

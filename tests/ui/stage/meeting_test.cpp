@@ -13,12 +13,12 @@
 namespace shardlens::ui::stage {
 namespace meeting_test {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Plan plan_of(int tp) {
   Settings settings;

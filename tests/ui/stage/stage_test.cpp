@@ -26,7 +26,7 @@ namespace stage_test {
 constexpr PixelSize kSize{1280, 720};
 constexpr float kHeader = 36;
 
-class StageUnderTheMouse : public testing::Test {
+class StageUnderTheMouse : public ::testing::Test {
  protected:
   StageUnderTheMouse() {
     Settings settings;

@@ -15,7 +15,7 @@
 namespace shardlens::ui {
 namespace whole_model_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Settings tiny_model() {
   Settings settings;

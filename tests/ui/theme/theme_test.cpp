@@ -14,14 +14,14 @@ struct NamedColour {
   ImU32 colour;
 };
 
-class BothThemes : public testing::TestWithParam<ThemeName> {
+class BothThemes : public ::testing::TestWithParam<ThemeName> {
  protected:
   const Theme& tokens() const { return theme(GetParam()); }
   std::vector<NamedColour> grounds() const {
     return {{"window", tokens().window}, {"panel", tokens().panel}, {"card", tokens().card}};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Theme, BothThemes, testing::Values(ThemeName::Dark, ThemeName::Light),
+INSTANTIATE_TEST_SUITE_P(Theme, BothThemes, ::testing::Values(ThemeName::Dark, ThemeName::Light),
                          [](const auto& chosen) {
                            return chosen.param == ThemeName::Dark ? "Dark" : "Light";
                          });

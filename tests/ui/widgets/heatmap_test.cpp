@@ -138,7 +138,7 @@ TEST(Thinned, NeverLosesANotANumber) {
   }
 }
 
-class HeatmapTextures : public testing::Test {
+class HeatmapTextures : public ::testing::Test {
  protected:
   template <class Draw>
   Image frame(Draw draw) {

@@ -14,7 +14,7 @@
 namespace shardlens::ui {
 namespace paint_test {
 
-class Rectangles : public testing::Test {
+class Rectangles : public ::testing::Test {
  protected:
   Rectangles() : platform_(make_offscreen_platform({100, 100})) { platform_->begin_frame(); }
   ~Rectangles() override { ImGui::EndFrame(); }

@@ -9,7 +9,7 @@
 namespace shardlens::ui {
 namespace tape_test {
 
-class Tapes : public testing::Test {
+class Tapes : public ::testing::Test {
  protected:
   Tapes() : platform_(make_offscreen_platform({200, 200})) {
     platform_->begin_frame();

@@ -16,7 +16,7 @@
 namespace shardlens::ui {
 namespace break_it_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr double kTimeoutSeconds = 120;
 
@@ -195,7 +195,7 @@ TEST(BreakItTab, EverythingIsWholeAtBothSizes) {
 
 TEST(BreakItTab, AKeyOpensItAndItsTabIsRemembered) {
   const std::filesystem::path state =
-      std::filesystem::path(testing::TempDir()) / ("break-it-" + std::to_string(getpid()) + ".json");
+      std::filesystem::path(::testing::TempDir()) / ("break-it-" + std::to_string(getpid()) + ".json");
   {
     StudioHarness harness({1280, 720}, small_settings(), state);
     // In one script: where a script ends, the focus goes back to where it began.

@@ -9,7 +9,7 @@
 namespace shardlens::ui {
 namespace compare_rows_test {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(CompareRows, KeepsEachOrderAndSharesAsMuchAsPossible) {
   const auto lines = aligned({{"a", "b", "c", "d"}, {"a", "x", "c", "d", "y"}});

@@ -18,7 +18,7 @@
 namespace shardlens::ui {
 namespace compare_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr double kLimitSeconds = 240;
 

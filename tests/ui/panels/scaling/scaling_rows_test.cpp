@@ -11,7 +11,7 @@
 namespace shardlens::ui {
 namespace scaling_rows_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 ScalingSnapshot everything() {
   ScalingSnapshot snapshot;

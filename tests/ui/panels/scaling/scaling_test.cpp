@@ -18,7 +18,7 @@
 namespace shardlens::ui {
 namespace scaling_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr double kTimeoutSeconds = 500;
 
@@ -116,7 +116,7 @@ TEST(ScalingTab, ARunThatBeginsGivesTheMeasurementUp) {
 }
 
 /// The user's own calibration is neither read nor written.
-class Times : public testing::Test {
+class Times : public ::testing::Test {
  protected:
   Times() {
     std::filesystem::create_directories(folder_);
@@ -127,7 +127,7 @@ class Times : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
   const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("shardlens-times-" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("shardlens-times-" + std::to_string(getpid()));
 };
 
 TEST_F(Times, StandBesideEachOtherAndAClickSelectsTheStep) {

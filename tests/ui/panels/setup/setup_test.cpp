@@ -16,7 +16,7 @@
 namespace shardlens::ui {
 namespace setup_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const Settings& settled(StudioHarness& harness) {
   harness.wait_until_at_rest();

@@ -111,7 +111,7 @@ TEST(TimeRows, MoreRanksThanCoresAreSaid) {
   settings.tp = 2;
   EXPECT_EQ(short_of_cores(settings, hardware), "");
   settings.dp = 2;
-  EXPECT_THAT(short_of_cores(settings, hardware), testing::StartsWith("4 ranks share 2 cores"));
+  EXPECT_THAT(short_of_cores(settings, hardware), ::testing::StartsWith("4 ranks share 2 cores"));
 }
 
 }  // namespace traffic_times_rows_test

@@ -18,11 +18,11 @@
 namespace shardlens::ui {
 namespace train_test {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr double kTimeoutSeconds = 120;
 
@@ -253,7 +253,7 @@ TEST(TrainTab, UndoReachesThePlanBehindAFrozenStep) {
 
 TEST(TrainTab, WhatEachLayersGradientsWereIsReplayedAndAClickShowsItsStep) {
   const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("replayed_gradients_" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("replayed_gradients_" + std::to_string(getpid()));
   {
     StudioHarness harness;
     harness.view().recordings = folder.string();
