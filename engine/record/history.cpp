@@ -51,14 +51,10 @@ void History::read_bounds() {
   const bool sound = bounds.first_begin >= 0 && bounds.shortest >= 0 &&
                      bounds.last_begin <= kMostRecordedNs && bounds.longest <= kMostRecordedNs &&
                      bounds.end >= 0 && bounds.end <= kMostRecordedNs;
-  if (!sound) damaged("its passes have absurd times");
+  if (!sound) file_->damaged("its passes have absurd times");
   passes_ = bounds.passes;
   longest_pass_ns_ = bounds.longest;
   end_ns_ = bounds.end;
-}
-
-void History::damaged(const std::string& what) const {
-  throw request_error(fmt::format("{} is damaged: {}", file_->path(), what));
 }
 
 bool History::follow() {
@@ -135,7 +131,7 @@ bool History::build_more() {
                         {rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7)}};
       if (event.rank < 0 || event.rank >= world_size() || event.step < 0 ||
           event.step >= static_cast<int64_t>(program_->steps.size()))
-        damaged(
+        file_->damaged(
             fmt::format("pass {} has an event of step {} on rank {}", event.pass, event.step, event.rank));
       read.push_back(event);
     }
@@ -230,7 +226,7 @@ std::shared_ptr<HistoryPass> History::pass_of(Statement& row) const {
   pass->begin_ns = row.integer(1);
   pass->ns = row.integer(2);
   if (pass->begin_ns < 0 || pass->ns < 0 || pass->begin_ns > end_ns_ || pass->ns > end_ns_ - pass->begin_ns)
-    damaged(fmt::format("pass {} has absurd times", pass->pass));
+    file_->damaged(fmt::format("pass {} has absurd times", pass->pass));
   return pass;
 }
 
@@ -256,11 +252,12 @@ std::vector<std::vector<EventTimes>> History::read_events(const HistoryPass& pas
       if (count >= most) return {};
       const int64_t rank = rows.integer(0), step = rows.integer(1);
       if (rank < 0 || rank >= world_size())
-        damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
+        file_->damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
       std::vector<EventTimes>& track = tracks[static_cast<size_t>(rank)];
       const auto next = static_cast<int64_t>(track.size());
       if (step != next || step >= static_cast<int64_t>(program_->steps.size()))
-        damaged(fmt::format("pass {}, rank {}: step {} where {} is expected", pass.pass, rank, step, next));
+        file_->damaged(
+            fmt::format("pass {}, rank {}: step {} where {} is expected", pass.pass, rank, step, next));
       track.push_back(
           placed({rows.integer(2), rows.integer(3), rows.integer(4), rows.integer(5)}, pass.begin_ns));
     }
@@ -326,7 +323,7 @@ std::optional<HistoryPlace> History::long_wait(const HistoryQuestion& question) 
   if (!row.step()) return std::nullopt;
   const int64_t pass = row.integer(0), rank = row.integer(1), step = row.integer(2);
   if (rank < 0 || rank >= world_size() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
-    damaged("its longest waits name ranks or steps that do not exist");
+    file_->damaged("its longest waits name ranks or steps that do not exist");
   auto found = file_->read([&](Database& database) {
     return place_of(database, pass, static_cast<int>(rank), static_cast<StepId>(step));
   });
