@@ -1,4 +1,4 @@
-// Feeds and copies a rank's tensors: in place where the host can, else by the staging room.
+// Feeds and copies a rank's tensors: in place where the host can, else through the staging room.
 #include "engine/runtime/rank_memory.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // First the calls that the rest of the engine makes to the rank threads: go on, stand still, begin again.
-// Then what a rank does in its own thread: it claims and runs one step after the other. Last how a run ends
-// early: a rank that threw, a rank that did not come, and threads that never end.
+// Then what a rank does in its own thread: it allocates and feeds its memory, and then claims and runs one
+// step after the other. Last how a run ends early: a rank that threw, a rank that did not come, and threads
+// that never end.
 #include "engine/runtime/rank_team.h"
 
 #include <fmt/format.h>
