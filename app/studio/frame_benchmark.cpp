@@ -20,7 +20,7 @@
 #include "app/studio/offscreen_parts.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/runtime/executor.h"
+#include "engine/runtime/rank_priority.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/panels/timeline/history_view.h"
 #include "ui/widgets/stretch.h"

@@ -16,7 +16,7 @@
 #include "engine/device/cpu/allocation.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
-#include "engine/runtime/executor.h"
+#include "engine/runtime/rank_priority.h"
 #include "engine/runtime/rank_team.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"

@@ -21,7 +21,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/runtime/executor.h"
+#include "engine/runtime/rank_priority.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
 

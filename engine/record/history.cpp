@@ -1,9 +1,11 @@
-// Reads slices of a recording, and builds its overview if the file has none.
+// Reads slices of a recording, builds its overview if the file has none, and finds the next step of a name,
+// the next collective, the slowest pass or the longest wait.
 #include "engine/record/history.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -12,6 +14,14 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kEventsAtOnce = 20'000;  // events read at once while building
+
+bool same_letter(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+bool holds(const std::string& text, const std::string& words) {
+  return std::search(text.begin(), text.end(), words.begin(), words.end(), same_letter) != text.end();
+}
 
 }  // namespace
 
@@ -41,14 +51,10 @@ void History::read_bounds() {
   const bool sound = bounds.first_begin >= 0 && bounds.shortest >= 0 &&
                      bounds.last_begin <= kMostRecordedNs && bounds.longest <= kMostRecordedNs &&
                      bounds.end >= 0 && bounds.end <= kMostRecordedNs;
-  if (!sound) damaged("its passes have absurd times");
+  if (!sound) file_->damaged("its passes have absurd times");
   passes_ = bounds.passes;
   longest_pass_ns_ = bounds.longest;
   end_ns_ = bounds.end;
-}
-
-void History::damaged(const std::string& what) const {
-  throw request_error(fmt::format("{} is damaged: {}", file_->path(), what));
 }
 
 bool History::follow() {
@@ -125,7 +131,7 @@ bool History::build_more() {
                         {rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7)}};
       if (event.rank < 0 || event.rank >= world_size() || event.step < 0 ||
           event.step >= static_cast<int64_t>(program_->steps.size()))
-        damaged(
+        file_->damaged(
             fmt::format("pass {} has an event of step {} on rank {}", event.pass, event.step, event.rank));
       read.push_back(event);
     }
@@ -220,7 +226,7 @@ std::shared_ptr<HistoryPass> History::pass_of(Statement& row) const {
   pass->begin_ns = row.integer(1);
   pass->ns = row.integer(2);
   if (pass->begin_ns < 0 || pass->ns < 0 || pass->begin_ns > end_ns_ || pass->ns > end_ns_ - pass->begin_ns)
-    damaged(fmt::format("pass {} has absurd times", pass->pass));
+    file_->damaged(fmt::format("pass {} has absurd times", pass->pass));
   return pass;
 }
 
@@ -246,16 +252,98 @@ std::vector<std::vector<EventTimes>> History::read_events(const HistoryPass& pas
       if (count >= most) return {};
       const int64_t rank = rows.integer(0), step = rows.integer(1);
       if (rank < 0 || rank >= world_size())
-        damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
+        file_->damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
       std::vector<EventTimes>& track = tracks[static_cast<size_t>(rank)];
       const auto next = static_cast<int64_t>(track.size());
       if (step != next || step >= static_cast<int64_t>(program_->steps.size()))
-        damaged(fmt::format("pass {}, rank {}: step {} where {} is expected", pass.pass, rank, step, next));
+        file_->damaged(
+            fmt::format("pass {}, rank {}: step {} where {} is expected", pass.pass, rank, step, next));
       track.push_back(
           placed({rows.integer(2), rows.integer(3), rows.integer(4), rows.integer(5)}, pass.begin_ns));
     }
     return tracks;
   });
+}
+
+std::optional<HistoryPlace> History::place_of(Database& database, int64_t pass, int rank, StepId step) const {
+  if (rank < 0 || rank >= world_size() || step < 0 || step >= static_cast<StepId>(program_->steps.size()))
+    return std::nullopt;
+  Statement row = database.prepare(
+      "SELECT passes.begin_ns, events.begin_ns, end_ns, arrival_ns, met_ns FROM events JOIN passes ON "
+      "passes.pass = events.pass WHERE events.pass = ? AND rank = ? AND step = ?");
+  row.bind(1, pass).bind(2, int64_t{rank}).bind(3, int64_t{step});
+  if (!row.step()) return std::nullopt;
+  const EventTimes event =
+      placed({row.integer(1), row.integer(2), row.integer(3), row.integer(4)}, row.integer(0));
+  const EventParts parts = parts_of(program_->step(step), event);
+  return HistoryPlace{pass, rank, step, parts.begin_ns, parts.end_ns, 0, false};
+}
+
+/// `steps` are the ids of the matching steps, ascending.
+std::optional<HistoryPlace> History::next_of(Database& database, const HistoryQuestion& question,
+                                             const std::vector<StepId>& steps) const {
+  if (steps.empty()) return std::nullopt;
+  const auto behind = std::upper_bound(steps.begin(), steps.end(), question.step);
+  if (behind != steps.end())
+    if (auto found = place_of(database, question.pass, question.rank, *behind)) return found;
+  // In another pass it is the first of `steps`, because a rank has all steps up to its last.
+  const auto first_in = [&](const char* which) -> std::optional<HistoryPlace> {
+    Statement rows = database.prepare(which);
+    rows.bind(1, question.pass);
+    while (rows.step())
+      if (auto found = place_of(database, rows.integer(0), question.rank, steps.front())) return found;
+    return std::nullopt;
+  };
+  if (auto found = first_in("SELECT pass FROM passes WHERE pass > ? ORDER BY pass")) return found;
+  auto found = first_in("SELECT pass FROM passes WHERE pass <= ? ORDER BY pass");
+  if (found) found->wrapped = true;
+  return found;
+}
+
+std::optional<HistoryPlace> History::slow_pass(const HistoryQuestion& question) const {
+  if (passes_ == 0) return std::nullopt;
+  const int64_t number = question.number % passes_;
+  return file_->read([&](Database& database) -> std::optional<HistoryPlace> {
+    Statement row = database.prepare(
+        "SELECT pass, begin_ns, ns FROM passes WHERE pass < ? ORDER BY ns DESC, pass LIMIT 1 OFFSET ?");
+    row.bind(1, end_pass()).bind(2, number);
+    if (!row.step()) return std::nullopt;
+    const auto pass = pass_of(row);
+    return HistoryPlace{
+        pass->pass, -1, -1, pass->begin_ns, pass->end_ns(), number, question.number >= passes_};
+  });
+}
+
+std::optional<HistoryPlace> History::long_wait(const HistoryQuestion& question) const {
+  if (!ready()) return std::nullopt;
+  const int64_t count = tables().integer("SELECT count(*) FROM waits");
+  if (count == 0) return std::nullopt;
+  Statement row = tables().prepare("SELECT pass, rank, step FROM waits WHERE place = ?");
+  row.bind(1, question.number % count);
+  if (!row.step()) return std::nullopt;
+  const int64_t pass = row.integer(0), rank = row.integer(1), step = row.integer(2);
+  if (rank < 0 || rank >= world_size() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
+    file_->damaged("its longest waits name ranks or steps that do not exist");
+  auto found = file_->read([&](Database& database) {
+    return place_of(database, pass, static_cast<int>(rank), static_cast<StepId>(step));
+  });
+  if (!found) return std::nullopt;
+  found->number = question.number % count;
+  found->wrapped = question.number >= count;
+  return found;
+}
+
+std::optional<HistoryPlace> History::find(const HistoryQuestion& question) const {
+  if (question.find == HistoryFind::SlowPass) return slow_pass(question);
+  if (question.find == HistoryFind::LongWait) return long_wait(question);
+  std::vector<StepId> steps;
+  for (const Step& step : program_->steps) {
+    const bool meant = question.find == HistoryFind::Collective
+                           ? is_collective(step.op)
+                           : holds(step.name, question.text) || holds(step.equation, question.text);
+    if (meant) steps.push_back(step.id);
+  }
+  return file_->read([&](Database& database) { return next_of(database, question, steps); });
 }
 
 }  // namespace shardlens

@@ -109,7 +109,6 @@ class History {
   Database& tables() const;
   void begin_building();
   bool build_more();
-  [[noreturn]] void damaged(const std::string& what) const;
   std::shared_ptr<HistoryPass> pass_of(Statement& row) const;
   std::vector<std::vector<TrackBucket>> buckets(int level, int64_t first, int64_t count) const;
   void add_passes(HistorySlice& slice) const;

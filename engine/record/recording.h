@@ -25,13 +25,11 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,7 +51,6 @@ class Database;
 class LiveLink;
 class OverviewBuilder;
 class RecordingFile;
-class Statement;
 enum class WriterState;
 
 inline constexpr int64_t kRecordingId = 0x53484C44;    ///< application_id of the file: "SHLD"
@@ -254,27 +251,15 @@ class Recording {
   void remove_note(int64_t id);
 
  private:
-  /// By tensor, picture and hash. Ranks that hold the same share one sample, as in a run.
-  using SharedSamples = std::map<std::tuple<int64_t, int64_t, int64_t>, std::shared_ptr<const TensorSample>>;
-
   std::string text(Database& database, const std::string& key) const;
   void read_header();
   RecordingTotals read_totals(Database& database) const;
   RecordedPass read_pass(Database& database, int64_t index) const;
   std::vector<Note> read_notes(Database& database) const;
-  SampleTable read_samples(Database& database, int64_t index) const;
-  HashTable read_hashes(Database& database, int64_t index) const;
-  ParityTable read_parity(Database& database, int64_t index, const std::vector<bool>& pictured) const;
-  void find_samples(Database& database, int64_t from, int64_t to, const std::vector<bool>& wanted,
-                    std::vector<std::vector<int64_t>>& passes) const;
   std::vector<BytesByKind> memory_of(const char* column, const char* what) const;
   int64_t within(int64_t value, int64_t most,
                  const char* of) const;  ///< throws unless it is from 0 to `most`
   double seconds_of(int64_t nanoseconds) const;
-  void check_cell(int64_t rank, int64_t tensor, const char* of) const;
-  Picture picture_of(const Statement& row, int column, MatrixShape matrix) const;
-  std::shared_ptr<const TensorSample> read_sample(const Statement& rows, SharedSamples& shared) const;
-  [[noreturn]] void damaged(const std::string& what) const;
 
   std::unique_ptr<RecordingFile> file_;
   RecordingHeader header_;

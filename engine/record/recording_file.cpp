@@ -36,6 +36,10 @@ void RecordingFile::require_same_file() {
   file_ = found;
 }
 
+void RecordingFile::damaged(const std::string& what) const {
+  throw request_error(fmt::format("{} is damaged: {}", path_, what));
+}
+
 WriterState RecordingFile::writer() {
   if (!watch_) return WriterState::Gone;
   // If the file was removed, its writer writes nothing more and does not report it.

@@ -24,6 +24,8 @@ class RecordingFile {
   explicit RecordingFile(const std::string& path);
 
   const std::string& path() const { return path_; }
+  /// Throws the request Error of a file whose content is not that of a recording.
+  [[noreturn]] void damaged(const std::string& what) const;
 
   /// Returns what `get(database)` returns. `get` is called again if the file changed meanwhile. So it must
   /// leave no trace of a failed call, and it should be short: a call must fit between two commits. Throws

@@ -67,6 +67,13 @@ int64_t pictures_of(const RecordedPass& pass) {
   return static_cast<int64_t>(counted.size());
 }
 
+void bind_row(Statement& insert, int at, std::optional<int64_t> picture) {
+  if (picture)
+    insert.bind(at, *picture);
+  else
+    insert.bind_null(at);
+}
+
 }  // namespace
 
 std::string free_recording_path(const std::filesystem::path& wanted) {
@@ -273,6 +280,45 @@ void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
   write_parity(pass, number, added);
   pictures_->next_pass();
   ++added.passes;
+}
+
+void RecordingWriter::write_samples(const RecordedPass& pass, int64_t number, RecordingTotals& added) {
+  Statement insert = database_->prepare("INSERT INTO samples VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (size_t rank = 0; rank < pass.samples.size(); ++rank)
+    for (size_t tensor = 0; tensor < pass.samples[rank].size(); ++tensor) {
+      const TensorSample* sample = pass.samples[rank][tensor].get();
+      if (sample == nullptr) continue;
+      ++added.samples;
+      insert.bind(1, number)
+          .bind(2, static_cast<int64_t>(rank))
+          .bind(3, static_cast<int64_t>(tensor))
+          .bind(4, sample->stats.min)
+          .bind(5, sample->stats.max)
+          .bind(6, sample->stats.mean)
+          .bind(7, sample->stats.rms)
+          .bind(8, sample->stats.nan_count)
+          .bind(9, static_cast<int64_t>(sample->hash));
+      bind_row(insert, 10, pictures_->store(*sample, added));
+      insert.run();
+    }
+}
+
+void RecordingWriter::write_parity(const RecordedPass& pass, int64_t number, RecordingTotals& added) {
+  Statement insert = database_->prepare("INSERT INTO parity VALUES(?, ?, ?, ?, ?, ?, ?)");
+  for (size_t tensor = 0; tensor < pass.parity.size(); ++tensor) {
+    const TensorParity* parity = pass.parity[tensor].get();
+    if (parity == nullptr || !parity->compared) continue;
+    std::optional<int64_t> picture;
+    if (!parity->difference.values.empty()) picture = pictures_->store(parity->difference, added);
+    insert.bind(1, number)
+        .bind(2, static_cast<int64_t>(tensor))
+        .bind(3, parity->relative_error)
+        .bind(4, parity->max_abs_error)
+        .bind(5, parity->bound)
+        .bind(6, int64_t{parity->ranks_identical});
+    bind_row(insert, 7, picture);
+    insert.run();
+  }
 }
 
 // Adds the pass to the overview, in the transaction that writes the pass.

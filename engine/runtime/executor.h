@@ -25,10 +25,6 @@ class RankTeam;
 /// Returns the inputs of the next pass, or nothing if there are no more passes.
 using PassSource = std::function<std::optional<PassInputs>()>;
 
-/// Tells if this process has a window. If it has, ranks that begin from now on compute at the lowest
-/// priority, so drawing never waits for them.
-void set_beside_a_window(bool is);
-
 class Executor {
  public:
   /// Starts the rank threads. They allocate and feed their memory and then wait before step 0. wait() throws

@@ -1,21 +1,28 @@
-// The calls that the rest of the engine makes to the rank threads: go on, stand still, begin again.
-// rank_thread.cpp holds what a rank does in its own thread, rank_team_failure.cpp what happens when a rank
-// fails.
+// First the calls that the rest of the engine makes to the rank threads: go on, stand still, begin again.
+// Then what a rank does in its own thread: it allocates and feeds its memory, and then claims and runs one
+// step after the other. Last how a run ends early: a rank that threw, a rank that did not come, and threads
+// that never end.
 #include "engine/runtime/rank_team.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/base/cpu_pause.h"
 #include "engine/base/error.h"
+#include "engine/device/cpu/cores.h"
+#include "engine/device/work_behind.h"
+#include "engine/program/meeting.h"
 #include "engine/program/overlap_waits.h"
 #include "engine/runtime/checksum.h"
-#include "engine/runtime/feed.h"
+#include "engine/runtime/execute.h"
+#include "engine/runtime/rank_priority.h"
 
 namespace shardlens {
 namespace {
@@ -34,6 +41,31 @@ Places lent_places(const Plan& plan) {
       places[tensor.name].push_back({rank.offset[id], rank.bytes[id]});
   }
   return places;
+}
+
+// The longest time that ranks that are fed wait for the others.
+constexpr double kMostFedApartSeconds = 10;
+
+// How often a thread that waits for the ranks looks for progress. It counts looks, not the clock: while the
+// whole process is stopped, no rank is late.
+constexpr double kLookSeconds = 0.5;
+// The same if some ranks live in other processes.
+constexpr double kLookElsewhereSeconds = 0.1;
+// A wait without an end: as long as a clock can hold.
+constexpr double kForeverSeconds = 1e9;
+
+// How long to wait for a rank that is known to hang: it may be about to end.
+constexpr double kMomentSeconds = 0.2;
+
+std::atomic<int> abandoned_count{0};
+
+// Ranks that end a step together want the lock together, each for a tenth of a microsecond. The lock is soon
+// free, and to sleep for it takes fifty times as long.
+void lock_soon(std::unique_lock<std::mutex>& lock) {
+  constexpr int kTries = 200;
+  for (int tries = 0; tries < kTries && !lock.owns_lock(); ++tries)
+    if (!lock.try_lock()) cpu_pause();
+  if (!lock.owns_lock()) lock.lock();
 }
 
 }  // namespace
@@ -64,7 +96,7 @@ struct RankTeam::Elsewhere : SeatsListener {
 
   void on_failure_elsewhere(int rank, ErrorKind kind, const std::string& message,
                             const std::optional<RunFailure>& what) override {
-    team_.hear(rank, Failure{kind, message, what});
+    team_.hear(rank, TeamFailure{kind, message, what});
   }
 
  private:
@@ -76,7 +108,8 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> l
     : plan_(std::move(plan)),
       lender_(std::move(lender)),
       seats_(std::move(seats)),
-      elsewhere_(std::make_unique<Elsewhere>(*this)) {
+      elsewhere_(std::make_unique<Elsewhere>(*this)),
+      finder_(plan_->program, *seats_, ranks_) {
   const Program& program = plan_->program;
   if (lender_ && lent_places(*lender_->plan_) != lent_places(*plan_))
     throw std::logic_error(
@@ -92,18 +125,13 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> l
   std::vector<RankGroups> groups = seats_->make_groups();
   for (int world = 0; world < program.tp() * program.dp(); ++world) {
     const bool here = seats_->is_here(world);
-    ranks_.push_back(here || seats_->commands() ? std::make_unique<Rank>() : nullptr);
+    ranks_.push_back(
+        here || seats_->commands()
+            ? std::make_unique<Rank>(*plan_, world, here, std::move(groups[static_cast<size_t>(world)]))
+            : nullptr);
     if (!ranks_.back()) continue;
-    Rank& rank = *ranks_.back();
-    followed_.push_back(&rank);
-    if (here) here_.push_back(&rank);
-    rank.index = world % program.tp();
-    rank.replica = world / program.tp();
-    rank.here = here;
-    rank.groups = std::move(groups[static_cast<size_t>(world)]);
-    rank.trace = std::make_unique<RankTrace>(program.steps.size());
-    for (const PlannedDelay& hold : plan_->delays)
-      if (hold.rank == world) rank.delays[hold.step] += hold.seconds;
+    followed_.push_back(ranks_.back().get());
+    if (here) here_.push_back(ranks_.back().get());
   }
 }
 
@@ -164,7 +192,7 @@ void RankTeam::rewind_locked() {
   target_ = 0;
   for (Rank* rank : followed_) {
     rank->claimed = rank->done = 0;
-    for (Meeting& meeting : rank->meetings) meeting.step = -1;
+    for (RankMeeting& meeting : rank->meetings) meeting.step = -1;
     rank->trace->reset();  // all ranks stand still
   }
 }
@@ -231,7 +259,7 @@ void RankTeam::read_tensor(int rank, TensorId tensor, void* host) const {
   const Program& program = plan_->program;
   const int64_t bytes = local_bytes(program.tensor(tensor), program.tp(), from.index);
   if (!from.here) return seats_->read(rank, tensor, host, static_cast<size_t>(bytes));
-  fetch(from, program.tensor(tensor), host);
+  from.memory->fetch(program.tensor(tensor), host);
 }
 
 void RankTeam::write_tensor(int rank, TensorId tensor, const void* host) {
@@ -239,7 +267,7 @@ void RankTeam::write_tensor(int rank, TensorId tensor, const void* host) {
   const Program& program = plan_->program;
   const int64_t bytes = local_bytes(program.tensor(tensor), program.tp(), to.index);
   if (!to.here) return seats_->write(rank, tensor, host, static_cast<size_t>(bytes));
-  put(to, program.tensor(tensor), host);
+  to.memory->put(program.tensor(tensor), host);
   to.written = true;
 }
 
@@ -298,7 +326,7 @@ void RankTeam::cancel(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    if (!failure_) failure_ = Failure{ErrorKind::Cancelled, why, {}};
+    if (!failure_) failure_ = TeamFailure{ErrorKind::Cancelled, why, {}};
   }
   abort_all(why);
   wake_ranks_.notify_all();
@@ -342,6 +370,370 @@ void RankTeam::show(int replica, int rank, StepId step, const Tensor& tensor, co
       observer->on_replica_tensor(replica, rank, step, tensor, data);
     }
   }
+}
+
+// Shows a tensor of a rank in this process to the observers that want it; fetches it first if needed.
+void RankTeam::show(Rank& rank, StepId step, const Tensor& tensor) const {
+  const bool wanted = std::any_of(observers_.begin(), observers_.end(),
+                                  [&](const auto& observer) { return observer->wants(tensor); });
+  if (wanted) show(rank.replica, rank.index, step, tensor, rank.memory->host_copy(tensor));
+}
+
+// Ranks that are woken together may find themselves on one core. The kernel leaves them there for as long as
+// a short pass takes, so one rank waits for the other. The rank that begins the pass later moves.
+void RankTeam::take_core_locked(Rank& rank) {
+  rank.core = cpu::current_core();
+  std::vector<int> taken;
+  for (const Rank* const other : here_)
+    if (other != &rank && other->claimed > 0) taken.push_back(other->core);
+  if (rank.core < 0 || std::find(taken.begin(), taken.end(), rank.core) == taken.end()) return;
+  cpu::move_off_cores(taken);
+  rank.core = cpu::current_core();
+}
+
+// Runs before the first step of a pass: feeds its inputs, and the weights if an earlier pass changed them.
+void RankTeam::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
+  const bool anew = rank.weights_of != weights_of;
+  rank.weights_of = weights_of;
+  const bool kept = !std::exchange(rank.written, false) && !anew;
+  for (const auto& observer : observers_)
+    if (rank.replica == 0) observer->on_pass(rank.index, pass, kept);
+  if (anew) rank.memory->feed_lasting(true);
+  rank.memory->feed_pass_inputs(inputs_);
+  for (const Tensor& tensor : plan_->program.tensors) {
+    const bool shown = tensor.kind == MemoryKind::Input || tensor.kind == MemoryKind::Weight;
+    if (shown && tensor.storage == kNoTensor) show(rank, -1, tensor);
+  }
+}
+
+// Returns when the pass began for which a rank was just fed. If memory or weights had to be made, the rank
+// waits for the others, but not for ever: the collectives of the other ranks detect a rank that hangs.
+double RankTeam::begin_fed_pass() {
+  std::unique_lock lock(mutex_);
+  if (!begins_when_fed_) return pass_begin_seconds_;
+  const double most = std::min(timeout_seconds(plan_->program.settings), kMostFedApartSeconds);
+  if (++fed_ < here_.size())
+    wake_ranks_.wait_for(lock, std::chrono::duration<double>(most),
+                         [this] { return stopping_ || !begins_when_fed_; });
+  if (std::exchange(begins_when_fed_, false)) {
+    pass_begin_seconds_ = now_seconds();
+    wake_ranks_.notify_all();
+  }
+  return pass_begin_seconds_;
+}
+
+// The end of the steps that the rank asks its device for with one call, starting with the next step that it
+// claims: steps between which no data is looked at, and at most up to the target.
+size_t RankTeam::end_of_call_locked(const Rank& rank) const {
+  const std::vector<Step>& steps = plan_->program.steps;
+  size_t end = rank.claimed + 1;
+  if (traced_ || !rank.asked) return end;
+  while (end < target_ && may_run_together(steps[end - 1], steps[end]) &&
+         !rank.delays.contains(static_cast<StepId>(end)))
+    ++end;
+  return end;
+}
+
+void RankTeam::run_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass, double held_seconds) {
+  rank.run_steps(steps, inputs_.numbers, traced_, begin_of_pass, held_seconds);
+  for (const Step& done : steps)
+    for (const TensorId out : done.outputs) show(rank, done.id, plan_->program.tensor(out));
+}
+
+// Waits until at most `left` steps are still asked of a device that works behind its calls.
+void RankTeam::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at) {
+  rank.look_up(
+      left, traced_, begin_of_pass, [&](StepId id) { return last_arrival(rank, id); }, at);
+}
+
+// When the last of the ranks here began a collective that is over: all its ranks had arrived, and their marks
+// can be read.
+double RankTeam::last_arrival(const Rank& rank, StepId id) const {
+  const Program& program = plan_->program;
+  double last = 0;
+  for (const int other : meeting_of(program, program.step(id), rank.world())) {
+    const Rank* const met = ranks_[static_cast<size_t>(other)].get();
+    if (met == nullptr || !met->here) continue;
+    try {
+      last = std::max(last, met->asked->began_seconds(id));
+    } catch (const std::exception&) {
+      // The other rank's device has failed; that rank reports it.
+    }
+  }
+  return last;
+}
+
+double RankTeam::stand_still(double seconds) {
+  const double begin = now_seconds();
+  std::unique_lock lock(mutex_);
+  wake_ranks_.wait_for(lock, std::chrono::duration<double>(seconds),
+                       [this] { return stopping_ || halting_; });
+  if (stopping_)
+    throw Error(ErrorKind::Cancelled, "the run was given up while the rank was held up on purpose");
+  return now_seconds() - begin;
+}
+
+// Begins steps in the rank's own thread, or hands them to its lane.
+void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass) {
+  const StepId id = steps.front().id;
+  const bool overlapped = steps.front().overlapped;
+  const bool waits = std::any_of(steps.begin(), steps.end(), [this](const Step& step) {
+    return !step.overlapped && behind_lane_[static_cast<size_t>(step.id)];
+  });
+  if (waits && rank.lane) rank.lane->drain();
+  const auto late = rank.delays.find(id);
+  WorkBehind* const behind = rank.device->behind();
+  if (waits && behind != nullptr) behind->join_collectives();
+  if (behind != nullptr && late != rank.delays.end()) rank.device->synchronize();
+  const double held_seconds = late == rank.delays.end() ? 0 : stand_still(late->second);
+  if (!overlapped || !rank.lane) return run_steps(rank, steps, begin_of_pass, held_seconds);
+  rank.lane->submit([this, &rank, id, steps, begin_of_pass, held_seconds] {
+    try {
+      run_steps(rank, steps, begin_of_pass, held_seconds);
+    } catch (const std::exception& error) {
+      fail(rank.world(), id, error);
+    }
+  });
+}
+
+// A rank has done all the steps that it may. If passes follow one another, the last rank to come begins the
+// next pass.
+void RankTeam::come_to_target(std::unique_lock<std::mutex>& lock) {
+  if (next_ != nullptr && !failure_) {
+    const bool all = std::all_of(here_.begin(), here_.end(),
+                                 [this](const Rank* one) { return one->ready && one->done >= target_; });
+    if (!all) return;
+    asking_next_ = true;
+    const PassSource& next = *next_;
+    lock.unlock();
+    std::optional<PassInputs> inputs;
+    std::exception_ptr failed;
+    try {
+      inputs = next();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    if (inputs) {
+      next_pass(std::move(*inputs));
+      start(steps());
+    }
+    lock_soon(lock);
+    asking_next_ = false;
+    if (inputs && !failure_) return;
+    next_ = nullptr;
+    next_failed_ = failed;
+  }
+  wake_waiters_.notify_all();
+}
+
+// Spins for the time that choosing the next pass's inputs takes, if that needs no core that a rank here uses.
+void RankTeam::watch_for_next_pass(std::unique_lock<std::mutex>& lock) const {
+  constexpr double kWatchSeconds = 300e-6;
+  constexpr int kLooksPerTime = 32;
+  if (static_cast<int>(here_.size()) > available_cores()) return;
+  const uint64_t seen = starts_;
+  lock.unlock();
+  const double end = now_seconds() + kWatchSeconds;
+  const auto begun = [&] { return starts_ != seen; };
+  while (!begun() && now_seconds() < end) {
+    for (int look = 0; look < kLooksPerTime && !begun(); ++look) cpu_pause();
+    if (!begun()) std::this_thread::yield();
+  }
+  lock_soon(lock);
+}
+
+void RankTeam::rank_main(Rank& rank) {
+  const Program& program = plan_->program;
+  StepId at = -1;
+  try {
+    take_rank_priority();
+    const auto place = static_cast<size_t>(rank.world());
+    const int threads = program.settings.threads_per_rank;
+    rank.threads = threads > 0 ? threads : seats_->cores_per_rank();
+    rank.device = seats_->make_device(static_cast<int>(place), rank.threads);
+    RankMemory* const lender = !lender_ ? nullptr : lender_->ranks_[place]->memory.get();
+    rank.memory = std::make_unique<RankMemory>(*plan_, *feed_, *rank.device,
+                                               RankMemory::Owner{rank.index, rank.replica, rank.threads},
+                                               lender == nullptr ? nullptr : &lender->arenas());
+    rank.prepare();
+    rank.memory->feed_shared_inputs();
+    rank.memory->feed_lasting(lender_ == nullptr);
+    std::unique_lock lock(mutex_);
+    rank.ready = true;
+    wake_waiters_.notify_all();
+    for (;;) {
+      const bool goes_on = rank.lane || rank.asked;
+      if (goes_on && rank.claimed >= target_ && rank.done < rank.claimed && !stopping_) {
+        const uint64_t pass = pass_;
+        const double begin_of_pass = pass_begin_seconds_;
+        lock.unlock();
+        if (rank.lane) rank.lane->drain();
+        if (rank.asked) look_up(rank, 0, begin_of_pass, at);
+        lock.lock();
+        if (pass == pass_) rank.done = rank.claimed;
+        wake_waiters_.notify_all();
+        continue;
+      }
+      if (next_ != nullptr && rank.claimed >= target_ && !stopping_) watch_for_next_pass(lock);
+      wake_ranks_.wait(lock, [&] { return stopping_ || rank.claimed < target_; });
+      if (stopping_) break;
+      if (rank.claimed == 0) take_core_locked(rank);
+      at = static_cast<StepId>(rank.claimed);
+      const auto steps =
+          std::span(program.steps).subspan(rank.claimed, end_of_call_locked(rank) - rank.claimed);
+      rank.claimed += steps.size();
+      rank.claimed_seconds = now_seconds();
+      const uint64_t pass = pass_;
+      const uint64_t weights_of = weights_of_;
+      double begin_of_pass = pass_begin_seconds_;
+      lock.unlock();
+      if (rank.asked) rank.asked->keep_time(at, traced_);
+      if (at == 0) {
+        feed_pass(rank, pass, weights_of);
+        begin_of_pass = begin_fed_pass();
+      }
+      begin_steps(rank, steps, begin_of_pass);
+      if (rank.asked && rank.asked->size() > AskedSteps::kMost)
+        look_up(rank, AskedSteps::kStill, begin_of_pass, at);
+      lock_soon(lock);
+      rank.high_water_bytes = rank.memory->arenas().high_water_bytes();
+      const bool in_flight = (rank.lane && rank.lane->is_busy()) || (rank.asked && !rank.asked->empty());
+      if (pass == pass_ && !in_flight) rank.done = rank.claimed;
+      if (rank.done >= target_) come_to_target(lock);
+    }
+  } catch (const std::exception& error) {
+    fail(rank.world(), at, error);
+  }
+  come_to_rest(rank);
+}
+
+// Memory is freed after the threads have ended: by then no work that was asked for may still use it.
+void RankTeam::come_to_rest(Rank& rank) {
+  try {
+    if (rank.device && rank.device->behind() != nullptr) rank.device->synchronize();
+  } catch (const std::exception&) {
+    // The cause of the failure was already reported.
+  }
+  if (rank.lane) rank.lane->drain();
+  const std::lock_guard lock(mutex_);
+  rank.running = false;
+  if (rank.abandoned) --abandoned_count;
+  wake_waiters_.notify_all();
+}
+
+void RankTeam::throw_failure_locked() const {
+  if (!failure_->what) throw Error(failure_->kind, failure_->message);
+  throw RunFailed(failure_->kind, failure_->message, *failure_->what);
+}
+
+bool RankTeam::wait_for(double seconds) {
+  std::unique_lock lock(mutex_);
+  const double end = now_seconds() + seconds;
+  for (;;) {
+    if (failure_) throw_failure_locked();
+    const double begin = now_seconds();
+    const double most = all_are_here() ? kLookSeconds : kLookElsewhereSeconds;
+    const double look = std::clamp(end - begin, 0.0, most);
+    if (wake_waiters_.wait_for(lock, std::chrono::duration<double>(look), [this] { return idle_locked(); })) {
+      if (failure_) throw_failure_locked();
+      return true;
+    }
+    std::optional<TeamFailure> late = finder_.believed();
+    if (!late && !finder_.has_reports())
+      late = finder_.late_at_the_end(target_, pass_, starts_, std::min(now_seconds() - begin, kLookSeconds));
+    if (late) {
+      lock.unlock();
+      fail(std::move(*late));
+      lock.lock();
+    } else if (now_seconds() >= end) {
+      return false;
+    }
+  }
+}
+
+void RankTeam::wait() {
+  while (!wait_for(kForeverSeconds)) {
+  }
+}
+
+// Handles what `rank` threw in `step`. A rank that waited for another in vain reports the other rank, and so
+// does a rank that heard of another's failure.
+void RankTeam::fail(int rank, StepId step, const std::exception& error) {
+  const Program& program = plan_->program;
+  TeamFailure failure;
+  const StepId met = ranks_[static_cast<size_t>(rank)]->met_in(step);
+  const auto* const lost = dynamic_cast<const LostRanks*>(&error);
+  const auto* const failed = dynamic_cast<const FailedRank*>(&error);
+  if (lost != nullptr && met >= 0) {
+    const std::lock_guard lock(mutex_);
+    failure = finder_.missed_in(met, rank, *lost);
+  } else if (failed != nullptr && met >= 0) {
+    const std::vector<int> members = meeting_of(program, program.step(met), rank);
+    const int who = members[static_cast<size_t>(failed->rank())];
+    failure.what = RunFailure{{who}, met, false};
+    failure.message = failed_message(program, who, met, failed->what());
+  } else if (const auto* of_all = dynamic_cast<const RunFailed*>(&error)) {
+    failure.kind = of_all->kind();
+    failure.what = of_all->failure();
+    failure.message = of_all->what();
+  } else {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    if (known != nullptr) failure.kind = known->kind();
+    failure.what = RunFailure{{rank}, step, false};
+    failure.message = failed_message(program, rank, step, error.what());
+  }
+  hear(rank, std::move(failure));
+}
+
+// Takes a failure that rank `rank` reports.
+void RankTeam::hear(int rank, TeamFailure failure) {
+  if (all_are_here() || !failure.what || !failure.what->lost) return fail(std::move(failure));
+  const std::lock_guard lock(mutex_);
+  finder_.add_report(rank, std::move(failure));
+  wake_waiters_.notify_all();
+}
+
+void RankTeam::fail(TeamFailure failure) {
+  const std::string message = failure.message;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (failure_) return;  // the others fail because the first one did
+    failure_ = std::move(failure);
+  }
+  abort_all(message);
+  wake_ranks_.notify_all();
+  wake_waiters_.notify_all();
+}
+
+void RankTeam::disband() {
+  cancel("the run was given up");
+  std::vector<std::thread> ended;
+  {
+    std::unique_lock lock(mutex_);
+    const bool lost = failure_->what && failure_->what->lost;
+    const double patience =
+        lost ? kMomentSeconds : std::min(timeout_seconds(plan_->program.settings), kForeverSeconds);
+    wake_waiters_.wait_for(lock, std::chrono::duration<double>(patience), [this] {
+      return std::none_of(here_.begin(), here_.end(), [](const Rank* rank) { return rank->running; });
+    });
+    for (Rank* const rank : here_) {
+      if (!rank->thread.joinable()) continue;
+      if (rank->running) {
+        rank->abandoned = true;
+        ++abandoned_count;
+        rank->thread.detach();
+      } else {
+        ended.push_back(std::move(rank->thread));
+      }
+    }
+  }
+  for (std::thread& thread : ended) thread.join();
+  seats_->close();
+}
+
+int abandoned_ranks() {
+  return abandoned_count;
 }
 
 }  // namespace shardlens

@@ -29,29 +29,23 @@
 // A lost rank. A rank that waits for it in a collective reports it after Settings::timeout_seconds
 // (engine/comm/comm.h). If all other ranks have finished, the caller of wait() reports it. This is a failure
 // of the rank that did not come, like any other failure. While a run is paused no rank is in a collective, so
-// no time counts. A thread that hangs cannot be ended from outside; disband() detaches it. If every process
-// has one rank only, a rank that waits in vain does not know if the other rank is lost or waits too. So the
-// first process collects what all ranks report for a moment before it believes one report.
+// no time counts. A thread that hangs cannot be ended from outside; disband() detaches it. LostRankFinder
+// finds the rank.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <vector>
 
-#include "engine/device/panels.h"
-#include "engine/runtime/arena.h"
-#include "engine/runtime/asked_steps.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/feed.h"
-#include "engine/runtime/side_lane.h"
+#include "engine/runtime/lost_rank_finder.h"
+#include "engine/runtime/rank.h"
 
 namespace shardlens {
 
@@ -91,89 +85,32 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   BytesByKind high_water_bytes(int rank) const;
 
  private:
-  struct Failure {
-    ErrorKind kind = ErrorKind::Run;
-    std::string message;
-    std::optional<RunFailure> what;  ///< null: it is not known
-  };
-
-  /// The collective that the rank began last, and if it is still inside.
-  struct Meeting {
-    std::atomic<StepId> step = -1;
-    std::atomic<bool> inside = false;
-  };
-
-  // Memory outlives the threads: a rank that failed must not free what another rank still reads in a
-  // collective.
-  struct Rank {
-    int index = 0;     ///< among the T of its replica
-    int replica = 0;   ///< among the D
-    bool here = true;  ///< false: it lives in another process, and the fields below are what is known of it
-    int threads = 1;   ///< how many it may compute with
-    std::unique_ptr<Device> device;  ///< outlives the fields below: they are attached to it or in its memory
-    RankGroups groups;
-    std::unique_ptr<Arenas> arenas;
-    std::vector<std::byte> staging;  ///< room for any of its tensors that the host cannot use in place
-    std::unique_ptr<RankTrace> trace;
-    std::unique_ptr<SideLane> lane;     ///< null if no step is overlapped on a thread
-    std::unique_ptr<AskedSteps> asked;  ///< null if its device does not work behind its calls
-    std::map<StepId, double> delays;    ///< seconds that it stands still before these steps
-    uint64_t weights_of = 0;            ///< the number of the feeding that its weights come from
-    bool written = false;               ///< from outside, since the last pass
-    bool ready = false;                 ///< memory fed
-    size_t claimed = 0;                 ///< steps begun in this pass
-    size_t done = 0;                    ///< steps finished in this pass
-    double claimed_seconds = 0;         ///< when it began its present step
-    int core = -1;                      ///< the core on which it began this pass; -1: not known
-    std::array<Meeting, 2> meetings;    ///< of its thread, and of its lane
-    uint64_t reported = 0;              ///< in another process: the start() after which it last stood still
-    BytesByKind high_water_bytes{};
-    bool is_meeting() const { return meetings[0].inside || meetings[1].inside; }
-    bool running = false;    ///< its thread has not ended
-    bool abandoned = false;  ///< its thread is detached: no thread waits for its end any more
-    std::thread thread;
-  };
   struct Elsewhere;  ///< hears of the ranks that live in other processes
 
+  // In a rank's own thread.
   void rank_main(Rank& rank);
   void come_to_rest(Rank& rank);
   void come_to_target(std::unique_lock<std::mutex>& lock);
   void watch_for_next_pass(std::unique_lock<std::mutex>& lock) const;
-  void prepare(Rank& rank);
   size_t end_of_call_locked(const Rank& rank) const;
+  void begin_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass);
   void run_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass, double held_seconds);
-  CollectiveTimes run(Rank& rank, std::span<const Step> steps);
   void look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at);
   double last_arrival(const Rank& rank, StepId id) const;
-  void begin_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass);
   double stand_still(double seconds);
   void take_core_locked(Rank& rank);
-  void feed_lasting(Rank& rank, bool lent) const;
-  void feed_master(Rank& rank, const Tensor& master, const Tensor* weight) const;
   void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);
   double begin_fed_pass();
+  void show(Rank& rank, StepId step, const Tensor& tensor) const;
+
   void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;
   void start_at(size_t target, std::optional<double> begin_seconds);
-  void show(Rank& rank, StepId step, const Tensor& tensor) const;
-  const void* host_copy(Rank& rank, const Tensor& tensor) const;
-  template <typename Fill>
-  void fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) const;
-  size_t slice_bytes(const Rank& rank, const Tensor& tensor) const;
-  bool is_staged(const Rank& rank, const Tensor& tensor) const;
-  Panels panels(const Rank& rank, const Tensor& tensor) const;
-  void fetch(const Rank& rank, const Tensor& tensor, void* host) const;
-  void put(const Rank& rank, const Tensor& tensor, const void* host) const;
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
-  StepId met_in(int rank, StepId step) const;
-  void hear(int rank, Failure failure);
-  std::optional<Failure> believed_locked() const;
-  bool all_are_here() const { return here_.size() == followed_.size(); }
-  void fail(Failure failure);
+  void hear(int rank, TeamFailure failure);
+  void fail(TeamFailure failure);
   [[noreturn]] void throw_failure_locked() const;
-  void find_lost_locked(RunFailure& failure) const;
-  std::vector<Whereabouts> whereabouts_locked(const std::vector<int>& ranks) const;
-  std::optional<Failure> late_at_the_end_locked(double looked_seconds);
+  bool all_are_here() const { return here_.size() == followed_.size(); }
   void rewind_locked();
   bool idle_locked() const;
   size_t position_locked() const;
@@ -208,12 +145,8 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   size_t fed_ = 0;        ///< ranks that wait for that moment
   bool halting_ = false;  ///< pause() was called: no rank is held any longer
   bool stopping_ = false;
-  std::optional<Failure> failure_;
-  /// If some ranks live in other processes: reports of ranks about others that they miss, not yet believed.
-  std::vector<std::pair<int, Failure>> rumours_;
-  double first_rumour_seconds_ = 0;
-  size_t seen_progress_ = 0;    ///< steps begun and finished by all ranks, at the last look
-  double stalled_seconds_ = 0;  ///< how long wait() has seen no progress since
+  std::optional<TeamFailure> failure_;
+  LostRankFinder finder_;
 };
 
 /// The number of detached rank threads that have not ended. While there is one, a program must end without

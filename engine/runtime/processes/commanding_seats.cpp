@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/base/counted.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/processes/process_commands.h"
@@ -28,7 +27,7 @@ class CommandingSeats final : public Seats {
 
   bool is_here(int rank) const override { return process_of(rank) == world_.processes_.index(); }
   int cores_per_rank() const override { return world_.places_.front().cores; }
-  double clock_residual_seconds() const override { return world_.clock_residual_seconds_; }
+  double clock_residual_seconds() const override { return world_.clocks_.residual_seconds(); }
 
   std::vector<RankGroups> make_groups() override {
     std::vector<RankGroups> groups(world_.places_.size());
@@ -165,15 +164,6 @@ class CommandingSeats final : public Seats {
   const Choice choice_;
   int lender_ = -1;
 };
-
-void ProcessWorld::require_size(int tp, int dp) const {
-  const int64_t ranks = int64_t{tp} * dp;
-  if (ranks == processes()) return;
-  throw request_error(fmt::format(
-      "T = {} and D = {} are {}, and mpirun started {}: start it with -n {}, or give --tp and --dp whose "
-      "product is {}",
-      tp, dp, counted(ranks, "rank"), counted(processes(), "process", "processes"), ranks, processes()));
-}
 
 std::unique_ptr<Seats> ProcessWorld::take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) {
   const Settings& settings = plan->program.settings;

@@ -93,7 +93,7 @@ class ProcessWorld::Server {
           return packet->second.take<int>();
         }
         if (command == ProcessCommand::Align)
-          world_.answer_pings();
+          world_.clocks_.answer();
         else
           obey(command, packet->second.take<int>(), packet->second);
         looks_.skip();
@@ -176,7 +176,7 @@ class ProcessWorld::Server {
       case ProcessCommand::Start: {
         serving.start = packet.take<uint64_t>();
         const auto target = static_cast<size_t>(packet.take<uint64_t>());
-        const double begin = packet.take<double>() - world_.clock_offset_seconds_;
+        const double begin = packet.take<double>() - world_.clocks_.offset_seconds();
         serving.shower->wanted = packet.take_list<char>();
         executor.observe(serving.shower->wanted.empty()
                              ? std::vector<std::shared_ptr<StepObserver>>{}

@@ -1,22 +1,28 @@
-// The first process's side: the thread that receives the reports of the other processes, and what is known
-// about lost ones.
+// How the processes of a run meet at the start: each reports its build and its options. The first process
+// compares them, assigns the ranks, and measures the clocks. Then the first process's side: the thread that
+// receives the reports of the other processes, and what is known about lost ones.
 #include "engine/runtime/processes/process_world.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "engine/base/clock.h"
+#include "engine/base/counted.h"
 #include "engine/device/gpu_plugin.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/holders.h"
 #include "engine/runtime/processes/process_commands.h"
+#include "engine/runtime/processes/process_introduction.h"
 #include "engine/runtime/run_failure.h"
 
 namespace shardlens {
 
 namespace {
+
+constexpr double kAlignEverySeconds = 10;
 
 // Seconds beyond the time-out, and seconds after all were told to end. The ranks that wait for a lost one in
 // a collective should report it first, because they know the step.
@@ -30,6 +36,220 @@ constexpr auto kSayEvery = std::chrono::milliseconds(250);
 constexpr double kDoubtfulSeconds = 3;
 
 }  // namespace
+
+std::vector<int> processes_by_rank(const std::vector<std::string>& hosts, int tp) {
+  std::vector<std::string> machines;
+  std::map<std::string, std::vector<int>> on;
+  for (size_t process = 0; process < hosts.size(); ++process) {
+    if (!on.contains(hosts[process])) machines.push_back(hosts[process]);
+    on[hosts[process]].push_back(static_cast<int>(process));
+  }
+  std::vector<int> whole, left;
+  for (const std::string& machine : machines) {
+    const std::vector<int>& here = on[machine];
+    const auto fill = here.begin() + std::ssize(here) / tp * tp;
+    whole.insert(whole.end(), here.begin(), fill);
+    left.insert(left.end(), fill, here.end());
+  }
+  // Process 0 is the first of the first machine: if that machine has no whole group, the remaining processes
+  // begin with it.
+  const bool begins = !left.empty() && left.front() == 0;
+  const auto first = left.begin() + (begins ? std::min<std::ptrdiff_t>(tp, std::ssize(left)) : 0);
+  std::vector<int> order(left.begin(), first);
+  order.insert(order.end(), whole.begin(), whole.end());
+  order.insert(order.end(), first, left.end());
+  return order;
+}
+
+ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
+    : processes_(processes),
+      patience_{request.told_to_end, request.timeout_seconds, &departed_},
+      commands_(processes, kCommandTag, patience_),
+      reports_(processes, kReportTag, patience_),
+      clocks_(processes, patience_) {
+  try {
+    commands() ? compare(request) : answer(request);
+  } catch (const LateProcess& late) {
+    throw request_error(
+        fmt::format("process {} of {} is lost: it {} while the processes met; start the run again",
+                    late.process(), processes_.count(), late.what()));
+  }
+  watch_siblings();
+  if (commands()) listening_ = std::thread([this] { listen(); });
+}
+
+void ProcessWorld::compare(const JoinRequest& request) {
+  PacketLine line(processes_, kHelloTag, patience_);
+  std::vector<ProcessIntroduction> all(static_cast<size_t>(processes()));
+  all[0] = introduction(processes_, request);
+  std::vector<bool> here(all.size(), false);
+  here[0] = true;
+  std::string problem;
+  const double limit = now_seconds() + request.timeout_seconds;
+  for (int count = 1; count < processes(); ++count) {
+    auto packet = line.poll_for(limit - now_seconds());
+    if (!packet) break;
+    all[static_cast<size_t>(packet->first)] = take_introduction(packet->second);
+    here[static_cast<size_t>(packet->first)] = true;
+  }
+  for (int process = 1; process < processes() && problem.empty(); ++process) {
+    if (here[static_cast<size_t>(process)]) {
+      problem = difference(all[0], process, all[static_cast<size_t>(process)]);
+    } else {
+      problem = fmt::format(
+          "process {} of {} did not report within {:.0f} s what it runs; process 0 runs {}: all processes "
+          "that mpirun starts must be shardlens-cli with --comm mpi",
+          process, processes(), request.timeout_seconds, all[0].version);
+    }
+  }
+  std::vector<std::string> hosts;
+  std::map<std::string, std::pair<ProcessCores, int>>
+      machines;  // the cores that its ranks may use, and the number of its ranks
+  for (const ProcessIntroduction& one : all) {
+    hosts.push_back(one.host);
+    auto& [together, ranks] = machines[one.host];
+    ++ranks;
+    for (size_t word = 0; word < together.size(); ++word) together[word] |= one.cores[word];
+  }
+  processors_ = unlike_processors(all);
+  own_clock_.assign(all.size(), false);
+  for (const int process : processes_by_rank(hosts, std::max(1, request.tp))) {
+    const auto at = static_cast<size_t>(process);
+    const ProcessIntroduction& one = all[at];
+    const auto& [together, ranks] = machines[one.host];
+    const int cores = std::max(1, std::min(count_of(one.cores), count_of(together) / ranks));
+    places_.push_back(
+        {process, one.host, cores, ranks <= count_of(together), one.gpus, one.machine, one.identity});
+    own_clock_[at] = one.host != all[0].host || one.machine != all[0].machine;
+  }
+  for (int process = 1; process < processes(); ++process) {
+    if (!here[static_cast<size_t>(process)]) continue;
+    Packet verdict;
+    verdict.put(problem).put(static_cast<int>(own_clock_[static_cast<size_t>(process)]));
+    verdict.put(static_cast<uint64_t>(places_.size()));
+    for (const Place& place : places_) {
+      verdict.put(place.process).put(place.host).put(place.cores).put(place.has_own_core);
+      put_gpus(verdict, place.gpus);
+      verdict.put(place.machine).put(place.identity);
+    }
+    line.send(process, std::move(verdict));
+    if (problem.empty() && own_clock_[static_cast<size_t>(process)]) clocks_.align(process);
+  }
+  aligned_at_seconds_ = now_seconds();
+  if (!problem.empty()) throw request_error(problem);
+}
+
+void ProcessWorld::answer(const JoinRequest& request) {
+  PacketLine line(processes_, kHelloTag, patience_);
+  line.send(0, to_packet(introduction(processes_, request)));
+  // The first process waits that long for all others, and then reports the result.
+  auto verdict = line.poll_for(request.timeout_seconds + 10);
+  if (!verdict) {
+    throw request_error(fmt::format(
+        "process 0 of {} did not report within {:.0f} s what it runs; process {} runs {}: all processes "
+        "that mpirun starts must be shardlens-cli with --comm mpi",
+        processes(), request.timeout_seconds, processes_.index(), request.version));
+  }
+  const std::string problem = verdict->second.take_text();
+  const bool own_clock = verdict->second.take<int>() != 0;
+  for (auto left = verdict->second.take<uint64_t>(); left > 0; --left) {
+    Place place;
+    place.process = verdict->second.take<int>();
+    place.host = verdict->second.take_text();
+    place.cores = verdict->second.take<int>();
+    place.has_own_core = verdict->second.take<bool>();
+    place.gpus = take_gpus(verdict->second);
+    place.machine = verdict->second.take_text();
+    place.identity = verdict->second.take<ProcessIdentity>();
+    places_.push_back(place);
+  }
+  if (!problem.empty()) throw request_error(problem);
+  if (own_clock) clocks_.answer();
+}
+
+void ProcessWorld::watch_siblings() {
+  const Place& own = places_[static_cast<size_t>(rank_of(processes_.index()))];
+  for (const Place& place : places_)
+    if (place.process != own.process && place.is_seen_from(own))
+      departed_.watch(place.process, place.identity);
+}
+
+// Clocks drift, so in a long run they are measured again between passes.
+void ProcessWorld::align_clocks_again() {
+  if (now_seconds() - aligned_at_seconds_ < kAlignEverySeconds) return;
+  for (int process = 1; process < processes(); ++process) {
+    if (!own_clock_[static_cast<size_t>(process)]) continue;
+    send(rank_of(process), "to set its clock", Packet().put(ProcessCommand::Align));
+    try {
+      clocks_.align(process);
+    } catch (const LateProcess& late) {
+      lose(rank_of(process), lost_text(late));
+      throw run_error(lost_text(late));
+    }
+  }
+  aligned_at_seconds_ = now_seconds();
+}
+
+void ProcessWorld::require_size(int tp, int dp) const {
+  const int64_t ranks = int64_t{tp} * dp;
+  if (ranks == processes()) return;
+  throw request_error(fmt::format(
+      "T = {} and D = {} are {}, and mpirun started {}: start it with -n {}, or give --tp and --dp whose "
+      "product is {}",
+      tp, dp, counted(ranks, "rank"), counted(processes(), "process", "processes"), ranks, processes()));
+}
+
+bool ProcessWorld::crosses_machines(int tp) const {
+  for (size_t rank = 1; rank < places_.size(); ++rank)
+    if (rank % static_cast<size_t>(tp) != 0 && places_[rank].host != places_[rank - 1].host) return true;
+  return false;
+}
+
+int ProcessWorld::most_ranks_on_a_machine() const {
+  std::map<std::string, int> ranks;
+  int most = 0;
+  for (const Place& place : places_) most = std::max(most, ++ranks[place.host]);
+  return most;
+}
+
+std::vector<ProcessFacts> ProcessWorld::facts_of_ranks() const {
+  std::vector<ProcessFacts> ranks;
+  for (const Place& place : places_) ranks.push_back({place.process, place.host, place.gpus});
+  return ranks;
+}
+
+Choice ProcessWorld::choose(const Settings& settings) const {
+  return choose_over_processes(settings, facts_of_ranks());
+}
+
+std::vector<GpuRoom> ProcessWorld::gpu_rooms(const Settings& settings) const {
+  return shardlens::gpu_rooms(settings, choose(settings), facts_of_ranks());
+}
+
+int ProcessWorld::cores() const {
+  int cores = 0;
+  for (const Place& place : places_) cores += place.cores;
+  return cores;
+}
+
+double ceilings_of_all_ranks(const Plan& plan) {
+  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
+  if (world == nullptr) return 1;
+  const size_t gpus = world->gpu_rooms(plan.program.settings).size();
+  return gpus > 0 ? static_cast<double>(gpus) : static_cast<double>(world->cores()) / available_cores();
+}
+
+CommunicatorInfo ProcessWorld::info() const {
+  std::vector<std::string> hosts;
+  for (const Place& place : places_)
+    if (std::find(hosts.begin(), hosts.end(), place.host) == hosts.end()) hosts.push_back(place.host);
+  const bool measured = std::find(own_clock_.begin(), own_clock_.end(), true) != own_clock_.end();
+  const std::string clocks =
+      measured ? fmt::format("; clocks agree within {:.0f} µs", clocks_.residual_seconds() * 1e6) : "";
+  return {"mpi", fmt::format("{} on {}, {}{}{}", counted(processes(), "process", "processes"),
+                             counted(static_cast<int64_t>(hosts.size()), "machine"), processes_.carrier(),
+                             clocks, processors_)};
+}
 
 RankGroups ProcessWorld::groups_of(int executor, const Program& program, const Choice& choice, int rank) {
   const int tp = program.tp();
@@ -48,7 +268,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
     made.rank = own;
     made.tag = tag + kind;
     made.has_own_core = place.has_own_core;
-    made.clock_offset_seconds = &clock_offset_seconds_;
+    made.clock_offset_seconds = &clocks_.offset_seconds();
     made.patience_seconds = patience;
     made.told_to_end = patience_.told_to_end;
     made.departed = &departed_;
@@ -97,7 +317,7 @@ std::vector<AllReducePoint> ProcessWorld::bench_own_rank(const AllReduceBench& b
   group.rank = rank;
   group.tag = kGroupTag + number % kExecutorTags * 3;
   group.has_own_core = own.has_own_core;
-  group.clock_offset_seconds = &clock_offset_seconds_;
+  group.clock_offset_seconds = &clocks_.offset_seconds();
   group.patience_seconds = patience_.seconds;
   group.told_to_end = patience_.told_to_end;
   group.departed = &departed_;

@@ -22,6 +22,7 @@
 #include "engine/device/gpu_facts.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/gpu_room.h"
+#include "engine/runtime/processes/process_clocks.h"
 #include "engine/runtime/world.h"
 
 namespace shardlens {
@@ -107,9 +108,6 @@ class ProcessWorld final : public World {
   std::vector<ProcessFacts> facts_of_ranks() const;
   void compare(const JoinRequest& request);
   void answer(const JoinRequest& request);
-  void align_clock(int process);
-  void answer_pings();
-  Packet next_ping(int process);
   void align_clocks_again();
 
   void listen();
@@ -144,16 +142,11 @@ class ProcessWorld final : public World {
   ProcessPatience patience_;    ///< of the start, then of the last plan that took seats
   double told_seconds_ = 0;     ///< since this process was told to end, counted by the code that looks for
                                 ///< lost ranks
-  PacketLine commands_, reports_, pings_;
+  PacketLine commands_, reports_;
+  ProcessClocks clocks_;
   std::vector<Place> places_;    ///< [rank], as processes_by_rank() orders them
   std::vector<bool> own_clock_;  ///< [process]: it has another clock than the first one, measured against it
-  std::atomic<double> clock_offset_seconds_{0};  ///< added to this process's clock
-  /// The largest difference between the clocks so far: half of the quickest ping, plus how far a clock had
-  /// drifted when it was measured again. Only in the first process.
-  std::atomic<double> clock_residual_seconds_{0};
-  std::map<int, double> offset_of_;  ///< [process], seconds: its last measured offset; only in the first
-                                     ///< process
-  std::string processors_;           ///< how the ranks' processors differ, for info(); empty: they do not
+  std::string processors_;       ///< how the ranks' processors differ, for info(); empty: they do not
   double aligned_at_seconds_ = 0;
   int executors_ = 0;
   std::atomic<int> tp_{0};  ///< of the last plan that took seats; 0: none yet

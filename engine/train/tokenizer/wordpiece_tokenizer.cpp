@@ -9,6 +9,7 @@
 #include "engine/base/utf8.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
+#include "engine/train/tokenizer/wordpiece_training.h"
 
 namespace shardlens {
 namespace {
@@ -137,6 +138,11 @@ std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::from_tokenizer_jso
   return std::shared_ptr<const WordPieceTokenizer>(
       new WordPieceTokenizer(read_vocab_json(model.at("vocab"), source), std::move(settings),
                              read_added_tokens(tokenizer, source), {{"tokenizer.json", text}}, source));
+}
+
+std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::train(const std::vector<std::string>& texts,
+                                                                    int32_t entries) {
+  return from_vocab_txt(train_wordpiece(texts, entries), "", "the learned vocabulary");
 }
 
 void WordPieceTokenizer::encode_word(const std::string& word, std::vector<int32_t>& ids) const {

@@ -1,6 +1,6 @@
-// Learns a WordPiece vocabulary from a text. SentencePiece finds the pieces of BERT's own words by byte-pair
-// merges and marks those that begin a word; WordPiece marks the others. The merges are in the order in which
-// they were made, so a shorter vocabulary is the beginning of a longer one.
+// Learns a WordPiece vocabulary by SentencePiece's trainer.
+#include "engine/train/tokenizer/wordpiece_training.h"
+
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
@@ -8,8 +8,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
+#include "engine/train/tokenizer/bert_words.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
-#include "engine/train/tokenizer/wordpiece_tokenizer.h"
 
 namespace shardlens {
 namespace {
@@ -39,8 +39,7 @@ bool is_one_character(std::string_view utf8) {
 
 }  // namespace
 
-std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::train(const std::vector<std::string>& texts,
-                                                                    int32_t entries) {
+std::string train_wordpiece(const std::vector<std::string>& texts, int32_t entries) {
   // A text can have fewer pieces than `entries`; that is no error here. `entries` can also be too small, but
   // that is known only when the number of characters is known.
   sentencepiece::SentencePieceProcessor pieces;
@@ -69,7 +68,7 @@ std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::train(const std::v
   const size_t room = static_cast<size_t>(entries) - tokens.size();
   tokens.insert(tokens.end(), merged.begin(),
                 merged.begin() + static_cast<std::ptrdiff_t>(std::min(room, merged.size())));
-  return from_vocab_txt(fmt::format("{}\n", fmt::join(tokens, "\n")), "", "the learned vocabulary");
+  return fmt::format("{}\n", fmt::join(tokens, "\n"));
 }
 
 }  // namespace shardlens

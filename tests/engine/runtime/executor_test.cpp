@@ -21,6 +21,7 @@
 #include "engine/io/safetensors.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/gather.h"
+#include "engine/runtime/rank_priority.h"
 #include "engine/runtime/sampler.h"
 #include "tests/engine/expect_in_order.h"
 #include "tests/engine/io/test_folder.h"

@@ -1,0 +1,120 @@
+// Runs steps on a rank's device, and sets up what they need.
+#include "engine/runtime/rank.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/clock.h"
+#include "engine/runtime/execute.h"
+#include "engine/runtime/gpu_room.h"
+#include "engine/runtime/run_failure.h"
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens {
+
+Rank::Rank(const Plan& of_plan, int world_rank, bool is_here, RankGroups of_rank)
+    : plan(of_plan),
+      index(world_rank % plan.program.tp()),
+      replica(world_rank / plan.program.tp()),
+      here(is_here),
+      groups(std::move(of_rank)),
+      trace(std::make_unique<RankTrace>(plan.program.steps.size())) {
+  for (const PlannedDelay& hold : plan.delays)
+    if (hold.rank == world_rank) delays[hold.step] += hold.seconds;
+}
+
+void Rank::prepare() {
+  const Program& program = plan.program;
+  const int own = world();
+  const auto attach = [&](Communicator& group, int apart) {
+    try {
+      group.attach(*device);
+    } catch (const FailedRank& failed) {
+      const int who = own + (failed.rank() - group.rank()) * apart;
+      throw RunFailed(failed.kind(), failed_message(program, who, -1, failed.what()), {{who}, -1, false});
+    }
+  };
+  attach(*groups.neighbours, 1);
+  attach(*groups.copies, program.tp());
+  attach(*groups.holders, 1);
+  groups.neighbours->make_room(packed_copy_bytes(program, index));
+  memory->make_staging_room();
+  if (device->behind() != nullptr) {
+    asked = std::make_unique<AskedSteps>(program, *device->behind());
+    return;
+  }
+  // A lane would fetch into the same staging room as its rank, so a rank has a lane only if nothing is
+  // fetched.
+  const bool lanes = std::any_of(program.steps.begin(), program.steps.end(),
+                                 [](const Step& step) { return step.overlapped; });
+  if (lanes && device->host_visible()) lane = std::make_unique<SideLane>();
+}
+
+// Runs steps on the rank's device; for a collective it also notes where this rank is.
+CollectiveTimes Rank::run(std::span<const Step> steps, const PassNumbers& numbers) {
+  const Step& step = steps.front();
+  RankContext context{plan.program,   index,           replica,          *device, *groups.neighbours,
+                      *groups.copies, *groups.holders, memory->arenas(), numbers};
+  if (steps.size() > 1) {
+    execute_together(steps, context);
+    return {};
+  }
+  if (!is_collective(step.op)) return execute(step, context);
+  RankMeeting& meeting = meetings[step.overlapped && !asked ? 1 : 0];  // it meets the others while it asks
+  meeting.step = step.id;
+  meeting.inside = true;
+  const CollectiveTimes times = execute(step, context);
+  meeting.inside = false;
+  return times;
+}
+
+void Rank::run_steps(std::span<const Step> steps, const PassNumbers& numbers, bool traced,
+                     double begin_of_pass, double held_seconds) {
+  const Step& step = steps.front();
+  StepEvent event;
+  event.held_seconds = held_seconds;
+  event.flops = plan.cost[static_cast<size_t>(index)][static_cast<size_t>(step.id)].flops;
+  if (asked) {
+    asked->ask(steps, traced, [&] {
+      event.sent_bytes = run(steps, numbers).sent_bytes;
+      event.high_water_bytes = memory->arenas().high_water_bytes();
+      return event;
+    });
+    return;
+  }
+  if (traced) event.begin_seconds = now_seconds() - begin_of_pass;
+  const CollectiveTimes times = run(steps, numbers);
+  if (!traced) return;
+  event.end_seconds = now_seconds() - begin_of_pass;
+  if (is_collective(step.op)) {
+    event.arrival_seconds = times.arrival_seconds - begin_of_pass;
+    event.all_arrived_seconds = times.all_arrived_seconds - begin_of_pass;
+    event.sent_bytes = times.sent_bytes;
+  }
+  event.high_water_bytes = memory->arenas().high_water_bytes();
+  trace->publish(static_cast<size_t>(step.id), event);
+}
+
+void Rank::look_up(size_t left, bool traced, double begin_of_pass,
+                   const std::function<double(StepId)>& last_arrival, StepId& at) {
+  if (!traced) return asked->look_up_untraced(left, at);
+  asked->look_up(left, at, [&](StepId id, StepEvent event) {
+    event.begin_seconds -= begin_of_pass;
+    event.end_seconds -= begin_of_pass;
+    if (is_collective(plan.program.step(id).op)) {
+      event.arrival_seconds = event.begin_seconds;
+      event.all_arrived_seconds =
+          std::min(std::max(event.begin_seconds, last_arrival(id) - begin_of_pass), event.end_seconds);
+    }
+    trace->publish(static_cast<size_t>(id), event);
+  });
+}
+
+StepId Rank::met_in(StepId step) const {
+  if (step >= 0 && is_collective(plan.program.step(step).op)) return step;
+  StepId last = -1;
+  for (const RankMeeting& meeting : meetings) last = std::max(last, meeting.step.load());
+  return last;
+}
+
+}  // namespace shardlens
