@@ -375,7 +375,7 @@ Examples
   shardlens-cli train --model gpt2-10m --data corpus/ --tp 2 --dp 2 --steps 1000 --warmup 50
   shardlens-cli train --data sample --dtype bf16 --checkpoint run    with fp32 master weights
   shardlens-cli train --data book.txt --checkpoint run --checkpoint-every 50 --restart
-                                          begins, and after a crash continues from the last checkpoint
+                                          begins, or continues from the last checkpoint
   shardlens-cli train --model bert-tiny --norm pre --data book.txt  masked words and sentence order
 )");
   return [options] { return run_train(*options); };
