@@ -11,7 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
-#include "engine/program/meeting.h"
+#include "engine/program/collective_group.h"
 
 namespace shardlens {
 namespace {
@@ -82,7 +82,7 @@ void write_flows(Writer& writer, const Program& program, const RecordedPass& pas
                  int64_t& flows) {
   const auto at = static_cast<size_t>(step.id);
   for (int rank = 0; rank < static_cast<int>(pass.events.size()); ++rank) {
-    const std::vector<int> ranks = meeting_of(program, step, rank);
+    const std::vector<int> ranks = ranks_of_group(program, step, rank);
     if (ranks.front() != rank) continue;  // once for each group
     int last = rank;
     bool complete = true;

@@ -302,8 +302,8 @@ AdamWStep adamw_step(const Local& local, const Step& step, const RankContext& co
 // when the rank arrived at the first and when the last was done.
 CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& context) {
   Communicator& communicator = step.axis == Axis::Dp                    ? context.replicas
-                               : is_among_copies(context.program, step) ? context.holders
-                                                                        : context.communicator;
+                               : is_among_copies(context.program, step) ? context.same_slice
+                                                                        : context.layer;
   CollectiveTimes times;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     const Tensor& tensor = local.output(i);
@@ -328,7 +328,7 @@ CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& co
 CollectiveTimes execute(const Step& step, RankContext& context) {
   const Local local(step, context);
   Device& device = context.device;
-  Communicator& communicator = context.communicator;
+  Communicator& communicator = context.layer;
   const DType dtype = local.dtype();
   const Attributes& attributes = step.attributes;
   switch (step.op) {

@@ -22,9 +22,9 @@ struct RankContext {
   int rank;     ///< among the T that share a layer
   int replica;  ///< among the D
   Device& device;
-  Communicator& communicator;  ///< of the T ranks
-  Communicator& replicas;      ///< of this rank's D copies
-  Communicator& holders;       ///< of those of the T that hold the same slices; this rank alone if none do
+  Communicator& layer;  ///< RankGroups
+  Communicator& replicas;
+  Communicator& same_slice;  ///< this rank alone if no other holds its slices
   Arenas& arenas;
   PassNumbers numbers;
 };

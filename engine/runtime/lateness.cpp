@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/program/meeting.h"
+#include "engine/program/collective_group.h"
 #include "engine/program/overlap_waits.h"
 
 namespace shardlens {
@@ -91,7 +91,7 @@ class Pass {
     const double all_arrived = events_[static_cast<size_t>(rank)][at].all_arrived_seconds;
     double measured = 0, reckoned = 0;
     bool complete = true;
-    for (const int other : meeting_of(program_, step, rank)) {
+    for (const int other : ranks_of_group(program_, step, rank)) {
       const auto r = static_cast<size_t>(other);
       complete = complete && r < events_.size();
       if (r >= events_.size()) continue;

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/clock.h"
-#include "engine/program/meeting.h"
+#include "engine/program/collective_group.h"
 
 namespace shardlens {
 namespace {
@@ -21,7 +21,7 @@ constexpr double kSilentSeconds = 1;
 TeamFailure LostRankFinder::missed_in(StepId met, int rank, const LostRanks& error) const {
   TeamFailure failure;
   RunFailure what{{}, met, true};
-  const std::vector<int> members = meeting_of(program_, program_.step(met), rank);
+  const std::vector<int> members = ranks_of_group(program_, program_.step(met), rank);
   for (const int place : error.ranks()) what.ranks.push_back(members[static_cast<size_t>(place)]);
   find_lost(what);
   failure.message = lost_message(program_, what, error.waited_seconds(), whereabouts(what.ranks));
@@ -39,7 +39,7 @@ void LostRankFinder::find_lost(RunFailure& failure) const {
   // The ranks that have not come to the collective that `number` waits in, on its thread or in its lane.
   const auto missed_by = [&](int number, size_t lane, StepId step) {
     std::vector<int> missing;
-    for (const int other : meeting_of(program_, program_.step(step), number)) {
+    for (const int other : ranks_of_group(program_, program_.step(step), number)) {
       const Rank* const rank = rank_of(other);
       if (rank != nullptr && rank->here && rank->meetings[lane].step < step) missing.push_back(other);
     }

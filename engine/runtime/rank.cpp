@@ -34,10 +34,10 @@ void Rank::prepare() {
       throw RunFailed(failed.kind(), failed_message(program, who, -1, failed.what()), {{who}, -1, false});
     }
   };
-  attach(*groups.neighbours, 1);
-  attach(*groups.copies, program.tp());
-  attach(*groups.holders, 1);
-  groups.neighbours->make_room(packed_copy_bytes(program, index));
+  attach(*groups.layer, 1);
+  attach(*groups.replicas, program.tp());
+  attach(*groups.same_slice, 1);
+  groups.layer->make_room(packed_copy_bytes(program, index));
   memory->make_staging_room();
   if (device->behind() != nullptr) {
     asked = std::make_unique<AskedSteps>(program, *device->behind());
@@ -53,8 +53,9 @@ void Rank::prepare() {
 // Runs steps on the rank's device; for a collective it also notes where this rank is.
 CollectiveTimes Rank::run(std::span<const Step> steps, const PassNumbers& numbers) {
   const Step& step = steps.front();
-  RankContext context{plan.program,   index,           replica,          *device, *groups.neighbours,
-                      *groups.copies, *groups.holders, memory->arenas(), numbers};
+  RankContext context{
+      plan.program,     index,  replica, *device, *groups.layer, *groups.replicas, *groups.same_slice,
+      memory->arenas(), numbers};
   if (steps.size() > 1) {
     execute_together(steps, context);
     return {};

@@ -18,7 +18,7 @@
 #include "engine/base/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/work_behind.h"
-#include "engine/program/meeting.h"
+#include "engine/program/collective_group.h"
 #include "engine/program/overlap_waits.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/execute.h"
@@ -155,7 +155,7 @@ void RankTeam::begin() {
 }
 
 CommunicatorInfo RankTeam::communicator() const {
-  return seats_->announce(here_.front()->groups.neighbours->info());
+  return seats_->announce(here_.front()->groups.layer->info());
 }
 
 const RankTrace& RankTeam::trace(int rank) const {
@@ -335,9 +335,9 @@ void RankTeam::cancel(const std::string& why) {
 
 void RankTeam::abort_all(const std::string& why) {
   for (const Rank* rank : here_) {
-    rank->groups.neighbours->abort(why);
-    rank->groups.copies->abort(why);
-    rank->groups.holders->abort(why);
+    rank->groups.layer->abort(why);
+    rank->groups.replicas->abort(why);
+    rank->groups.same_slice->abort(why);
   }
   seats_->cancel(why);
 }
@@ -451,7 +451,7 @@ void RankTeam::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at
 double RankTeam::last_arrival(const Rank& rank, StepId id) const {
   const Program& program = plan_->program;
   double last = 0;
-  for (const int other : meeting_of(program, program.step(id), rank.world())) {
+  for (const int other : ranks_of_group(program, program.step(id), rank.world())) {
     const Rank* const met = ranks_[static_cast<size_t>(other)].get();
     if (met == nullptr || !met->here) continue;
     try {
@@ -668,7 +668,7 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
     const std::lock_guard lock(mutex_);
     failure = finder_.missed_in(met, rank, *lost);
   } else if (failed != nullptr && met >= 0) {
-    const std::vector<int> members = meeting_of(program, program.step(met), rank);
+    const std::vector<int> members = ranks_of_group(program, program.step(met), rank);
     const int who = members[static_cast<size_t>(failed->rank())];
     failure.what = RunFailure{{who}, met, false};
     failure.message = failed_message(program, who, met, failed->what());

@@ -26,17 +26,16 @@ class LocalSeats final : public Seats {
     };
     for (int r = 0; r < program.tp(); ++r) {
       auto copies = backend_->make_group(program.dp(), world);
-      for (int d = 0; d < program.dp(); ++d) at(d, r).copies = std::move(copies[static_cast<size_t>(d)]);
+      for (int d = 0; d < program.dp(); ++d) at(d, r).replicas = std::move(copies[static_cast<size_t>(d)]);
     }
     const int holding = most_copies(program);
     for (int d = 0; d < program.dp(); ++d) {
       auto neighbours = backend_->make_group(program.tp(), world);
-      for (int r = 0; r < program.tp(); ++r)
-        at(d, r).neighbours = std::move(neighbours[static_cast<size_t>(r)]);
+      for (int r = 0; r < program.tp(); ++r) at(d, r).layer = std::move(neighbours[static_cast<size_t>(r)]);
       for (int first = 0; first < program.tp(); first += holding) {
         auto holders = backend_->make_group(holding, world);
         for (int r = 0; r < holding && first + r < program.tp(); ++r)
-          at(d, first + r).holders = std::move(holders[static_cast<size_t>(r)]);
+          at(d, first + r).same_slice = std::move(holders[static_cast<size_t>(r)]);
       }
     }
     return groups;

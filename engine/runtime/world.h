@@ -27,9 +27,9 @@ class Backend;
 
 /// One rank's communicators, one for each group that it is in; null if the rank lives in another process.
 struct RankGroups {
-  std::unique_ptr<Communicator> neighbours;  ///< the T ranks that share a layer
-  std::unique_ptr<Communicator> copies;      ///< the D ranks that hold the same shards, one in each replica
-  std::unique_ptr<Communicator> holders;     ///< those of the T ranks that hold the same slices
+  std::unique_ptr<Communicator> layer;       ///< the T ranks that share a layer
+  std::unique_ptr<Communicator> replicas;    ///< the D ranks that hold the same shards, one in each replica
+  std::unique_ptr<Communicator> same_slice;  ///< those of the T ranks that hold the same slices
 };
 
 /// What a rank in another process has done since its last start(), up to its present position.

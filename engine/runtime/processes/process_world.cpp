@@ -278,9 +278,9 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
   const int copies = most_copies(program);
   const int first_holder = neighbour / copies * copies;
   RankGroups groups;
-  groups.neighbours = group(0, replica * tp, 1, tp, neighbour);
-  groups.copies = group(1, neighbour, tp, program.dp(), replica);
-  groups.holders =
+  groups.layer = group(0, replica * tp, 1, tp, neighbour);
+  groups.replicas = group(1, neighbour, tp, program.dp(), replica);
+  groups.same_slice =
       group(2, replica * tp + first_holder, 1, std::min(copies, tp - first_holder), neighbour - first_holder);
   return groups;
 }

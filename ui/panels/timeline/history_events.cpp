@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/program/meeting.h"
+#include "engine/program/collective_group.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/timeline/history_frame.h"
@@ -193,7 +193,8 @@ void draw_history_events(const HistoryFrame& frame) {
         if (!meets && !frame.in_view(rank)) continue;
         const EventParts parts = parts_of(step, event);
         if (meets)
-          arrivals.push_back({step.id, first_of_meeting(frame.program, step, rank), rank, parts.arrived_ns});
+          arrivals.push_back(
+              {step.id, first_rank_of_group(frame.program, step, rank), rank, parts.arrived_ns});
         if (frame.in_view(rank)) add_event(frame, *pass, rank, step.id, parts, drawn);
       }
     }
