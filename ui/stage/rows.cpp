@@ -64,8 +64,7 @@ std::string divider_title(Phase phase) {
 
 /// True if `id` comes from outside the shown steps and gets a row: X, or the gradient from the next layer.
 bool comes_from_outside(const Program& program, TensorId id) {
-  if (is_row_view(program, program.tensor(id)))
-    return false;  // the tensor that contains these rows has the row
+  if (is_row_view(program, program.tensor(id))) return false;  // the tensor with all rows has the row
   const MemoryKind kind = program.tensor(id).kind;
   return kind == MemoryKind::Input || kind == MemoryKind::KeyValueCache || kind == MemoryKind::Activation ||
          kind == MemoryKind::ActivationGradient;

@@ -56,8 +56,7 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
     } else if (s < events.size()) {
       const StepEvent& event = events[s];
       if (step.overlapped && step.axis == Axis::Tp) {
-        append(side, Kind::Wait,
-               waited[s]);  // steps wait for it; collectives over replicas are in a row of their own
+        append(side, Kind::Wait, waited[s]);  // of steps that wait for it; those over replicas have a row
       } else if (meets) {
         append(side, Kind::Wait, event.wait_seconds());
         append(side, Kind::Transfer, event.transfer_seconds());

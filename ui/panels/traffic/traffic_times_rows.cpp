@@ -78,7 +78,7 @@ std::string why_not_timed(const Snapshot& snapshot) {
   const bool goes_on = snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
                        !snapshot.activity.empty();
   return goes_on ? "The times appear when all steps have run."
-                 : "The times appear when all steps have run. Press Run.";
+                 : "The times appear when all steps have run: press Run.";
 }
 
 std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer) {
