@@ -1,7 +1,6 @@
-// The exception that a user can meet; std::logic_error is a mistake in the program. An error is part of the
-// interface. Its message says what was wrong,
-// where, and what would work. Its kind decides the exit code of the command line: a wrong request 2, a failed
-// run 3.
+// The exception for errors that a user can meet. (A std::logic_error is a mistake in the program.) An error
+// is part of the interface: its message says what was wrong, where, and what would work. Its kind decides the
+// exit code of the command line: 2 for a wrong request, 3 for a failed run.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// The words of an enum's values, in files, on the command line and on screen: one table for both directions.
+// Converts an enum's values to words and back, for files, the command line and the screen. One table serves
+// both directions.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,14 @@
 
 namespace shardlens {
 
-/// One row of such a table, which is an array of them.
+/// One row of a table of words. A table is an array of rows.
 template <class Enum>
 struct Word {
   Enum value;
   const char* text;
 };
 
-/// "?" for a value that the table lacks.
+/// Returns the word of a value; "?" if the table lacks the value.
 template <class Enum, size_t N>
 std::string word_of(const Word<Enum> (&words)[N], Enum value) {
   for (const Word<Enum>& word : words)
@@ -24,8 +25,8 @@ std::string word_of(const Word<Enum> (&words)[N], Enum value) {
   return "?";
 }
 
-/// The value of a word. Throws a request Error that lists the words if there is none: `what` is what they are
-/// words for, such as "block".
+/// Returns the value of a word. Throws a request Error if the table lacks the word; the message lists the
+/// words. `what` is the enum's name in the message, such as "block".
 template <class Enum, size_t N>
 Enum parse_word(const Word<Enum> (&words)[N], const std::string& what, const std::string& text) {
   std::vector<std::string> known;

@@ -1,4 +1,4 @@
-// FLOPs, bytes and alpha-beta time of a Program's steps.
+// Computes FLOPs, bytes and alpha-beta time of a Program's steps.
 #include "engine/cost/price.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ Flops attention_flops(const Program& program, TensorId context, const Attributes
   return flops;
 }
 
-// A new token against the cache, as if the cache were full after it: the last token sees all of it.
+// A new token attends to the cache. The count assumes that the cache is full after the last new token, so
+// this token sees all of it.
 Flops cached_attention_flops(const Program& program, const Step& step, TensorId context, TensorId keys,
                              int rank) {
   const int64_t tokens = tokens_of(program, context), seq = tokens / step.attributes.batch;
@@ -48,8 +49,8 @@ Flops cached_attention_flops(const Program& program, const Step& step, TensorId 
   return {per_key * tokens * room, per_key * step.attributes.batch * (seq * room - seq * (seq - 1) / 2)};
 }
 
-// The matrix products that attention makes: Q·Kᵀ and P·V; for its gradient dV, dP, dQ and dK, and Q·Kᵀ again
-// if P was not kept.
+// Returns the number of matrix products in attention: Q·Kᵀ and P·V; for its gradient dV, dP, dQ and dK, and
+// Q·Kᵀ again if P was not kept.
 int attention_products(const Program& program, const Step& step) {
   if (operation(step.op).pass == OpPass::Forward) return 2;
   return program.settings.recompute == Recompute::Selective ? 5 : 4;
@@ -79,8 +80,8 @@ Flops flops_of(const Program& program, const Step& step, int rank) {
   return {};
 }
 
-// A lookup touches rows and not the table; its gradient also sets the whole table to zero. A cache takes the
-// new rows.
+// Returns the bytes that a copy of rows reads and writes. A lookup touches rows, not the whole table; its
+// gradient also sets the whole table to zero. A cache stores the new rows.
 int64_t copied_bytes(const Program& program, const Step& step, int rank) {
   const auto bytes = [&](TensorId id) { return local_bytes(program.tensor(id), program.tp(), rank); };
   switch (step.op) {
@@ -96,7 +97,7 @@ int64_t copied_bytes(const Program& program, const Step& step, int rank) {
       return 2 * (program.settings.model.is_grouped() ? rows : rows / 3 * 2);
     }
     default:
-      throw std::logic_error("no cost is known of the rows that " + to_string(step.op) + " copies");
+      throw std::logic_error("price.cpp has no cost for the rows that " + to_string(step.op) + " copies");
   }
 }
 
@@ -123,7 +124,7 @@ double compute_seconds(const StepCost& cost, const Program& program, const Step&
         cost.flops > 0 ? hardware.measured_rate(operands_of(to_string(step.op)), dtype, ranks, bytes) : 0;
     if (rate > 0) return work / rate + (bringing > 0 ? bytes / bringing : 0);
   }
-  // A product runs at the speed of what it multiplies, also where it sums into fp32.
+  // A product runs at the speed of its operands' dtype, also if it sums into fp32.
   const double peak = cost.flops > 0 ? hardware.flops(program.tensor(step.inputs[0]).dtype) : 0;
   const double bandwidth = hardware.memory_bytes_per_second;
   if (bandwidth <= 0 || (cost.flops > 0 && peak <= 0)) return 0;
@@ -172,7 +173,7 @@ namespace {
 
 Ring ring_of(const Program& program, const Step& step, const Hardware& hardware) {
   if (step.axis == Axis::Dp) return dp_ring(program.tp(), program.dp(), hardware);
-  // Neighbours that hold a slice are to a machine what the ranks of a narrower layer are.
+  // Neighbouring ranks that hold the same slice are placed like a tensor-parallel group of that size.
   const int ranks = group_ranks(program, step);
   return tp_ring(ranks, program.tp() / ranks * program.dp(), hardware);
 }
@@ -180,7 +181,7 @@ Ring ring_of(const Program& program, const Step& step, const Hardware& hardware)
 }  // namespace
 
 std::vector<StepCost> price(const Program& program, const Hardware& hardware, int rank) {
-  // Without its products a Program's time would be a number that no run comes near.
+  // Without the speed of products, a predicted time would be far too small, so none is given.
   const bool is_timed = hardware.flops(program.settings.dtype) > 0;
   std::vector<StepCost> costs;
   costs.reserve(program.steps.size());

@@ -1,4 +1,4 @@
-// Looks at a Program step by step and tensor by tensor.
+// Checks the sizes, the operands and the identities of a Program.
 #include "engine/program/check_program.h"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 namespace shardlens {
 namespace {
 
-constexpr double kMostElements = 1e15;  // of a tensor: products and sums of such sizes stay inside 64 bits
-constexpr double kMostPairs = 4e9;      // of tensors, over all ranks: what liveness can be asked about
+constexpr double kMostElements = 1e15;  // of one tensor, so that products and sums of sizes fit 64 bits
+constexpr double kMostPairs = 4e9;      // of tensors, over all ranks: the limit for the liveness analysis
 constexpr double kMostRankSteps = 5e7;
 
 void require_sizes(const Program& program, const std::string& source) {
@@ -23,20 +23,24 @@ void require_sizes(const Program& program, const std::string& source) {
       sized = sized && extent > 0;
     }
     if (!sized || elements > kMostElements)
-      throw request_error(fmt::format("{}: tensor {} of shape {} is none that can be held", source,
-                                      tensor.name, to_string(tensor.shape)));
+      throw request_error(
+          fmt::format("{}: tensor {} has shape {}; every extent must be at least 1, and their product at "
+                      "most 1e15 elements",
+                      source, tensor.name, to_string(tensor.shape)));
   }
   const auto tensors = static_cast<double>(program.tensors.size()),
              steps = static_cast<double>(program.steps.size()), ranks = static_cast<double>(program.tp());
   if (tensors * tensors * ranks > kMostPairs || steps * ranks > kMostRankSteps)
-    throw request_error(fmt::format("{}: {} steps over {} tensors on {} ranks are more than can be shown",
-                                    source, program.steps.size(), program.tensors.size(), program.tp()));
+    throw request_error(
+        fmt::format("{}: {} steps and {} tensors on {} ranks are too many: steps times ranks may be at most "
+                    "5e7, and tensors squared times ranks at most 4e9",
+                    source, program.steps.size(), program.tensors.size(), program.tp()));
 }
 
 void require_operands(const Program& program, const Step& step, const std::string& source) {
   const auto require = [&](const char* reads, size_t tensors, size_t least) {
     if (tensors < least)
-      throw request_error(fmt::format("{}: step {}, {}, {} {}, and {} {} at least {}", source, step.id,
+      throw request_error(fmt::format("{}: step {} ({}) {} {}, but {} {} at least {}", source, step.id,
                                       step.name, reads, counted(static_cast<int64_t>(tensors), "tensor"),
                                       to_string(step.op), reads, least));
   };
@@ -44,7 +48,8 @@ void require_operands(const Program& program, const Step& step, const std::strin
   require("writes", step.outputs.size(), least_outputs(program, step));
 }
 
-// Identities are followed from step to step, so each must pass on what was there before to who comes after.
+// Other code follows identities from step to step. So an identity's input must be written before it, and its
+// output must be used only after it.
 void require_identities(const Program& program, const std::string& source) {
   std::vector<StepId> written(program.tensors.size(), -1), read(program.tensors.size(), -1);
   for (const Step& step : program.steps) {
@@ -60,7 +65,9 @@ void require_identities(const Program& program, const std::string& source) {
                          (read[to] < 0 || read[to] > step.id) && from != to;
     if (!forward)
       throw request_error(
-          fmt::format("{}: step {}, {}, passes on what is not there yet", source, step.id, step.name));
+          fmt::format("{}: step {} ({}) is an identity in the wrong place: earlier steps must write its "
+                      "input, and only later steps may use its output",
+                      source, step.id, step.name));
   }
 }
 
@@ -77,11 +84,14 @@ void check_program(const Program& program, const std::string& source) {
     require_operands(program, step, source);
     const int64_t rows = program.tensor(step.outputs[0]).shape[0];
     if (operation(step.op).by_batch && (step.attributes.batch < 1 || step.attributes.batch > rows))
-      throw request_error(fmt::format("{}: step {}, {}, has {} rows of a batch of {}", source, step.id,
-                                      step.name, rows, step.attributes.batch));
+      throw request_error(
+          fmt::format("{}: step {} ({}) has {} rows and a batch of {}; the batch must be at least 1, and at "
+                      "most the rows",
+                      source, step.id, step.name, rows, step.attributes.batch));
     if (step.layer < -1 || step.layer >= program.settings.model.layers)
-      throw request_error(fmt::format("{}: step {}, {}, belongs to layer {}, and the model has {}", source,
-                                      step.id, step.name, step.layer, program.settings.model.layers));
+      throw request_error(
+          fmt::format("{}: step {} ({}) belongs to layer {}, but the model has {} layers, numbered from 0",
+                      source, step.id, step.name, step.layer, program.settings.model.layers));
   }
   require_identities(program, source);
 }

@@ -1,7 +1,6 @@
-// Whether a Program that somebody else wrote can be planned, priced and drawn like one of the planner's.
-// program_from_json() has seen to it that every reference is there; this sees to it that steps have the
-// tensors that those who read Programs look at, that sizes can be added up, and that identities lead
-// somewhere.
+// Checks a Program that was read from a file: can it be planned, priced and drawn like one that the planner
+// made? program_from_json() has already checked that every reference exists. This checks that each step has
+// the tensors that other code reads, that sums of sizes do not overflow, and that chains of identities end.
 #pragma once
 
 #include <string>
@@ -10,8 +9,8 @@
 
 namespace shardlens {
 
-/// Throws a request Error that begins with `source` and names the step or tensor. What it accepts may still
-/// be wrong, as a planted fault is; it harms nobody who looks at it.
+/// Throws a request Error that begins with `source` and names the step or tensor. A Program that passes may
+/// still compute wrong values, as one with a planted fault does, but all code can read it safely.
 void check_program(const Program& program, const std::string& source);
 
 }  // namespace shardlens

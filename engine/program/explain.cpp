@@ -1,5 +1,5 @@
-// One sentence for every conversion, put together from what the Program says of its producer, its layouts and
-// its consumer. There is no text per case: plan another split and the sentences follow.
+// Explains each conversion in a short text, made from the step that writes the tensor, the two layouts and
+// the step that reads the tensor. No text is written for a single case, so every split gets its explanations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace shardlens {
 namespace {
 
-// "row-parallel", "column-parallel" or "replicated": where the step's weight is cut. Empty for steps without
-// one.
+// Returns how the step's weight is cut: "row-parallel", "column-parallel", "vocabulary-parallel" or
+// "replicated". Empty if the step has no weight.
 std::string cut_of(const Program& program, const Step& step) {
   if (step.op != Op::Linear && step.op != Op::LinearGradInput) return {};
   for (TensorId id : step.inputs) {
@@ -28,28 +28,29 @@ std::string named(const Program& program, const Step& step) {
   return cut.empty() ? step.equation : fmt::format("{} ({})", step.equation, cut);
 }
 
-// What a layout means for the person who looks at one rank.
+// Says what each rank holds of a tensor with this layout.
 std::string holds(Layout layout) {
   switch (layout.kind) {
     case LayoutKind::Replicated:
-      return "the whole of it on every rank (Replicated)";
+      return "the full tensor on every rank (Replicated)";
     case LayoutKind::Sharded:
       return fmt::format("only a slice on each rank ({})", to_string(layout));
     case LayoutKind::Partial:
       if (layout.reduction == Reduction::Max)
-        return fmt::format("the largest of each rank's own columns ({})", to_string(layout));
+        return fmt::format("only the maximum over its own columns on each rank ({})", to_string(layout));
       if (layout.dim >= 0)
-        return fmt::format("one term of a slice on each of the {} ranks that hold it ({})", layout.copies,
-                           to_string(layout));
+        return fmt::format("one term of a slice's sum on each of the {} ranks that hold this slice ({})",
+                           layout.copies, to_string(layout));
       return "one term of a sum on each rank (Partial)";
   }
   return {};
 }
 
+// Says what a step needs on each rank if it reads this layout.
 std::string needs(Layout layout) {
   switch (layout.kind) {
     case LayoutKind::Replicated:
-      return "the whole of it";
+      return "the full tensor";
     case LayoutKind::Sharded:
       return "only its own slice";
     case LayoutKind::Partial:
@@ -58,7 +59,7 @@ std::string needs(Layout layout) {
   return {};
 }
 
-// The step that really wrote a tensor: identities only pass it on.
+// Returns the step that computed a tensor. Identities are skipped, because they only pass it on.
 const Step* origin(const Program& program, TensorId tensor) {
   StepId id = producer_of(program, tensor);
   while (id >= 0 && program.step(id).op == Op::Identity)
@@ -74,7 +75,8 @@ const Step* first_consumer(const Program& program, TensorId tensor) {
   return readers.empty() ? nullptr : first_consumer(program, program.step(readers.front()).outputs[0]);
 }
 
-// Replicas see different rows of the batch, so what each has is a term of the batch's sum.
+// Explains a sum over the replicas. Each replica computes on its own rows of the batch, so it holds one term
+// of the batch's sum.
 std::string explain_replicas(const Program& program, const Step& step) {
   const Tensor& first = program.tensor(step.inputs[0]);
   const bool gradients = first.kind == MemoryKind::WeightGradient;
@@ -82,10 +84,10 @@ std::string explain_replicas(const Program& program, const Step& step) {
                            : step.inputs.size() == 1 ? fmt::format("the gradient {}", first.symbol)
                                                      : fmt::format("{} gradients", step.inputs.size());
   return fmt::format(
-      "Each of the {} replicas holds {} of its own rows of the batch only; the batch's is the sum over the "
-      "replicas: an all-reduce among the {} ranks that hold the same slice{}.",
+      "Each of the {} replicas holds {} of only its own rows of the batch. The whole batch needs the sum "
+      "over the replicas: an all-reduce among the {} ranks that hold the same slice{}.",
       program.dp(), what, program.dp(),
-      gradients ? ", as soon as the backward pass has completed the bucket" : "");
+      gradients ? ". It starts when the backward pass has completed the bucket" : "");
 }
 
 }  // namespace
@@ -98,10 +100,10 @@ std::string explain(const Program& program, StepId id) {
   const Tensor& out = program.tensor(step.outputs[0]);
   if (step.outputs.size() > 1)
     return fmt::format(
-        "The backward pass leaves of {} {}, but whoever takes them next needs {}: {} → {} is one {}{} for "
-        "all of them.",
+        "For each of {}, the backward pass produces {}, but the next reader needs {}: {} → {} is one {}{} "
+        "for all of them.",
         converted_words(program, step), holds(in.layout),
-        out.layout == kReplicated ? "the whole of each" : "its own slice of each, summed",
+        out.layout == kReplicated ? "the full tensor of each" : "its own slice of each, summed",
         to_string(in.layout), to_string(out.layout), to_string(step.op),
         is_among_copies(program, step) ? fmt::format(" among those {} ranks", group_ranks(program, step))
                                        : "");
@@ -109,19 +111,19 @@ std::string explain(const Program& program, StepId id) {
   const Step* after = first_consumer(program, out.id);
   const std::string wanted_by =
       after ? fmt::format("{} needs {}", named(program, *after), needs(out.layout))
-            : fmt::format("whoever takes {} next needs {}", out.symbol, needs(out.layout));
+            : fmt::format("the next reader of {} needs {}", out.symbol, needs(out.layout));
 
   if (step.op == Op::Identity) {
     const Step* half = step.pair < 0 ? nullptr : &program.step(step.pair);
     const std::string there =
-        half ? fmt::format("; in the {} pass it is the {}",
+        half ? fmt::format("; in the {} pass this operator is the {}",
                            half->phase == Phase::Forward ? "forward" : "backward", to_string(half->op))
              : "";
-    return fmt::format("{}, and {} is there already ({}), so nothing moves{}.", wanted_by, in.symbol,
+    return fmt::format("{}, and {} already has this layout ({}), so nothing moves{}.", wanted_by, in.symbol,
                        to_string(in.layout), there);
   }
-  const std::string had = before ? fmt::format("{} leaves {}", named(program, *before), holds(in.layout))
-                                 : fmt::format("{} has {}", in.symbol, holds(in.layout));
+  const std::string had = before ? fmt::format("{} produces {}", named(program, *before), holds(in.layout))
+                                 : fmt::format("{} is {}", in.symbol, holds(in.layout));
   return fmt::format(
       "{}, but {}: {} → {} is {} {}.", had, wanted_by, to_string(in.layout), to_string(out.layout),
       step.op == Op::AllReduce || step.op == Op::AllGather || step.op == Op::AllToAll ? "an" : "a",

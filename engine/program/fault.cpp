@@ -1,4 +1,4 @@
-// Planting faults.
+// The table of faults, and the changes to a Program that plant them.
 #include "engine/program/fault.h"
 
 #include <fmt/format.h>
@@ -15,67 +15,68 @@ constexpr FaultFacts kFacts[] = {
     {Fault::BiasBeforeReduction,
      "bias-before-reduction",
      "Bias before the reduction",
-     "Every rank adds the whole bias to its own term, so the sum over the ranks holds it T times.",
+     "Every rank adds the whole bias to its own term, so the sum over the ranks contains the bias T times.",
      "a row-parallel product with an all-reduce and a bias",
      "--split megatron with --tp of at least 2",
      {.split = "megatron"}},
     {Fault::SkipF,
      "skip-f",
      "f's all-reduce left out",
-     "In the backward pass nobody sums dX over the ranks: each goes on with its own share of the gradient.",
+     "The backward pass does not sum dX over the ranks. Each rank continues with its own term of the "
+     "gradient.",
      "a column-parallel product (f)",
      "--split megatron with --tp of at least 2",
      {.split = "megatron"}},
     {Fault::SkipG,
      "skip-g",
      "g's all-reduce left out",
-     "In the forward pass nobody sums a row-parallel product: each rank goes on with its own term.",
+     "The forward pass does not sum a row-parallel product. Each rank continues with its own term.",
      "a row-parallel product (g)",
      "--split megatron with --tp of at least 2",
      {.split = "megatron"}},
     {Fault::GeluOnPartial,
      "gelu-on-partial",
      "GeLU on a Partial",
-     "Each rank adds the bias to its own term and applies GeLU; the all-reduce comes after. The GeLU of a "
-     "sum is no sum of GeLUs.",
-     "a row-parallel product whose sum goes through GeLU",
+     "Each rank adds the bias to its own term and applies GeLU before the all-reduce. But the GeLU of a sum "
+     "is not the sum of the GeLUs.",
+     "a row-parallel product with GeLU applied to its sum",
      "--split reversed with --tp of at least 2",
      {.split = "reversed"}},
     {Fault::QkvAcrossHeads,
      "qkv-across-heads",
      "QKV cut across heads",
-     "The fused matrix [Q | K | V] is cut into T equal blocks of columns, so a rank holds all of one and "
-     "little of another instead of whole heads.",
-     "a column-parallel QKV matrix whose heads T divides",
+     "The fused matrix [Q | K | V] is cut into T equal blocks of columns. So rank 0 holds columns of Q but "
+     "none of V, instead of whole heads of Q, K and V.",
+     "a column-parallel QKV matrix, and a T that divides the heads",
      "--split megatron with a --tp of at least 2 that divides the heads",
      {.split = "megatron"}},
     {Fault::ReduceCopy,
      "reduce-copy",
      "All-reduce of a copy",
-     "The all-reduce sums a copy, and the step that follows reads the original.",
+     "The all-reduce sums a copy, but the next step reads the original.",
      "an all-reduce in the forward pass",
      "--split megatron with --tp of at least 2",
      {.split = "megatron"}},
     {Fault::LocalStatistics,
      "local-statistics",
      "LayerNorm with local statistics",
-     "Each rank takes mean and variance of its own slice of hidden: the all-reduce of two numbers a token is "
-     "left out, and of two more in the backward pass.",
-     "a stream that is cut over hidden",
+     "Each rank computes mean and variance over only its own slice of hidden. The all-reduce of two numbers "
+     "per token is left out, and so is that of two more in the backward pass.",
+     "a residual stream that is cut over hidden",
      "a --split file with \"norm\": \"parallel\", with --tp of at least 2",
      {.norm = NormCut::Parallel}},
     {Fault::OneDropoutStream,
      "one-dropout-stream",
      "One dropout stream in the split region",
-     "Every rank draws the mask of rank 0's slice for its own, so different heads lose the same elements.",
-     "dropout on something that is cut",
+     "Every rank uses the dropout mask of rank 0's slice, so different heads lose the same elements.",
+     "dropout on a Sharded tensor",
      "a whole model with --dropout 0.1, --split megatron and --tp of at least 2",
      {.whole_model = true, .dropout = true, .split = "megatron"}},
     {Fault::OwnDropoutStreams,
      "own-dropout-streams",
-     "Different dropout streams outside it",
-     "Every rank draws a mask of its own for a tensor that all should hold alike, so the copies drift apart.",
-     "dropout on something that all ranks hold",
+     "One dropout stream for each rank",
+     "Every rank draws a different mask for a tensor that must be equal on all ranks, so the copies differ.",
+     "dropout on a Replicated tensor",
      "a whole model with --dropout 0.1, --split megatron and --tp of at least 2",
      {.whole_model = true, .dropout = true, .norm = NormCut::Replicated}},
     {Fault::PaddedSoftmax,
@@ -83,20 +84,20 @@ constexpr FaultFacts kFacts[] = {
      "Padding left in the softmax",
      "The columns that pad the vocabulary to a multiple of 128 T take part in the softmax of the loss.",
      "a whole model whose vocabulary is padded",
-     "no --layer, and a --tp of which 128 T does not divide the vocabulary",
+     "no --layer, and a --tp for which 128 T does not divide the vocabulary",
      {.several_ranks = false, .whole_model = true}},
     {Fault::TiedGradientLost,
      "tied-gradient-lost",
      "A tied gradient lost",
-     "The embedding is used twice, and its second gradient replaces the first instead of being added to it.",
+     "The embedding is used twice. Its second gradient replaces the first instead of being added to it.",
      "a whole model with tied embeddings",
      "no --layer",
      {.several_ranks = false, .whole_model = true}},
     {Fault::ClipInflated,
      "clip-inflated",
-     "The clip norm counts replicas",
-     "Gradients that all ranks hold alike are counted once per rank, so the norm that clips is too large.",
-     "a whole model with an optimizer, cut weights and whole ones",
+     "The clip norm counts copies",
+     "A gradient that all ranks hold is counted once per rank, so the norm used for clipping is too large.",
+     "a whole model with an optimizer, and both Sharded and Replicated weights",
      "no --layer, --split megatron with --tp of at least 2",
      {.whole_model = true, .split = "megatron"}},
 };
@@ -104,9 +105,10 @@ constexpr FaultFacts kFacts[] = {
 using StepAt = std::vector<Step>::iterator;
 
 [[noreturn]] void refuse(const Program& program, Fault fault) {
-  throw request_error(fmt::format("the fault {} needs {}: {}; this Program (split {}, T = {}) has none",
-                                  to_string(fault), facts_of(fault).needs, facts_of(fault).options,
-                                  program.settings.split.name, program.tp()));
+  throw request_error(
+      fmt::format("the fault {0} needs {1}, but this Program (split {3}, T = {4}) has none. What works: {2}",
+                  to_string(fault), facts_of(fault).needs, facts_of(fault).options,
+                  program.settings.split.name, program.tp()));
 }
 
 template <typename Predicate>
@@ -116,7 +118,7 @@ StepAt find_step(Program& program, Fault fault, Predicate wanted) {
   return found;
 }
 
-// Moves a step behind the `by` steps that follow it. Who names steps by their place is told.
+// Moves a step behind the `by` steps that follow it, and corrects the ids and pairs of the moved steps.
 void move_behind(Program& program, StepAt step, int by) {
   std::rotate(step, step + 1, step + by + 1);
   for (StepAt at = step; at != step + by + 1; ++at) {
@@ -125,7 +127,8 @@ void move_behind(Program& program, StepAt step, int by) {
   }
 }
 
-// What `tensor` is before it is summed, as a new tensor; `tensor` is its sum, in the same bytes.
+// Adds a new tensor: each rank's term of `tensor` before the sum. `tensor` becomes the sum, in the same
+// bytes.
 TensorId add_term_of(Program& program, TensorId tensor) {
   Tensor term = program.tensor(tensor);
   term.id = static_cast<TensorId>(program.tensors.size());
@@ -147,7 +150,7 @@ void bias_before_reduction(Program& program) {
   const StepAt add = find_step(program, Fault::BiasBeforeReduction, adds_bias_to_sum);
   const StepAt reduce = add - 1;
   const TensorId whole = add->outputs[0];
-  const TensorId term = add_term_of(program, whole);  // each rank's, the bias already in it
+  const TensorId term = add_term_of(program, whole);  // each rank's term, which already contains the bias
   add->inputs[0] = reduce->inputs[0];
   add->outputs = {term};
   reduce->inputs = {term};
@@ -197,7 +200,7 @@ void qkv_across_heads(Program& program) {
     const Tensor& weight = program.tensor(input_of(program, step, Operand::Weight));
     return weight.shape.size() == 4 && weight.layout.kind == LayoutKind::Sharded && weight.layout.dim == 2 &&
            weight.layout.copies == 1 &&
-           weight.shape[2] % program.tp() == 0;  // else slices change their sizes
+           weight.shape[2] % program.tp() == 0;  // otherwise the slices would change their sizes
   };
   const StepAt product = find_step(program, Fault::QkvAcrossHeads, multiplies_qkv);
   const std::string weight = program.tensor(input_of(program, *product, Operand::Weight)).value;
@@ -243,7 +246,8 @@ void local_statistics(Program& program) {
   }
 }
 
-// A mask is drawn in the forward pass and again for its gradient: all steps of the stream go wrong alike.
+// Changes how the masks of one stream are drawn, in all its steps: a mask is drawn in the forward pass and
+// again for its gradient, and both must be wrong in the same way.
 void draw_masks(Program& program, Fault fault, MaskDraw draw,
                 bool (*is_wanted)(const Program&, const Step&)) {
   const std::string stream =

@@ -51,7 +51,7 @@ Collective conversion(Layout from, Layout to) {
   if (from == to) return Collective::None;
   if (to.kind == LayoutKind::Partial) {
     throw std::logic_error("no collective turns " + to_string(from) +
-                           " into Partial: a value that is right cannot be unsummed");
+                           " into Partial: a complete sum cannot be split into terms");
   }
   switch (from.kind) {
     case LayoutKind::Partial:
@@ -86,7 +86,7 @@ int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks) {
 
 Range shard_range(int64_t extent, int ranks, int rank) {
   const int64_t base = extent / ranks;
-  const int64_t longer = extent % ranks;  // this many ranks, the first ones, hold one more
+  const int64_t longer = extent % ranks;  // the first ranks, this many, hold one more
   const int64_t begin = base * rank + std::min<int64_t>(rank, longer);
   return {begin, begin + base + (rank < longer ? 1 : 0)};
 }

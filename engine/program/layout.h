@@ -1,6 +1,6 @@
-// How a tensor is divided over the ranks, and the one collective that turns one division into another.
-// The idea: nobody writes a collective by hand. An operation says which layouts it accepts and yields; where
-// the producer's layout is not the consumer's, conversion() names the collective (ALGEBRA.md).
+// Describes how a tensor is divided over the ranks, and which collective converts one layout into another.
+// The idea: no code writes a collective by hand. An operation states which layouts it accepts and yields. If
+// the producer's layout differs from the consumer's, conversion() returns the collective (ALGEBRA.md).
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ enum class LayoutKind {
   Partial,     ///< every rank holds a full-shape tensor that is only right after it is summed over the ranks
 };
 
-/// How the terms of a Partial tensor are put together.
+/// How the terms of a Partial tensor are combined.
 enum class Reduction { Sum, Max };
 
 struct Layout {
   LayoutKind kind = LayoutKind::Replicated;
-  /// The sliced dimension; -1 unless Sharded, or Partial with copies: a slice that is only right after it is
-  /// summed over the ranks that hold it.
+  /// The sliced dimension if the layout is Sharded, or Partial with copies (a slice that is only right after
+  /// it is summed over the ranks that hold it); else -1.
   int dim = -1;
-  Reduction reduction = Reduction::Sum;  ///< Max only for a Partial maximum, as of a cut softmax
-  bool padded = false;  ///< every slice has the longest one's length; what it lacks is zero, at its end
-  int copies = 1;       ///< so many neighbouring ranks hold the same slice
+  Reduction reduction = Reduction::Sum;  ///< Max only for a Partial maximum, as in a cut softmax
+  bool padded = false;  ///< all slices are as long as the longest; shorter ones end with zeros
+  int copies = 1;       ///< the number of neighbouring ranks that hold the same slice
 
   bool operator==(const Layout&) const = default;
 };
@@ -39,7 +39,7 @@ constexpr Layout sharded(int dim) {
   return {LayoutKind::Sharded, dim};
 }
 
-/// The same way of slicing, along another dimension; nothing else changes, and nothing where none is sliced.
+/// Returns the layout with another sliced dimension, or the layout itself if it has no sliced dimension.
 constexpr Layout sliced_along(Layout layout, int dim) {
   if (layout.dim >= 0) layout.dim = dim;
   return layout;
@@ -48,9 +48,10 @@ constexpr Layout sliced_along(Layout layout, int dim) {
 /// "Replicated", "Sharded(1)", "Partial" or "Partial(max)"; "Sharded(1, padded)", "Sharded(2, 4 copies)".
 std::string to_string(Layout layout);
 
-/// The layout a tensor's gradient must have when it reaches the tensor's producer: Replicated for Replicated,
-/// Sharded(d) for Sharded(d), and Replicated for Partial (d(sum)/d(part) is the identity on every rank). Of a
-/// slice that several ranks hold, each has the term of what it made of it: Partial with the same copies.
+/// Returns the layout that a tensor's gradient must have when it reaches the tensor's producer: Replicated
+/// for Replicated, Sharded(d) for Sharded(d), and Replicated for Partial (d(sum)/d(part) is the identity on
+/// every rank). If several ranks hold a slice, each rank has one term of its gradient, from its own use of
+/// the slice: Partial with the same copies.
 Layout gradient_layout(Layout layout);
 
 enum class Collective { None, AllReduce, ReduceScatter, AllGather, Slice, AllToAll };
@@ -58,26 +59,28 @@ enum class Collective { None, AllReduce, ReduceScatter, AllGather, Slice, AllToA
 /// "all-reduce" and so on; "slice" for the local Replicated -> Sharded, "identity" for None.
 std::string to_string(Collective collective);
 
-/// The one collective that converts `from` into `to`. Nothing converts into Partial, so that throws
-/// std::logic_error unless both are Partial.
+/// Returns the collective that converts `from` into `to`. No collective converts into Partial, so a Partial
+/// `to` throws std::logic_error unless it equals `from`.
 Collective conversion(Layout from, Layout to);
 
-/// Bytes each rank sends under the ring algorithm for a tensor of `full_bytes` over `ranks` ranks (S bytes,
-/// T ranks): all-reduce 2S(T-1)/T, reduce-scatter and all-gather S(T-1)/T, all-to-all S(T-1)/T^2, slice and
-/// none 0.
+/// Returns the bytes that each rank sends in the ring algorithm for a tensor of `full_bytes` over `ranks`
+/// ranks (S bytes, T ranks): all-reduce 2S(T-1)/T, reduce-scatter and all-gather S(T-1)/T, all-to-all
+/// S(T-1)/T^2, slice and none 0.
 int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks);
 
-/// The balanced cut of `extent` into `ranks` ranges: sizes differ by at most one, longer ones first.
+/// Cuts `extent` into `ranks` ranges and returns that of `rank`. Sizes differ by at most one; longer ones
+/// come first.
 Range shard_range(int64_t extent, int ranks, int rank);
 
-/// What one rank holds of a dimension of `extent` that `layout` slices.
+/// Returns the range that one rank holds of a dimension of `extent` that `layout` slices.
 Range slice_of(const Layout& layout, int64_t extent, int ranks, int rank);
-/// The elements along that dimension a rank has room for: those, and the zeros behind them if it is padded.
+/// Returns how many elements along that dimension a rank stores: slice_of(), and the zeros after it if
+/// padded.
 int64_t slice_room(const Layout& layout, int64_t extent, int ranks, int rank);
 
-/// A full tensor seen from its sharded dimension: element (o, e, i) lies at (o * extent + e) * inner + i. A
-/// shard has the same outer and inner, and its own range of e. This is all a communicator must know of a
-/// shape.
+/// A full tensor's shape, reduced to three extents around its sharded dimension: element (o, e, i) is at
+/// (o * extent + e) * inner + i. A shard has the same outer and inner, and its own range of e. A communicator
+/// needs no more of a shape than this.
 struct Slicing {
   int64_t outer = 1;
   int64_t extent = 1;

@@ -1,4 +1,4 @@
-// The table of operations, and what is read from it.
+// The table of operations, and the functions that read it.
 #include "engine/program/operation.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ const Tensor& first_output(const Program& program, const Step& step) {
   return program.tensor(step.outputs[0]);
 }
 
-// Where a product's weight is cut.
+// Returns how a product's weight is cut.
 std::string product_note(const Program& program, const Step& step) {
   const TensorId id = input_of(program, step, Operand::Weight);
   if (!is_kind(program, id, MemoryKind::Weight)) return {};
@@ -33,7 +33,7 @@ std::string product_note(const Program& program, const Step& step) {
 std::string gradient_note(const Program& program, const Step& step) {
   switch (first_output(program, step).layout.kind) {
     case LayoutKind::Partial:
-      return "each rank: its own share";
+      return "each rank: its own term";
     case LayoutKind::Sharded:
       return "local: its own slice";
     case LayoutKind::Replicated:
@@ -56,12 +56,12 @@ std::string bias_note(const Program& program, const Step& step) {
 
 std::string norm_note(const Program& program, const Step& step) {
   const bool sums_first = input_place(program, step, Operand::Addend).has_value();
-  return sums_first ? step.equation.substr(0, step.equation.find("; ")) : "each token whole";
+  return sums_first ? step.equation.substr(0, step.equation.find("; ")) : "whole tokens";
 }
 
 std::string norm_gradient_note(const Program& program, const Step& step) {
   const bool sums_after = input_place(program, step, Operand::Addend).has_value();
-  return sums_after ? "each token whole, then sum" : "each token whole";
+  return sums_after ? "whole tokens, then sum" : "whole tokens";
 }
 
 std::string heads_note(const Program& program, const Step& step) {
@@ -75,7 +75,7 @@ std::string add_note(const Program&, const Step& step) {
 
 std::string embedding_note(const Program& program, const Step& step) {
   const bool partial = first_output(program, step).layout.kind == LayoutKind::Partial;
-  return partial ? "zeros for rows of others" : "rows by token";
+  return partial ? "zeros for others' rows" : "rows by token";
 }
 
 std::string square_sum_note(const Program& program, const Step& step) {
@@ -138,13 +138,13 @@ constexpr Operation kOperations[] = {
      {{Sums}}, "two numbers a token"},
     {Op::LayerNormApply, "layer-norm-apply", Kind::ElementWise, Forward, kNone, kNoBatch,
      {{X}, {Gamma}, {Beta}, {Sums}},
-     {{Y}}, "its own slice, by the sums"},
+     {{Y}}, "own slice, from the sums"},
     {Op::LayerNormGradSums, "layer-norm-grad-sums", Kind::ElementWise, Backward, kNone, kNoBatch,
      {{X}, {Gamma}, {Sums}, {Dy}, kPrevious, kPrevious},
      {{GradSums}, {GammaGrad}, {BetaGrad}}, "two numbers a token"},
     {Op::LayerNormGradApply, "layer-norm-grad-apply", Kind::ElementWise, Backward, kNone, kNoBatch,
      {{X}, {Gamma}, {Sums}, {Dy}, {GradSums}},
-     {{Dx}}, "its own slice, by the sums"},
+     {{Dx}}, "own slice, from the sums"},
     {Op::Attention, "attention", Kind::Attention, Forward, kNone, kByBatch,
      {{Q}, grouped(Kv), optional(Mask)},
      {{Context}, {Saved}, optional(Workspace)}, heads_note},
@@ -192,7 +192,7 @@ constexpr Operation kOperations[] = {
      {{SumExp}}, "over its own columns"},
     {Op::CrossEntropy, "cross-entropy", Kind::ElementWise, Forward, kNone, kNoBatch,
      {{Max}, {Target}, {SumExp}, {TokenWeights}},
-     {{Loss}}, "one number a token suffices"},
+     {{Loss}}, "one number a token"},
     {Op::CrossEntropyGrad, "cross-entropy-grad", Kind::ElementWise, Backward, kNone, kNoBatch,
      {{Logits}, {Labels}, {Max}, {SumExp}, {TokenWeights}, optional(LossScale)},
      {{LogitsGrad}}, "local: nothing is sent"},
@@ -309,7 +309,7 @@ Collective collective_of(Op op) {
 Op op_of(Collective collective) {
   for (const Operation& row : kOperations)
     if (row.kind == OpKind::Conversion && row.collective == collective) return row.op;
-  throw std::logic_error("no operation makes the conversion " + to_string(collective));
+  throw std::logic_error("no operation is the conversion " + to_string(collective));
 }
 
 bool is_collective(Op op) {

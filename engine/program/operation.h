@@ -1,6 +1,6 @@
 // The operations that a step can be. Each has one row in a table (operation.cpp): its name, its kind, its
-// operands by name, and the note that the Stage shows beside it. Whoever needs one of these facts reads the
-// row. To add an operation: a value of Op, its row, its device call in runtime/execute.cpp.
+// operands by name, and the note that the Stage shows. All code reads these facts from the row. A new
+// operation needs a value of Op, its row, and its device call in runtime/execute.cpp.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct Step;
 using TensorId = int;
 inline constexpr TensorId kNoTensor = -1;
 
-/// The operands of each, with those that may be missing, stand in its row of the table.
+/// The row of each in the table lists its operands, also those that may be missing.
 enum class Op {
   Linear,              ///< Y = X·W + b; or Y = GeLU(H) and H = X·W + b
   LinearGradInput,     ///< dX = dY·Wᵀ; or dX = dY·Wᵀ ∘ GeLU'(H), and db = sum of dX over tokens
@@ -25,7 +25,7 @@ enum class Op {
   BiasGrad,            ///< db = sum of dY over tokens
   Gelu,                ///< Y = GeLU(H)
   GeluGrad,            ///< dX = dY ∘ GeLU'(H), and db = sum of dX over tokens
-  LayerNorm,           ///< Y of X, or of sum = X + (addend + b); stats [tokens, 2] = mean, 1/std
+  LayerNorm,           ///< Y from X, or from sum = X + (addend + b); stats [tokens, 2] = mean, 1/std
   LayerNormGrad,       ///< dX, or addend + dX; dgamma, dbeta
   LayerNormSums,       ///< sums [tokens, 2] = Σx, Σx² over this rank's slice of hidden
   LayerNormApply,      ///< Y, from the sums over the whole of hidden
@@ -33,7 +33,7 @@ enum class Op {
   LayerNormGradApply,  ///< dX, from both sums over the whole of hidden
   Attention,           ///< C = P·V with P = softmax(Q·Kᵀ/√d + mask); saved = P or row statistics
   AttentionGrad,       ///< dQKV; with grouped queries dQ and dKV
-  CacheAppend,         ///< K, V with the new tokens' rows put in at their positions
+  CacheAppend,         ///< K, V with the new tokens' rows written at their positions
   CachedAttention,     ///< C and P: a new token sees the cache up to itself
   Add,                 ///< Y = X + addend
   Embedding,           ///< rows of the table; zeros for rows another rank owns
@@ -52,17 +52,17 @@ enum class Op {
   ClipFactor,          ///< [2]: what gradients are multiplied by, and their global norm
   AdamW,               ///< the parameter, both moments and the master copy updated in place
   Round,               ///< nearest integer, clamped to ±Attributes::round_limit; with integer operands only
-  Identity,            ///< a conjugate operator that does nothing: f forward, g backward
+  Identity,            ///< a conjugate operator that does nothing: f in forward, g in backward
   Slice,               ///< Replicated -> Sharded, local
   AllReduce,           ///< Partial -> Replicated, each of its terms; usually in place
   ReduceScatter,       ///< Partial -> Sharded
   AllGather,           ///< Sharded -> Replicated
   AllToAll,            ///< Sharded(i) -> Sharded(j)
-  Join,                ///< rows, rows, ... -> the tensor they are rows of; nothing moves
+  Join,                ///< rows, rows, ... -> the tensor that these rows form; nothing moves
 };
 
-/// What a step spends its time on. A step of kind Product or Attention has FLOPs, any other only touches
-/// bytes.
+/// What a step spends its time on. Steps of kind Product or Attention have FLOPs; all others only read and
+/// write bytes.
 enum class OpKind {
   Product,      ///< one matrix product with a weight
   Attention,    ///< products of activations with each other
@@ -72,19 +72,18 @@ enum class OpKind {
   Alias,        ///< gives the bytes of its inputs another name
 };
 
-/// An operation of which passes it is. Steps that belong to the forward pass and run in the backward phase
-/// recompute what was not kept.
+/// The pass that an operation belongs to. A Forward operation in the backward phase recomputes a result that
+/// was not kept.
 enum class OpPass { Forward, Backward, Any };
 
-/// The names of operands. A name means the same in every operation that has it, whether it is read or
-/// written.
+/// The names of operands. A name has the same meaning in every operation, for inputs and outputs.
 enum class Operand {
   None,
   X,  ///< the input
   Y,  ///< the result
   Dx,
   Dy,
-  Addend,  ///< what is added to the result, or before it
+  Addend,  ///< added to the result, or before the operation
   Weight,
   WeightGrad,
   Bias,
@@ -95,7 +94,7 @@ enum class Operand {
   GammaGrad,
   BetaGrad,
   Stats,     ///< mean and 1/std of each token
-  Sum,       ///< what was summed before a norm
+  Sum,       ///< the sum before a norm
   Sums,      ///< two numbers a token
   GradSums,  ///< two numbers a token, for the gradient
   Q,         ///< QKV; with grouped queries Q alone
@@ -104,7 +103,7 @@ enum class Operand {
   KvGrad,
   NewKv,  ///< QKV, or with grouped queries KV, of the new tokens
   Mask,
-  Saved,  ///< P, or the row statistics it is computed from again
+  Saved,  ///< P, or the row statistics from which P is recomputed
   Context,
   ContextGrad,
   Workspace,
@@ -130,13 +129,13 @@ enum class Operand {
   SecondMoment,
   Factor,
   Master,    ///< the fp32 copy of a 16-bit parameter
-  Previous,  ///< what a gradient is added to, in the same bytes as that gradient
+  Previous,  ///< the value that a gradient is added to, in the gradient's own bytes
 };
 
 /// When a step has an operand.
 enum class Presence {
   Always,
-  Optional,     ///< if the step has so many tensors; after it only others that need it
+  Optional,     ///< if the step has enough tensors; later operands exist only if it does
   Grouped,      ///< if the model has grouped queries
   Accumulated,  ///< if Attributes::accumulate
   Repeated,     ///< one or more; the last of the list
@@ -149,7 +148,7 @@ struct OperandSlot {
 
 inline constexpr size_t kMostOperands = 7;
 
-/// The note of an operation: a text, or a rule that makes one from the step.
+/// The note of an operation: a fixed text, or a function that makes the text from the step.
 struct OperationNote {
   using Rule = std::string (*)(const Program&, const Step&);
   constexpr OperationNote(const char* words) : text(words) {}
@@ -161,53 +160,53 @@ struct OperationNote {
 /// One row of the table.
 struct Operation {
   Op op;
-  const char* name;  ///< "linear-grad-input": its word in files and on screen
+  const char* name;  ///< "linear-grad-input": the word in files and on screen
   OpKind kind;
   OpPass pass;
-  Collective collective;               ///< None for everything that is no conversion, and for the identity
-  bool by_batch;                       ///< it reads Attributes::batch
+  Collective collective;               ///< None for the identity and for all that are no conversions
+  bool by_batch;                       ///< true if it reads Attributes::batch
   OperandSlot inputs[kMostOperands];   ///< in the order of Step::inputs
   OperandSlot outputs[kMostOperands];  ///< in the order of Step::outputs
   OperationNote note;
 };
 
-/// The row of `op`. Throws std::logic_error if the table has none.
+/// Returns the row of `op`. Throws std::logic_error if the table has none.
 const Operation& operation(Op op);
-/// All rows, in the order of Op.
+/// Returns all rows, in the order of Op.
 std::span<const Operation> operations();
 
 std::string to_string(Op op);
-/// The operation of that name. Throws a request Error if there is none.
+/// Returns the operation of that name. Throws a request Error if there is none.
 Op parse_op(const std::string& name);
-/// "all-reduce", or "all-reduce, overlapped" for steps that overlap with the ones after them.
+/// Returns "all-reduce", or "all-reduce, overlapped" for a step that runs while later steps go on.
 std::string op_name(Op op, bool overlapped);
 
-/// The conversion a step makes: Slice, AllReduce and so on; None for the identity and for everything that
-/// computes.
+/// Returns the conversion of an operation: Slice, AllReduce and so on; None for the identity and for
+/// operations that compute.
 Collective collective_of(Op op);
-/// The operation that makes a conversion; Identity for Collective::None.
+/// Returns the operation of a conversion; Identity for Collective::None.
 Op op_of(Collective collective);
-/// True for the steps at which ranks meet: AllReduce, ReduceScatter, AllGather, AllToAll.
+/// True for operations in which ranks exchange data: AllReduce, ReduceScatter, AllGather, AllToAll.
 bool is_collective(Op op);
-/// True for every step that takes a tensor from one layout to another: the collectives, Slice and Identity.
+/// True for operations that convert a tensor from one layout to another: the collectives, Slice and Identity.
 bool is_conversion(Op op);
 
 /// True for a step of the forward pass that runs again in the backward phase, because its result was not
 /// kept. False for operations that belong to any pass, such as Add: they look the same in both.
 bool is_recomputed(const Step& step);
 
-/// The place of an operand in Step::inputs or Step::outputs; nothing if this step has none of that name.
+/// Returns the index of an operand in Step::inputs or Step::outputs; nullopt if the step has no such operand.
 std::optional<size_t> input_place(const Program& program, const Step& step, Operand operand);
 std::optional<size_t> output_place(const Program& program, const Step& step, Operand operand);
-/// The tensor; kNoTensor if this step has none of that name.
+/// Returns the tensor of an operand; kNoTensor if the step has no such operand.
 TensorId input_of(const Program& program, const Step& step, Operand operand);
 TensorId output_of(const Program& program, const Step& step, Operand operand);
-/// How many tensors the step must read and write at least.
+/// Return the number of tensors that the step must read, or write, at least.
 size_t least_inputs(const Program& program, const Step& step);
 size_t least_outputs(const Program& program, const Step& step);
 
-/// What is worth knowing of the step at one glance: "column-parallel", "local: whole heads", "counted once".
-/// Empty if it has no outputs.
+/// A note that says the most important fact about a step: "column-parallel", "local: whole heads", "counted
+/// once". Empty if the step has no outputs.
 inline constexpr const char* kSameNote = "same on every rank";
 std::string note_of(const Program& program, const Step& step);
 

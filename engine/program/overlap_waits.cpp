@@ -1,4 +1,4 @@
-// Follows what is in the lane from step to step.
+// Goes through the steps and tracks which tensors the lane still works on.
 #include "engine/program/overlap_waits.h"
 
 #include <set>
@@ -6,7 +6,7 @@
 namespace shardlens {
 
 std::vector<bool> waits_for_overlapped(const Program& program) {
-  // Rows that are worked on by themselves are no other rows' business.
+  // A view of some rows counts as a tensor of its own: steps on other rows of the same tensor do not wait.
   const auto place_of = [&](TensorId id) {
     while (program.tensor(id).storage != kNoTensor && !is_row_view(program, program.tensor(id)))
       id = program.tensor(id).storage;

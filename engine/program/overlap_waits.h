@@ -1,5 +1,5 @@
-// What steps that go on beside the others mean for those: a lane does them one after the other, and who needs
-// what is still in it waits until it is empty.
+// Finds the steps that must wait for overlapped collectives. A lane runs overlapped collectives one after the
+// other. A step that needs a tensor of the lane waits until the lane is empty.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace shardlens {
 
-/// [step]: it waits until the lane is empty, because it touches what an earlier step still works on beside
-/// the others, or meets the ranks of the same axis, who make their calls in one order.
+/// Returns, for each step, true if it waits until the lane is empty. A step waits if it uses a tensor that an
+/// earlier overlapped step still works on, or if it is a collective on the same axis: the ranks of a group
+/// make their calls in one order.
 std::vector<bool> waits_for_overlapped(const Program& program);
 
 }  // namespace shardlens

@@ -1,5 +1,5 @@
-// Names and derived facts of a Program: local shapes, producers and consumers, and where shards lie in the
-// whole.
+// The words of a Program's enums, and facts derived from a Program: local shapes, producers, consumers, sent
+// bytes, and the places of shards in the full tensor.
 #include "engine/program/program.h"
 
 #include <algorithm>
@@ -111,8 +111,8 @@ std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
 
 namespace {
 
-// What stays where it is in an all-to-all: the part of a rank's slice that is in its slice of the other
-// dimension too, over all ranks.
+// Returns the bytes that do not move in an all-to-all, over all ranks: the part of a rank's old slice that is
+// also in its new slice.
 int64_t staying_bytes(const Tensor& in, const Tensor& out, int ranks) {
   int64_t bytes = 0;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -131,8 +131,8 @@ std::string converted_words(const Program& program, const Step& step) {
 }
 
 int64_t converted_bytes(const Program& program, const Step& step, int rank) {
-  // Over the replicas every rank reduces its own slices with the same rank of the others, and over the copies
-  // of a slice with those that hold it too.
+  // Over the replicas, a rank reduces its own slices with the same rank of the other replicas. Among copies,
+  // it reduces a slice with the ranks that hold the same slice.
   const bool of_slices = step.axis == Axis::Dp || is_among_copies(program, step);
   int64_t bytes = 0;
   for (const TensorId id : step.outputs) {
@@ -185,8 +185,9 @@ MatrixShape as_matrix(const Shape& shape, int row_dims) {
   return matrix;
 }
 
-// One run of rows (or columns) per outer index: where a slice along `dim` of dims [first, last) lies in the
-// flattened axis, full and local. Runs that touch are joined, so a slice of the leading dimension is one run.
+// A run of consecutive rows (or columns): its range in the full tensor and in the local one, when dims
+// [first, last) are flattened into one axis. A slice has one run for each outer index, so a slice of the
+// leading dimension is one run.
 struct Run {
   Range full, local;
 };

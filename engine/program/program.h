@@ -1,6 +1,6 @@
 // The Program: a list of Steps over named Tensors for one rank of a group of T. It is plain data, the same
-// for all ranks (SPMD), and the one idea of the house: the executor runs it, the cost model counts it, the
-// studio draws it, the recorder logs it. Nothing is run, drawn or counted that is not in it.
+// for all ranks (SPMD), and the central idea of this repository: the executor runs it, the cost model counts
+// it, the studio draws it, the recorder logs it. Everything that is run, drawn or counted is in the Program.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ namespace shardlens {
 
 using StepId = int;
 
-// Each enum has its words in one table (program.cpp). parse_... throws a request Error that lists them.
+// Each enum has a table of its words (program.cpp). parse_...() throws a request Error that lists the words.
 
-/// What a tensor's bytes are spent on; memory is planned and measured by these kinds.
+/// What a tensor's bytes are used for. Memory is planned and measured by these kinds.
 enum class MemoryKind {
   Input,
   Weight,
   WeightGradient,
   OptimizerState,  ///< moments and, in half precision, the fp32 master weights
-  KeyValueCache,   ///< of generation: keys and values of the tokens so far, there from pass to pass
+  KeyValueCache,   ///< in generation: keys and values of the tokens so far, kept between passes
   Activation,
   ActivationGradient,
   Workspace
@@ -36,17 +36,17 @@ struct Tensor {
   std::string
       name;  ///< unique in the Program: "mlp.proj.out" or, before its reduction, "mlp.proj.out@partial"
   std::string
-      value;  ///< the mathematical value it holds, the same word whatever T and split: parity compares these
+      value;  ///< the name of its mathematical value, the same for every T and split; parity compares by it
   std::string symbol;  ///< the letter the equations use: "H", "dH", "Wfc"
-  Shape shape;         ///< global, as if there were one rank
-  int row_dims = 1;    ///< the leading dimensions that are rows when the tensor is seen as a matrix
+  Shape shape;         ///< global: the full tensor's
+  int row_dims = 1;    ///< as a matrix, this many leading dimensions form the rows
   DType dtype = DType::Fp32;
   Layout layout;
   MemoryKind kind = MemoryKind::Activation;
   TensorId storage =
       kNoTensor;          ///< the tensor whose bytes it shares (identity, in-place collective), or kNoTensor
-  int64_t first_row = 0;  ///< of a tensor that is some rows of its storage: where along its first dimension
-  bool keep = false;      ///< held to the end of the run though nothing reads it: the layer's results
+  int64_t first_row = 0;  ///< if it is some rows of its storage: the first of these rows
+  bool keep = false;      ///< kept to the end of the run, although no step reads it: the layer's results
 
   int64_t bytes() const { return element_count(shape) * element_bytes(dtype); }  ///< of the full tensor
   bool operator==(const Tensor&) const = default;
@@ -62,18 +62,18 @@ enum class Axis { Tp, Dp };
 std::string to_string(Axis axis);  ///< "tp", "dp"
 Axis parse_axis(const std::string& text);
 
-/// The paper's conjugate operators (section 3): f is the identity forward and an all-reduce backward, g the
-/// reverse. Both of a pair's steps carry the mark, also where they are the identity.
+/// The paper's conjugate operators (section 3): f is the identity in the forward pass and an all-reduce in
+/// the backward pass, g the reverse. Both steps of a pair have the mark, also the one that is the identity.
 enum class Conjugate { None, F, G };
 std::string to_string(Conjugate conjugate);  ///< "none", "f", "g"
 Conjugate parse_conjugate(const std::string& text);
 
-/// Whose draws a rank's dropout mask is made of. By element is right: masks then do not depend on T. The
-/// other two are classic mistakes, planted on purpose.
+/// How a rank draws a dropout mask. ByElement is right: the masks do not depend on T. The other two are
+/// classic mistakes, planted on purpose.
 enum class MaskDraw {
-  ByElement,   ///< of the element's place in the full tensor
-  OneStream,   ///< of a slice: as if it were rank 0's, so that all slices lose the same elements
-  OwnStreams,  ///< of a whole tensor: each rank has a stream of its own, so that the copies differ
+  ByElement,   ///< by the element's place in the full tensor
+  OneStream,   ///< a slice uses the mask of rank 0's slice, so all slices lose the same elements
+  OwnStreams,  ///< for a Replicated tensor each rank has its own stream, so the copies differ
 };
 std::string to_string(MaskDraw draw);  ///< "by-element", "one-stream", "own-streams"
 MaskDraw parse_mask_draw(const std::string& text);
@@ -81,19 +81,19 @@ MaskDraw parse_mask_draw(const std::string& text);
 struct Attributes {
   bool causal = false;             ///< Attention, AttentionGrad
   int64_t batch = 0;               ///< Attention, CacheAppend, FirstToken and so on: tokens = batch * seq
-  GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad, and products that are one with them
+  GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad, and products fused with them
   double epsilon = 0;              ///< LayerNorm and its parts
   int round_limit = 0;             ///< Round
-  bool transposed = false;         ///< Linear and its gradients: W is stored [out, in], as an embedding is
-  int64_t no_gradient_id = -1;     ///< EmbeddingGrad: an id whose row gets none; -1: every id counts
-  bool accumulate = false;         ///< a weight gradient: added to what its last inputs hold
+  bool transposed = false;         ///< Linear and its gradients: W is stored [out, in], like an embedding
+  int64_t no_gradient_id = -1;     ///< EmbeddingGrad: the id whose row gets no gradient; -1: none
+  bool accumulate = false;         ///< a weight gradient: it is added to its last inputs (Operand::Previous)
   int64_t vocab = 0;               ///< VocabMax, SumExp, CrossEntropyGrad: columns from here on are padding
   double dropout = 0;              ///< Dropout, Attention and its gradient: probability of a zero
   std::string stream;              ///< the random stream a dropout mask is drawn from
-  int part = 0;                    ///< with dropout: which part of the batch, so where in the stream
+  int part = 0;                    ///< with dropout: the part of the batch, so the place in the stream
   MaskDraw mask_draw = MaskDraw::ByElement;  ///< with dropout
-  bool own_columns = false;  ///< LayerNorm in parts: a row is what this rank holds of it; a planted mistake
-  bool decay = false;        ///< AdamW: the parameter decays
+  bool own_columns = false;  ///< LayerNorm in parts: statistics of own columns only; a planted mistake
+  bool decay = false;        ///< AdamW: weight decay applies to the parameter
   bool operator==(const Attributes&) const = default;
 };
 
@@ -101,22 +101,22 @@ struct Step {
   StepId id = 0;
   Op op = Op::Identity;
   Phase phase = Phase::Forward;
-  std::string name;   ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
-  std::string block;  ///< "attention", "mlp", "norm", "residual": what a person would call the neighbourhood
-  int layer = -1;     ///< of a whole model: the layer it belongs to; -1 for what stands outside the layers
-  Axis axis = Axis::Tp;     ///< of a collective: the group it runs in
-  bool overlapped = false;  ///< of a collective: later steps go on until one touches its tensors
-  std::string equation;     ///< "H = U · Wfc + b", from the tensors' symbols
+  std::string name;         ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
+  std::string block;        ///< the part of the model: "attention", "mlp", "norm", "residual"
+  int layer = -1;           ///< in a whole model: the layer it belongs to; -1: outside the layers
+  Axis axis = Axis::Tp;     ///< for a collective: the group it runs in
+  bool overlapped = false;  ///< for a collective: later steps go on until one uses its tensors
+  std::string equation;     ///< "H = U · Wfc + b", made of the tensors' symbols
   std::vector<TensorId> inputs;
-  std::vector<TensorId> outputs;  ///< outputs[0] is the one the Stage draws
+  std::vector<TensorId> outputs;  ///< the Stage draws outputs[0]
   Conjugate conjugate = Conjugate::None;
-  StepId pair = -1;  ///< of a conjugate operator: the step that is its other half, in the other phase
+  StepId pair = -1;  ///< for a conjugate operator: its other half, the step in the other phase
   Attributes attributes;
   bool operator==(const Step&) const = default;
 };
 
 struct Program {
-  Settings settings;  ///< what it was planned from; carried so that a recording explains itself
+  Settings settings;  ///< it was planned from these; here so that a recording contains them
   std::vector<Tensor> tensors;
   std::vector<Step> steps;
 
@@ -129,46 +129,49 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-/// Numbers `steps` as they stand now, pairs too. Each carries the id it had so far, a new one -1; of several
-/// made of one, the last is the half that its pair means.
+/// Gives the steps ids in their present order, and corrects Step::pair. Before the call each step has its old
+/// id, and a new step has -1. If several steps have the same old id (they were made from one step), a pair
+/// refers to the last of them.
 void renumber(std::vector<Step>& steps);
 
-/// The shape of `tensor` on one rank: the slice for Sharded, the whole otherwise.
+/// Returns the shape of `tensor` on one rank: of the slice if it has a sliced dimension, else the full shape.
 Shape local_shape(const Tensor& tensor, int ranks, int rank);
 int64_t local_bytes(const Tensor& tensor, int ranks, int rank);
 
-/// True where `tensor` is some rows of its storage, not all of it.
+/// True if `tensor` is some rows of its storage, not all of it.
 bool is_row_view(const Program& program, const Tensor& tensor);
 
-/// The step that writes `tensor` (of rows that no step writes by themselves: what they are rows of), or -1
-/// for inputs and weights.
+/// Returns the step that writes `tensor`; -1 for inputs and weights. If `tensor` is some rows of another
+/// tensor, and no step writes only these rows: the step that writes the other tensor.
 StepId producer_of(const Program& program, TensorId tensor);
-/// The steps that read `tensor` or rows of it, in order.
+/// Returns the steps that read `tensor` or rows of it, in order.
 std::vector<StepId> consumers_of(const Program& program, TensorId tensor);
 
-/// Why a conversion step stands where it does, in one sentence made of its producer, its layouts and its
-/// consumer.
+/// Explains why a conversion step is needed: a short text made from its producer, its layouts and its
+/// consumer. Empty for other steps.
 std::string explain(const Program& program, StepId step);
 
-/// True for an all-reduce among the ranks that hold the same slice, each a term of it.
+/// True for an all-reduce among the ranks that hold terms of the same slice.
 bool is_among_copies(const Program& program, const Step& step);
-/// The ranks that meet in a collective: the T of a layer, the D copies of one, or those that hold a slice.
+/// Returns the size of a collective's group: T, or D over the replicas, or the number of ranks that hold a
+/// slice.
 int group_ranks(const Program& program, const Step& step);
 
-/// What a conversion step converts, as it is said: the tensor's symbol, or "6 gradients" of a bucket.
+/// Names what a conversion step converts: the tensor's symbol, or "6 gradients" for a bucket.
 std::string converted_words(const Program& program, const Step& step);
-/// Bytes of all that, as rank `rank` and those it meets see it: whole tensors, or, where they hold the same
-/// slices, that slice of each.
+/// Returns the bytes of all that a conversion step converts, for the group of rank `rank`: full tensors, or,
+/// if the ranks of the group hold the same slices, this slice of each tensor.
 int64_t converted_bytes(const Program& program, const Step& step, int rank);
 
-/// Bytes that the ranks `rank` (of its replica) meets in `step` send together, none left out: what their
-/// communicators count. The ring's figure, which is the least possible. 0 for anything that is no collective.
+/// Returns the bytes that all ranks of `rank`'s group (`rank` counts within its replica) send together in
+/// `step`, as their communicators count them. It is the ring's figure, the least possible. 0 if it is not a
+/// collective.
 int64_t group_sent_bytes(const Program& program, StepId step, int rank);
-/// Bytes each rank sends in `step`: rank 0's group's, divided among its ranks.
+/// Returns the bytes that each rank sends in `step`: those of rank 0's group, divided by its number of ranks.
 int64_t sent_bytes(const Program& program, StepId step);
 
-/// One rank's slice of a tensor, seen as a matrix of rows x cols: where a rectangle of the local matrix lies
-/// in the full one. A Sharded QKV yields three (its Q, K and V columns), most tensors one.
+/// The place of a rectangle of one rank's local matrix in the full matrix (a tensor seen as rows x cols). A
+/// Sharded QKV has three rectangles (its Q, K and V columns), most tensors have one.
 struct Placement {
   Range rows, cols;              ///< in the full matrix
   Range local_rows, local_cols;  ///< in the rank's own matrix

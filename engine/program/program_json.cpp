@@ -1,4 +1,4 @@
-// Writing and reading Programs as JSON. Enums are their words on screen, so that a file reads like the Stage.
+// Writes and reads Programs as JSON. Enums are written as the words that the studio shows.
 #include "engine/program/program_json.h"
 
 #include <fmt/format.h>
@@ -36,11 +36,14 @@ Layout layout_from_json(const json& value, const std::string& where, size_t dims
     layout.padded = reader.boolean_or("padded", false);
     const int64_t copies = reader.integer_or("copies", 1);
     if (copies < 1 || copies > kLargestDegree)
-      throw request_error(fmt::format("{}: {} copies of a slice are not possible", where, copies));
+      throw request_error(
+          fmt::format("{}: {} copies of a slice are not possible; copies must be at least 1 and divide T",
+                      where, copies));
     layout.copies = static_cast<int>(copies);
     if (layout.dim < 0 || static_cast<size_t>(layout.dim) >= dims) {
       throw request_error(
-          fmt::format("{}: dim {} lies outside a tensor of {} dimensions", where, layout.dim, dims));
+          fmt::format("{}: dim {} does not exist in a tensor with {} dimensions, numbered from 0", where,
+                      layout.dim, dims));
     }
   } else if (kind == "partial") {
     layout = kPartial;
@@ -101,8 +104,9 @@ Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const st
   }
   tensor.row_dims = reader.small_integer("row_dims");
   if (tensor.row_dims < 0 || static_cast<size_t>(tensor.row_dims) > tensor.shape.size()) {
-    throw request_error(fmt::format("{}: row_dims {} does not fit shape {}", where, tensor.row_dims,
-                                    to_string(tensor.shape)));
+    throw request_error(fmt::format(
+        "{}: row_dims {} does not fit shape {}; it must be at least 0, and at most the number of dimensions",
+        where, tensor.row_dims, to_string(tensor.shape)));
   }
   tensor.dtype = reader.word("dtype", [](const std::string& word) {
     return word == to_string(DType::Int32) ? DType::Int32 : parse_dtype(word);
@@ -111,7 +115,9 @@ Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const st
   tensor.kind = reader.word("kind", parse_memory_kind);
   tensor.storage = reader.small_integer("storage");
   if (tensor.storage < kNoTensor || tensor.storage >= static_cast<TensorId>(tensors)) {
-    throw request_error(fmt::format("{}: storage {} is no tensor of this Program", where, tensor.storage));
+    throw request_error(fmt::format(
+        "{}: storage {} is not a tensor of this Program; -1 means that the tensor has its own bytes", where,
+        tensor.storage));
   }
   tensor.first_row = reader.integer("first_row");
   tensor.keep = reader.boolean("keep");
@@ -155,7 +161,8 @@ ordered_json step_to_json(const Step& step) {
 void check_references(const std::vector<TensorId>& ids, size_t tensors, const std::string& where) {
   for (TensorId id : ids) {
     if (id < 0 || static_cast<size_t>(id) >= tensors) {
-      throw request_error(fmt::format("{} names tensor {}, and there are {}", where, id, tensors));
+      throw request_error(fmt::format("{} names tensor {}, but the Program has {} tensors, numbered from 0",
+                                      where, id, tensors));
     }
   }
 }
@@ -164,7 +171,9 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   ObjectReader reader(value, where);
   Step step;
   step.id = reader.small_integer("id");
-  if (step.id != id) throw request_error(fmt::format("{}: id {} is out of order", where, step.id));
+  if (step.id != id)
+    throw request_error(fmt::format(
+        "{}: id {} is out of order; step ids count from 0, in the order of the list", where, step.id));
   step.op = reader.word("op", parse_op);
   step.phase = reader.word("phase", parse_phase);
   step.name = reader.string("name");
@@ -181,7 +190,8 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.conjugate = reader.word("conjugate", parse_conjugate);
   step.pair = reader.small_integer("pair");
   if (step.pair < -1 || step.pair >= static_cast<StepId>(steps)) {
-    throw request_error(fmt::format("{}: pair {} is no step of this Program", where, step.pair));
+    throw request_error(
+        fmt::format("{}: pair {} is not a step of this Program; -1 means no pair", where, step.pair));
   }
   ObjectReader attributes(reader.child("attributes"), where + ", attributes");
   step.attributes.causal = attributes.boolean("causal");
@@ -204,15 +214,17 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   return step;
 }
 
-// A chain of shared storage that never ends would hang whoever follows it, and rows that their storage does
-// not have would be somebody else's.
+// Checks shared storage. A circle of tensors that share storage would make code that follows it loop forever,
+// and rows outside their storage would belong to other tensors.
 void check_storage(const Program& program, const std::string& source) {
   for (const Tensor& tensor : program.tensors) {
     TensorId at = tensor.id;
     for (size_t hops = 0; program.tensor(at).storage != kNoTensor; ++hops) {
       at = program.tensor(at).storage;
       if (hops > program.tensors.size()) {
-        throw request_error(fmt::format("{}: tensor {} shares its storage in a circle", source, tensor.name));
+        throw request_error(fmt::format(
+            "{}: tensor {} shares its storage in a circle; one tensor of the circle must have storage -1",
+            source, tensor.name));
       }
     }
     if (tensor.storage == kNoTensor) continue;
@@ -220,8 +232,9 @@ void check_storage(const Program& program, const std::string& source) {
     const int64_t rows = tensor.shape.empty() ? 1 : tensor.shape[0];
     const int64_t stored_rows = storage.shape.empty() ? 1 : storage.shape[0];
     if (tensor.first_row < 0 || tensor.first_row > stored_rows - rows)
-      throw request_error(fmt::format("{}: tensor {} is {} rows from row {} on of {}, which has {}", source,
-                                      tensor.name, rows, tensor.first_row, storage.name, stored_rows));
+      throw request_error(
+          fmt::format("{}: tensor {} is {} rows that begin at row {} of {}, which has {} rows", source,
+                      tensor.name, rows, tensor.first_row, storage.name, stored_rows));
   }
 }
 
@@ -256,8 +269,8 @@ Program program_from_json(const json& value, const std::string& source) {
   for (const Tensor& tensor : program.tensors) {
     if (tensor.layout.copies == 1 || (program.tp() >= 1 && program.tp() % tensor.layout.copies == 0))
       continue;
-    throw request_error(fmt::format("{}: tensor {} has {} copies of a slice, and T = {}", source, tensor.name,
-                                    tensor.layout.copies, program.tp()));
+    throw request_error(fmt::format("{}: tensor {} has {} copies of a slice, but copies must divide T = {}",
+                                    source, tensor.name, tensor.layout.copies, program.tp()));
   }
   check_storage(program, source);
   return program;

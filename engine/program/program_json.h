@@ -1,4 +1,5 @@
-// A Program as JSON and back: for `plan --json`, recordings and tests. What is written is what is read.
+// Converts a Program to JSON and back, for `plan --json`, recordings and tests. A Program that was written
+// and read again is equal to the original.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,8 @@ namespace shardlens {
 
 nlohmann::ordered_json program_to_json(const Program& program);
 
-/// Throws a request Error that names `source` and what is missing, of the wrong type, or refers to nothing.
+/// Throws a request Error if something is missing, has the wrong type, or refers to a tensor or step that
+/// does not exist. The message names `source` and the place.
 Program program_from_json(const nlohmann::json& json, const std::string& source);
 
 }  // namespace shardlens

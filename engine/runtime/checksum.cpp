@@ -1,4 +1,5 @@
-// Checksums of a checkpoint's files, made while they are written and compared before they are read.
+// Computes the checksums of a checkpoint's files while they are written, and compares them before they are
+// read.
 #include "engine/runtime/checksum.h"
 
 #include <fmt/format.h>
@@ -25,21 +26,21 @@ namespace fs = std::filesystem;
 using Hash = uint64_t (*)(const void* data, size_t bytes);
 
 struct Algorithm {
-  std::string_view prefix;  ///< what is before a checksum's digits
+  std::string_view prefix;  ///< the text before a checksum's digits
   Hash hash;
 };
 constexpr Algorithm kXxh3{"xxh3:", hash64};
-constexpr Algorithm kVersion1{"", hash_of_version_1};  // only to check what older versions saved
+constexpr Algorithm kVersion1{"", hash_of_version_1};  // only to check files that older versions saved
 
-// The algorithm that made `expected`, the checksum of the file at `path`.
+// Returns the algorithm that made `expected`, the checksum of the file at `path`.
 const Algorithm& algorithm_of(const std::string& expected, const std::string& path) {
   if (expected.starts_with(kXxh3.prefix)) return kXxh3;
   if (expected.find(':') == std::string::npos) return kVersion1;
-  throw request_error(fmt::format(
-      "{} cannot be checked: its checksum in {} is \"{}\", and this version reads \"{}\" with 16 digits, or "
-      "16 digits alone. Either {} is damaged or a newer version saved the checkpoint: take the file from a "
-      "copy, or use the newer version",
-      path, kCheckpointState, expected, kXxh3.prefix, kCheckpointState));
+  throw request_error(
+      fmt::format("{} cannot be checked: its checksum in {} is \"{}\", but this version reads only \"{}\" "
+                  "with 16 digits, or 16 digits alone. Either {} is damaged, or a newer version saved the "
+                  "checkpoint. Take the file from a copy, or use the newer version",
+                  path, kCheckpointState, expected, kXxh3.prefix, kCheckpointState));
 }
 
 std::string text_of(const Algorithm& algorithm, const std::vector<uint64_t>& blocks) {
@@ -47,7 +48,8 @@ std::string text_of(const Algorithm& algorithm, const std::vector<uint64_t>& blo
                      algorithm.hash(blocks.data(), blocks.size() * sizeof blocks[0]));
 }
 
-// By several cores, since a run waits for it; what is read again afterwards comes out of memory.
+// Returns the checksum of a file. Several threads compute it, because a run waits for it. When the file is
+// read again afterwards, it comes from the page cache.
 std::string checksum_of(const Algorithm& algorithm, const InputFile& file) {
   constexpr auto kBlock = static_cast<int64_t>(Checksum::kBlockBytes);
   std::vector<uint64_t> blocks(static_cast<size_t>((file.size() + kBlock - 1) / kBlock));
@@ -118,11 +120,11 @@ nlohmann::json read_checkpoint_state(const std::string& path) {
   const std::string expected = checksums.string(kCheckpointState);
   const std::string found = state_checksum(algorithm_of(expected, path), state);
   if (found == expected) return state;
-  throw request_error(fmt::format(
-      "{} is damaged: its checksum is {}, and when it was saved it was {}. Take the file from a copy of the "
-      "checkpoint, or go on from another one; one that was changed on purpose is taken as it is without "
-      "\"{}\" under \"checksums\"",
-      path, found, expected, kCheckpointState));
+  throw request_error(
+      fmt::format("{} is damaged: its checksum is {}, but it was {} when the file was saved. Take the file "
+                  "from a copy of the checkpoint, or use another checkpoint. If you changed the file on "
+                  "purpose, delete \"{}\" under \"checksums\" in it; then it is not checked",
+                  path, found, expected, kCheckpointState));
 }
 
 void require_as_saved(const std::string& path) {
@@ -138,9 +140,9 @@ void require_as_saved(const std::string& path) {
   const std::string found = checksum_of(algorithm_of(expected, path), InputFile(path));
   if (found == expected) return;
   throw request_error(fmt::format(
-      "{} is damaged: its checksum is {}, and when it was saved it was {} ({}). Take the file from a copy of "
-      "the checkpoint, or go on from another one; a file that was changed on purpose is taken as it is from "
-      "a folder of its own, with config.json and the tokenizer's files and without {}",
+      "{} is damaged: its checksum is {}, but it was {} when the file was saved ({}). Take the file from a "
+      "copy of the checkpoint, or use another checkpoint. If you changed the file on purpose, put it into "
+      "another folder, with config.json and the tokenizer's files but without {}; then it is not checked",
       path, found, expected, kCheckpointState, kCheckpointState));
 }
 

@@ -1,5 +1,5 @@
-// Steps to device calls. Every extent comes from the tensors' local shapes, so uneven and empty slices need
-// no case.
+// Runs steps as device calls. All extents come from the tensors' local shapes, so uneven and empty slices
+// need no special case.
 #include "engine/runtime/execute.h"
 
 #include <utility>
@@ -21,8 +21,8 @@ struct Matrix {
   int64_t cols() const { return transposed ? stored.rows : stored.cols; }
 };
 
-// A step seen from one rank: its tensors' local shapes and addresses, by the operand's name or, for a list of
-// tensors that are all alike, by position.
+// A step on one rank: its tensors' local shapes and addresses, by the operand's name or, for a list of equal
+// operands, by position.
 class Local {
  public:
   Local(const Step& step, RankContext& context) : step_(step), context_(context) {}
@@ -63,19 +63,19 @@ class Local {
     return cut ? slice_of(tensor.layout, extent, context_.program.tp(), context_.rank) : Range{0, extent};
   }
   DropoutMask mask(const Attributes& attributes) const {
-    // Masks of different passes are different streams; those of different ranks are so by mistake alone.
+    // Each pass has its own stream. Each rank has its own stream only if this mistake is planted.
     const RandomStream stream(context_.program.settings.seed, attributes.stream);
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOtherOdd = 0xC2B2AE3D27D4EB4F;
     const bool own = attributes.mask_draw == MaskDraw::OwnStreams;
     const uint64_t rank = own ? static_cast<uint64_t>(context_.rank) * kOtherOdd : 0;
     return {attributes.dropout, stream.seed, stream.name_hash ^ (context_.numbers.draw * kOdd) ^ rank};
   }
-  /// Where this rank's slice of `tensor` begins along `dim`, for its mask.
+  /// Returns where this rank's slice of `tensor` begins along `dim`, for its mask.
   int64_t mask_begin(const Attributes& attributes, const Tensor& tensor, int dim) const {
     return attributes.mask_draw == MaskDraw::OneStream ? 0 : range(tensor, dim).begin;
   }
-  /// Which of the equal parts of the whole batch, over replicas and micro-batches, the step works on: masks
-  /// are drawn by the batch's own rows.
+  /// Returns the part of the whole batch that the step works on; replicas and micro-batches are equal parts.
+  /// Masks are drawn by the rows of the whole batch.
   int64_t part_of_batch(const Attributes& attributes) const {
     return int64_t{context_.replica} * context_.program.settings.micro_batches + attributes.part;
   }
@@ -91,8 +91,8 @@ class Local {
   RankContext& context_;
 };
 
-// C = op(A)·op(B) (+ bias), or C += op(A)·op(B): every extent follows from the operands. `gemm` holds what
-// does not.
+// Computes C = op(A)·op(B) (+ bias), or C += op(A)·op(B). The extents follow from the operands; `gemm` holds
+// the rest.
 void multiply(Device& device, const Local& local, const Matrix& a, const Matrix& b, Gemm gemm) {
   gemm.dtype = local.input(0).dtype;
   gemm.wide_result = local.dtype() != gemm.dtype;
@@ -111,7 +111,7 @@ void multiply(Device& device, const Local& local, const Matrix& a, const Matrix&
   device.gemm(gemm);
 }
 
-// Y = X·W (+ b), or X·Wᵀ where W is stored [out, in]; or GeLU of it, and it
+// Y = X·W (+ b), or X·Wᵀ if W is stored [out, in]; or Y = GeLU(H) and H, where H is this product
 void linear(Device& device, const Local& local, const Step& step) {
   Gemm gemm;
   gemm.bias = local.in(Operand::Bias);
@@ -124,14 +124,14 @@ void linear(Device& device, const Local& local, const Step& step) {
            gemm);
 }
 
-// The bias gradient that the step writes beside dX, if it does.
+// Returns the bias gradient if the step writes one together with dX.
 BiasSums bias_sums(const Local& local, const Step& step) {
   if (!local.writes(Operand::BiasGrad)) return {};
   return {local.count(local.output(Operand::BiasGrad)), local.out(Operand::BiasGrad),
           step.attributes.accumulate};
 }
 
-// dX = dY·Wᵀ, or dY·W; or that ∘ GeLU'(H), and the sums of it over the tokens
+// dX = dY·Wᵀ, or dY·W; or this product ∘ GeLU'(H); and the sums of dX over the tokens
 void linear_grad_input(Device& device, const Local& local, const Step& step) {
   Gemm gemm;
   if (local.reads(Operand::GeluInput)) {
@@ -144,7 +144,7 @@ void linear_grad_input(Device& device, const Local& local, const Step& step) {
            local.matrix(Operand::Weight, !step.attributes.transposed), gemm);
 }
 
-// dW = Xᵀ·dY, or dYᵀ·X; added to what is there where an earlier step wrote it
+// dW = Xᵀ·dY, or dYᵀ·X; added to dW if an earlier step wrote it
 void linear_grad_weight(Device& device, const Local& local, const Step& step) {
   const bool turned = step.attributes.transposed;
   Gemm gemm;
@@ -153,12 +153,12 @@ void linear_grad_weight(Device& device, const Local& local, const Step& step) {
            local.matrix(turned ? Operand::X : Operand::Dy), gemm);
 }
 
-// The query heads of a rank, in QKV [tokens, 3, heads, head_dim] or, grouped, in Q [tokens, units, heads of
-// one, head_dim].
+// The query heads of a rank, in QKV [tokens, 3, heads, head_dim] or, with grouped queries, in Q [tokens,
+// units, heads of a unit, head_dim].
 struct QueryHeads {
   int64_t all = 0;    // on all ranks
-  int64_t first = 0;  // the rank's first one among them
-  int64_t own = 0;    // with zero heads
+  int64_t first = 0;  // the index of the rank's first head among them
+  int64_t own = 0;    // on this rank, with zero heads
 };
 
 QueryHeads query_heads(const Local& local, const Tensor& q, bool grouped) {
@@ -167,14 +167,14 @@ QueryHeads query_heads(const Local& local, const Tensor& q, bool grouped) {
   return {q.shape[1] * q.shape[2], local.range(q, 1).begin * q.shape[2], own[1] * own[2]};
 }
 
-// `keys`: a tensor with the rank's key heads in dimension `dim`.
+// Returns the rank's key heads. `keys` is a tensor with the key heads in dimension `dim`.
 KeyHeads key_heads(const Local& local, const QueryHeads& queries, const Tensor& keys, int dim) {
   const auto at = static_cast<size_t>(dim);
   const int64_t group = queries.all / keys.shape[at];
   return {local.shape(keys)[at], group, queries.first - local.range(keys, dim).begin * group};
 }
 
-// Without Q and the tensors that are computed from it.
+// Returns the arguments of attention without Q and the tensors that are computed from it.
 Attention attention_shape(const Local& local, const Step& step, const RankContext& context) {
   const bool grouped = local.reads(Operand::Kv);
   const Tensor& q = local.input(Operand::Q);
@@ -191,7 +191,7 @@ Attention attention_shape(const Local& local, const Step& step, const RankContex
   if (step.attributes.dropout > 0) {
     shape.dropout = local.mask(step.attributes);
     shape.all_heads = heads.all;
-    const bool misplaced = step.attributes.mask_draw == MaskDraw::OneStream;  // by mistake alone
+    const bool misplaced = step.attributes.mask_draw == MaskDraw::OneStream;  // a planted mistake
     shape.first_head = misplaced ? 0 : heads.first;
     shape.first_token = local.part_of_batch(step.attributes) * q.shape[0];
   }
@@ -226,7 +226,7 @@ CacheShape cache_shape(const Local& local, const Step& step, const RankContext& 
   return shape;
 }
 
-// A LayerNorm over rows that are spread over the ranks.
+// Returns the shape of a LayerNorm whose rows are cut over the ranks.
 CutNorm cut_norm(const Local& local, const Step& step) {
   const Tensor& x = local.input(Operand::X);
   const MatrixShape own = local.matrix(x);
@@ -234,19 +234,20 @@ CutNorm cut_norm(const Local& local, const Step& step) {
   return {x.dtype, own.rows, own.cols, hidden, step.attributes.epsilon};
 }
 
-// Where the rank's part of the step's [tokens, hidden] tensor lies among the whole batch's elements.
+// Returns the place of the rank's part of the step's [tokens, hidden] tensor among the whole batch's
+// elements.
 RowRuns row_runs(const Local& local, const Attributes& attributes) {
   const Tensor& tensor = local.output(0);
   const int64_t hidden = tensor.shape[1];
   const Range rows = local.range(tensor, 0), columns = local.range(tensor, 1);
   const int64_t first_row =
       local.part_of_batch(attributes) * tensor.shape[0] + local.mask_begin(attributes, tensor, 0);
-  // Whole rows lie one after the other.
+  // Whole rows are contiguous.
   if (columns.size() == hidden) return {first_row * hidden, 1, rows.size() * hidden, 0};
   return {first_row * hidden + local.mask_begin(attributes, tensor, 1), rows.size(), columns.size(), hidden};
 }
 
-// The sum over the step's inputs, together.
+// Computes the sum of squares over all inputs of the step.
 void square_sum(Device& device, const Local& local, const Step& step, const RankContext& context) {
   std::vector<ListedTensor> gradients;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -257,7 +258,7 @@ void square_sum(Device& device, const Local& local, const Step& step, const Rank
   device.square_sum(local.input(0).dtype, gradients, static_cast<double*>(local.out(0)));
 }
 
-// c[2] from the sums of squares and the loss scale. The scale is the last term, if the run has one.
+// Computes c[2] from the sums of squares and the loss scale. The scale is the last term, if the run has one.
 void clip_factor(Device& device, const Local& local, const Step& step, double clip) {
   std::vector<const double*> sums;
   const void* scale = nullptr;
@@ -299,7 +300,7 @@ AdamWStep adamw_step(const Local& local, const Step& step, const RankContext& co
 }
 
 // Reduces each tensor of a bucket, to its sum or its maximum, among the ranks of the step's group. Returns
-// when the rank arrived at the first and when the last was done.
+// the time when the rank arrived at the first reduction and the time when the last was done.
 CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& context) {
   Communicator& communicator = step.axis == Axis::Dp                    ? context.replicas
                                : is_among_copies(context.program, step) ? context.same_slice
@@ -308,7 +309,7 @@ CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& co
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     const Tensor& tensor = local.output(i);
     const int64_t count = local.count(tensor);
-    if (local.in(i) != local.out(i)) {  // not in place: the term stays as it was
+    if (local.in(i) != local.out(i)) {  // not in place: the term stays unchanged
       context.device.slice(tensor.dtype, {1, count, 1}, {0, count}, local.in(i), local.out(i));
     }
     const CollectiveTimes one =

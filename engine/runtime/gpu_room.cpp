@@ -1,4 +1,4 @@
-// Ranks by GPU, and the fullest one.
+// Groups ranks by GPU, and finds the GPU that has too little memory.
 #include "engine/runtime/gpu_room.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace shardlens {
 namespace {
 
-// Bytes that the ranks of a room need together.
+// Returns the bytes that the ranks of a room need together.
 int64_t need_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
   int64_t bytes = 0;
   for (const int rank : room.ranks) bytes += needs[static_cast<size_t>(rank) % needs.size()];
@@ -44,7 +44,8 @@ MemoryPlace memory_place_of(const GpuRoom& room, const std::vector<int64_t>& nee
           "or let fewer ranks share a GPU"};
 }
 
-// Of a step that takes slices from one layout to another: what its ranks ask their communicator for.
+// Returns the request that a step's ranks make to their communicator, if the step converts slices from one
+// layout to another.
 std::optional<Request> sliced_request_of(const Program& program, const Step& step) {
   if (!is_collective(step.op)) return std::nullopt;
   const Tensor& from = program.tensor(step.inputs[0]);

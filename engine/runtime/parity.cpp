@@ -1,4 +1,4 @@
-// Comparing pieces with the whole.
+// Compares each rank's piece of a tensor with the serial run's full tensor.
 #include "engine/runtime/parity.h"
 
 #include <fmt/format.h>
@@ -28,10 +28,11 @@ const std::vector<std::byte>* SerialReference::find(const std::string& value) co
   return found == values_.end() ? nullptr : &found->second;
 }
 
-// Of a 16-bit format the rounding of single elements decides, not the sums, which are fp32: a sharded run
-// rounds each rank's partial sum before it is reduced, so its tensors differ by unit roundings of their own
-// size, which the layers hand on. TF32 rounds what is multiplied alone, to as many bits as fp16 has: values
-// that differ in their last fp32 bits fall on different sides of such a step.
+// The bound of 16-bit formats and TF32, in unit roundings. In a 16-bit format the error comes from rounding
+// single elements, not from the sums, which are fp32. A sharded run rounds each rank's partial sum before it
+// is reduced, so its tensors differ by unit roundings of their own size, and the layers pass these on. TF32
+// rounds only the factors of products, to as many bits as fp16 has. Values that differ in their last fp32
+// bits can be rounded to different TF32 values.
 constexpr double kHalfRoundings = 8;
 
 double parity_bound(const Settings& settings) {
@@ -131,7 +132,8 @@ auto with_type(DType dtype, const Use& use) {
   }
 }
 
-// One rank's piece against the same places of the serial tensor; `extent`: of the picture, 0 for none.
+// Compares one rank's piece with the same places of the serial tensor. `extent` is the picture's extent; 0:
+// no picture.
 template <typename T>
 ParityPiece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T* serial,
                     int64_t extent) {
@@ -156,7 +158,7 @@ ParityPiece compare(const Tensor& tensor, int ranks, int rank, const T* local, c
   return piece;
 }
 
-// One rank's term, of the whole tensor or of its slice, added in its place.
+// Adds one rank's term to `total`, in its place. The term is of the full tensor or of the rank's slice.
 template <typename T>
 void accumulate(const Tensor& tensor, int ranks, int rank, const T* term, std::vector<double>& total) {
   const int64_t full_cols = matrix_shape(tensor).cols;
@@ -201,10 +203,11 @@ Squares squares_of(DType dtype, const std::vector<std::byte>& bytes) {
   });
 }
 
-// A label's logit has the errors of a sum as long as all logits are, however near to zero it comes out
-// itself, and where there are few tokens nothing makes up for that. What numbers that are picked out of a
-// tensor are measured by is at least as much as that tensor's would be: its mean square, for each of them
-// (an ignored label picks nothing and leaves a zero). By value; nothing for what is not picked.
+// Returns the least sum of squares that the errors of picked values are relative to, by Tensor::value. A
+// label's logit has the rounding error of a long sum, like every logit, even if the logit itself is near
+// zero; with few tokens, its relative error would be too large. So the labels' logits count as at least the
+// mean square of all logits, for each picked element that is not zero (an ignored label picks none and leaves
+// a zero). The map has no entry for other tensors.
 std::map<std::string, double> least_squares(const Program& program, const SerialReference& serial) {
   std::map<std::string, double> least;
   for (const Step& step : program.steps) {
@@ -230,11 +233,11 @@ struct ParityCheck::Comparison {
   std::vector<uint64_t> hashes;  // per rank, Replicated tensors
   std::vector<double> total;     // Partial tensors: the sum of the terms shown so far
   ParityPiece result;
-  double least_squares = 0;        // what its error is relative to at least: as in least_squares()
-  double worst_replica_error = 0;  // Replicated: each rank's own error, the largest
-  Picture difference;              // once all ranks have shown their piece
+  double least_squares = 0;        // the error is relative to at least this: see least_squares()
+  double worst_replica_error = 0;  // Replicated: the largest of the ranks' errors
+  Picture difference;              // set when all ranks have shown their piece
 
-  // What the sums were kept in is several times the picture's size.
+  // Frees the sums behind the picture, because they are several times the picture's size.
   void finish() {
     if (result.picture) difference = result.picture->means();
     result.picture.reset();
@@ -271,7 +274,7 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
                    reinterpret_cast<const T*>(serial), picture);
   };
   ParityPiece piece = with_type(tensor.dtype, typed);
-  // Of what several ranks hold alike, every bit.
+  // If several ranks hold the same data, every bit must be equal.
   const int64_t bytes = local_bytes(tensor, program_.tp(), rank);
   const bool alike = replicated || tensor.layout.copies > 1;
   const uint64_t hash = alike ? hash64(data, static_cast<size_t>(bytes)) : 0;
@@ -341,16 +344,15 @@ std::string why_not_comparable(const Plan& plan, const Plan& serial) {
   for (const Tensor& tensor : serial.program.tensors) {
     if (tensor.kind != MemoryKind::Workspace) values_bytes += tensor.bytes();
   }
-  // Twice as much as is needed must be there. A run on one rank is where this one's first rank is.
+  // Twice the needed memory must be free. The serial run is on the device of this run's first rank.
   std::vector<int64_t> rank_bytes = arena_bytes_by_rank(plan);
   rank_bytes.front() += run_bytes(serial);
   for (int64_t& bytes : rank_bytes) bytes *= 2;
   const MemoryDemand demand = memory_demand(plan, rank_bytes, 2 * values_bytes);
   if (demand.lacking_bytes() < 0) return {};
   return fmt::format(
-      "Keeping every value of a run on one rank beside this one needs {}{}, more than the {} set aside for "
-      "it. "
-      "A smaller batch, sequence or model is compared.",
+      "To compare this run, all values of a run on one rank must be kept too. This needs {}{}, but only {} "
+      "may be used for it. Choose a smaller batch, sequence or model.",
       bytes_text(static_cast<double>(demand.needed_bytes) / 2), demand.place,
       bytes_text(static_cast<double>(demand.free_bytes) / 2));
 }

@@ -1,4 +1,4 @@
-// Rows, their words and their heights.
+// Makes the rows, their texts and their heights.
 #include "ui/stage/rows.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ bool is_kind(const Program& program, TensorId id, MemoryKind kind) {
   return id != kNoTensor && program.tensor(id).kind == kind;
 }
 
-// Of what the step computes, the tensor that is drawn: of "R = X + O + b; N = LayerNorm(R)" the second
-// half, and of "C = P · V,  P = softmax(…)" the first clause. The tooltip and the Inspector show all.
+// Returns the part of the equation that computes the drawn tensor: the second half of "R = X + O + b; N =
+// LayerNorm(R)", the first clause of "C = P · V,  P = softmax(…)". The tooltip and the Inspector show all.
 std::string drawn_equation(const Program& program, const Step& step) {
   if (step.outputs.empty()) return step.equation;
   const std::string own = program.tensor(step.outputs[0]).symbol + " =";
@@ -36,7 +36,7 @@ Row row_of(const Program& program, const Step& step) {
   } else if (is_kind(program, row.tensor, MemoryKind::WeightGradient)) {
     row.kind = RowKind::Compact;
   }
-  // A norm's gain and shift are the same on every rank and would only be in the way of what is cut.
+  // A norm's gain and shift are not drawn: they are equal on every rank, and would hide what is cut.
   if (step.block == "norm") return row;
   for (const TensorId id : step.inputs) {
     if (!is_kind(program, id, MemoryKind::Weight)) continue;
@@ -62,9 +62,9 @@ std::string divider_title(Phase phase) {
   return phase == Phase::Forward ? "forward, the next part of the batch" : to_string(phase);
 }
 
-/// Whether `id` comes from outside the steps shown and is worth a row: X, the gradient from the next layer.
+/// True if `id` comes from outside the shown steps and gets a row: X, or the gradient from the next layer.
 bool comes_from_outside(const Program& program, TensorId id) {
-  if (is_row_view(program, program.tensor(id))) return false;  // what it is rows of stands there
+  if (is_row_view(program, program.tensor(id))) return false;  // the tensor with all rows has the row
   const MemoryKind kind = program.tensor(id).kind;
   return kind == MemoryKind::Input || kind == MemoryKind::KeyValueCache || kind == MemoryKind::Activation ||
          kind == MemoryKind::ActivationGradient;
@@ -76,7 +76,7 @@ class RowList {
 
   void add(const Step& step, const Sections* sections) {
     if (step.phase != phase_) begin_phase(step.phase);
-    // A row's operands stand above it: what no step has written comes from outside.
+    // A row's operands are above it. An operand that no earlier step wrote comes from outside.
     for (const TensorId id : step.inputs) {
       if (known_[static_cast<size_t>(id)] || !comes_from_outside(program_, id)) continue;
       known_[static_cast<size_t>(id)] = true;
@@ -97,7 +97,7 @@ class RowList {
   void begin_phase(Phase phase) {
     phase_ = phase;
     block_.clear();
-    if (rows.empty()) return;  // of a part that has steps of one phase only
+    if (rows.empty()) return;  // no divider before the first step of a part
     Row divider;
     divider.kind = RowKind::Divider;
     divider.phase = phase;

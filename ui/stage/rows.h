@@ -1,5 +1,6 @@
-// What the Stage shows, from top to bottom, as plain data: one row a step, in the Program's order, with the
-// words at its left. Made from the Program alone, so the picture on screen is the program that runs.
+// The rows of the Stage, from top to bottom, as plain data: one row for each step, in the Program's order,
+// with the texts at its left. They are made from the Program only, so the picture shows the program that
+// runs.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ enum class RowKind {
   Divider,  ///< the backward pass begins
   Input,    ///< a tensor that no step writes: X, or the gradient from the next layer
   Tensor,   ///< a step that computes
-  Compact,  ///< a step whose output nobody reads in this layer: the gradient of a weight or a bias
+  Compact,  ///< a step whose output no step of this layer reads: the gradient of a weight or a bias
   Band,     ///< a collective: an event across all lanes
   Line,     ///< a conversion that sends nothing: f or g as the identity, a local slice
 };
@@ -28,31 +29,32 @@ struct Row {
   TensorId vector = kNoTensor;  ///< the bias it adds
   Phase phase = Phase::Forward;
   std::string title;  ///< the equation's first clause, or the heading's word
-  std::string note;   ///< what it is: "column-parallel"
-  StepId from = -1;   ///< of an Input: the step outside the open part that wrote it; -1: fed before the run
+  std::string note;   ///< note_of(): "column-parallel"
+  StepId from = -1;   ///< for an Input: the step outside the open part that wrote it; -1: fed before the run
 };
 
 std::vector<Row> rows_of(const Program& program);
 /// The rows of one part of a whole model: its own steps, with what comes from other parts as inputs.
 std::vector<Row> rows_of(const Program& program, const Sections& sections, int section);
 
-/// Height at scale 1. `zoom` stretches rows that hold tensors; words and bands keep their size, and shrink
-/// only where everything does.
+/// Returns the height at scale 1. `zoom` stretches rows with tensors. Headings, dividers, bands and lines do
+/// not grow; they shrink if `zoom` is below 1.
 float row_height(RowKind kind, float zoom);
 inline constexpr float kRowGap = 6;
 inline constexpr float kTensorRow = 56;
 
-/// Where each row lies, in pixels from the top of the first.
+/// The place of each row, in pixels from the top of the first.
 struct Stack {
   std::vector<float> top, height;
   float total = 0;
 
-  /// The row that holds `y`, or the one above it when it lies in a gap; 0 at the top, the last at the end.
+  /// Returns the row at `y`, or the row above `y` if `y` is in a gap; 0 above the first row, the last row
+  /// below it.
   size_t at(float y) const;
 };
 Stack stack_rows(const std::vector<Row>& rows, float zoom, float scale);
 
-/// The zoom at which all rows fit in `height` pixels, at most 1 and at least `least`.
+/// Returns the zoom at which all rows fit in `height` pixels, at most 1 and at least `least`.
 float fitting_zoom(const std::vector<Row>& rows, float height, float scale, float least);
 
 }  // namespace shardlens::ui::stage

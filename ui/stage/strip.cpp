@@ -1,4 +1,4 @@
-// Where a step's time belongs in the strip.
+// Adds the time of each step to its part and side of the strip.
 #include "ui/stage/strip.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
     } else if (s < events.size()) {
       const StepEvent& event = events[s];
       if (step.overlapped && step.axis == Axis::Tp) {
-        append(side, Kind::Wait, waited[s]);  // of the steps, for it; those over replicas have a row
+        append(side, Kind::Wait, waited[s]);  // of steps that wait for it; those over replicas have a row
       } else if (meets) {
         append(side, Kind::Wait, event.wait_seconds());
         append(side, Kind::Transfer, event.transfer_seconds());

@@ -46,7 +46,7 @@ TEST(Explain, TheLargestLogitIsNotASum) {
     if (step.op != Op::AllReduce || program.tensor(step.inputs[0]).layout != kPartialMax) continue;
     ++maxima;
     const std::string why = explain(program, step.id);
-    EXPECT_THAT(why, HasSubstr("the largest of each rank's own columns"));
+    EXPECT_THAT(why, HasSubstr("the maximum over its own columns on each rank"));
     EXPECT_THAT(why, Not(HasSubstr("sum")));
   }
   EXPECT_EQ(maxima, 1);

@@ -287,7 +287,7 @@ TEST_F(RecordingTest, AnAbsurdProgramIsRefused) {
       {[](auto& p) {
          p["tensors"][3]["shape"] = {int64_t{1} << 40, int64_t{1} << 40};
        },
-       "can be held"},
+       "at most 1e15 elements"},
       {[](auto& p) { p["tensors"][3]["shape"] = nlohmann::json::array(); }, "row_dims"},
       {[](auto& p) { p["tensors"][5]["storage"] = 5; }, "in a circle"},
       {[](auto& p) { p["tensors"][5]["storage"] = 6, p["tensors"][6]["storage"] = 5; }, "in a circle"},

@@ -1,4 +1,4 @@
-// Reads conversions out of a Plan and their times out of a Result.
+// Reads the conversions from a Plan and their times from a Result.
 #include "ui/panels/traffic/traffic_rows.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void add_measured(TrafficRow& row, const Result& result, const TimeComparison& t
   const size_t step = static_cast<size_t>(row.step);
   double latest = -1;
   for (size_t rank = 0; rank < result.events.size(); ++rank) {
-    if (result.events[rank].size() <= step) return;  // the run has not come this far
+    if (result.events[rank].size() <= step) return;  // the run has not reached this step
     const StepEvent& event = result.events[rank][step];
     if (event.arrival_seconds > latest) {
       latest = event.arrival_seconds;
@@ -64,7 +64,7 @@ std::string ring_formula(Collective collective, int64_t full_bytes, int ranks) {
 
 std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware) {
   const Program& program = plan.program;
-  // A run that is not timed yet is compared as far as it has come.
+  // A run that still goes on is compared up to the step it has reached.
   std::shared_ptr<const TimeComparison> times;
   if (result && result->plan.get() == &plan)
     times = result->times ? result->times
@@ -84,7 +84,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.symbol = converted_words(program, step);
     row.from = input.layout;
     row.to = output.layout;
-    row.shape = step.outputs.size() > 1 ? "each its own" : to_string(output.shape);
+    row.shape = step.outputs.size() > 1 ? "several" : to_string(output.shape);
     row.full_bytes = converted_bytes(program, step, 0);
     row.sent_bytes = sent_bytes(program, step.id);
     const bool over_replicas = step.axis == Axis::Dp;

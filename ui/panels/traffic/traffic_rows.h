@@ -19,7 +19,7 @@ struct TrafficRow {
   Conjugate conjugate = Conjugate::None;
   std::string symbol;  ///< of what is converted: "dV", "6 gradients"
   Layout from, to;
-  std::string shape;       ///< global: "[1024, 768]"; "each its own" for several
+  std::string shape;       ///< global: "[1024, 768]"; "several" for a bucket
   int64_t full_bytes = 0;  ///< S: converted_bytes()
   int64_t sent_bytes = 0;  ///< by each rank, ring figure
   std::string formula;     ///< sent_bytes written out: "2 × 3.00 MiB × 3/4"; empty when nothing is sent

@@ -1,4 +1,4 @@
-// Reads times out of a Result.
+// Reads the times of steps from a Result.
 #include "ui/panels/traffic/traffic_times_rows.h"
 
 #include <fmt/format.h>
@@ -73,12 +73,12 @@ std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Res
 }
 
 std::string why_not_timed(const Snapshot& snapshot) {
-  if (has_stopped(snapshot)) return "Nothing of these settings is timed.";
+  if (has_stopped(snapshot)) return "No step of these settings was timed.";
   if (const std::string why = notice(snapshot); !why.empty()) return why;
   const bool goes_on = snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
                        !snapshot.activity.empty();
-  return goes_on ? "Every step is timed once all have run."
-                 : "Every step is timed once all have run: press Run.";
+  return goes_on ? "The times appear when all steps have run."
+                 : "The times appear when all steps have run: press Run.";
 }
 
 std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer) {
@@ -112,8 +112,8 @@ std::string short_of_cores(const Settings& settings, const Hardware& hardware) {
   const int ranks = settings.tp * settings.dp;
   if (settings.backend != BackendChoice::Cpu || ranks <= hardware.ranks_per_node) return {};
   return fmt::format(
-      "{} ranks share {}: collectives are predicted as if each rank had a core, and take longer where ranks "
-      "wait for one.",
+      "{} ranks share {}. The predictions assume a core for each rank, so collectives take longer than "
+      "predicted if ranks wait for a core.",
       ranks, counted(hardware.ranks_per_node, "core"));
 }
 

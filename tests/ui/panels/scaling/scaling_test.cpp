@@ -170,7 +170,7 @@ TEST_F(Times, ThatAreNotThereSayWhy) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
   harness.wait_until_at_rest();
   ASSERT_TRUE(harness.snapshot().stale());
-  EXPECT_THAT(why_not_timed(harness.snapshot()), HasSubstr("Nothing of these settings is timed"));
+  EXPECT_THAT(why_not_timed(harness.snapshot()), HasSubstr("No step of these settings was timed"));
   Snapshot planned = harness.snapshot();
   planned.result = nullptr;
   planned.state = RunState::Paused;

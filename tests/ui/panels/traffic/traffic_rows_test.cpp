@@ -67,7 +67,10 @@ TEST(TrafficRows, ABucketIsCountedAsAWhole) {
   EXPECT_EQ(bucket->full_bytes, 6 * 768 * 4);
   EXPECT_EQ(bucket->sent_bytes, 2 * 6 * 768 * 4 * 3 / 4);
   EXPECT_EQ(bucket->formula, "2 × 18.0 KiB × 3/4");
-  EXPECT_THAT(bucket->why, HasSubstr("6 gradients one term of a sum on each rank (Partial)"));
+  EXPECT_THAT(
+      bucket->why,
+      HasSubstr(
+          "For each of 6 gradients, the backward pass produces one term of a sum on each rank (Partial)"));
   EXPECT_THAT(bucket->why, HasSubstr("one all-reduce for all of them"));
 }
 
