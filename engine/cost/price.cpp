@@ -169,16 +169,12 @@ double collective_seconds(Collective collective, int64_t sent_bytes, const Ring&
          static_cast<double>(sent_bytes) / link.bytes_per_second;
 }
 
-namespace {
-
 Ring ring_of(const Program& program, const Step& step, const Hardware& hardware) {
   if (step.axis == Axis::Dp) return dp_ring(program.tp(), program.dp(), hardware);
   // Neighbouring ranks that hold the same slice are placed like a tensor-parallel group of that size.
   const int ranks = group_ranks(program, step);
   return tp_ring(ranks, program.tp() / ranks * program.dp(), hardware);
 }
-
-}  // namespace
 
 std::vector<StepCost> price(const Program& program, const Hardware& hardware, int rank) {
   // Without the speed of products, a predicted time would be far too small, so none is given.

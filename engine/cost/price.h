@@ -32,6 +32,8 @@ struct Ring {
 Ring tp_ring(int tp, int dp, const Hardware& hardware);
 /// The ring of the D copies of one rank. They are T ranks apart, so all rings of a node leave it together.
 Ring dp_ring(int tp, int dp, const Hardware& hardware);
+/// The ring of the group that meets in `step`.
+Ring ring_of(const Program& program, const Step& step, const Hardware& hardware);
 
 /// Returns alpha and beta of a ring: those measured for this collective, else those of the preset's links.
 LinkRate link_of(Collective collective, const Ring& ring, const Hardware& hardware);

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,6 +36,7 @@ class ParityCheck : public StepObserver {
  public:
   /// `pictures`: also keeps a picture of the difference, for the Inspector.
   ParityCheck(const Program& program, std::shared_ptr<const SerialReference> serial, bool pictures);
+  ~ParityCheck() override;
 
   bool wants(const Tensor& tensor) const override { return comparisons_.count(tensor.id) > 0; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
@@ -54,11 +54,7 @@ class ParityCheck : public StepObserver {
   const Program& program_;
   std::shared_ptr<const SerialReference> serial_;
   int64_t picture_extent_;  ///< 0: none
-  mutable std::mutex mutex_;
   std::map<TensorId, std::unique_ptr<Comparison>> comparisons_;
-
- public:
-  ~ParityCheck() override;
 };
 
 /// The serial run keeps every value that it computes, beside its own arenas and those of the sharded run. If

@@ -87,9 +87,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.shape = step.outputs.size() > 1 ? "several" : to_string(output.shape);
     row.full_bytes = converted_bytes(program, step, 0);
     row.sent_bytes = sent_bytes(program, step.id);
-    const bool over_replicas = step.axis == Axis::Dp;
-    const Ring ring = over_replicas ? dp_ring(program.tp(), program.dp(), hardware)
-                                    : tp_ring(program.tp(), program.dp(), hardware);
+    const Ring ring = ring_of(program, step, hardware);
     row.formula = ring_formula(collective_of(step.op), row.full_bytes, group_ranks(program, step));
     row.why = stage::reason_of(program, step.id);
     if (row.sends())
