@@ -1,4 +1,4 @@
-// What shardlens-cli leaves where a person ends it by a signal: nothing that only the run needed.
+// When a signal ends shardlens-cli, it leaves no temporary files behind.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Folders of programs that are gone are removed, those of living ones and of others are left alone.
+// Folders of ended programs are removed; those of running programs and of other users stay.
 #include "engine/io/temporary_folder.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The figures of points at one place.
+// The labels of points that share one place.
 #include "ui/panels/chart.h"
 
 #include <gmock/gmock.h>

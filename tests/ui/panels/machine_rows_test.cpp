@@ -1,4 +1,4 @@
-// Rows of memories and links, from facts that are made up: of a machine with GPUs where there is none.
+// Rows of memories and links, from invented facts: a machine with GPUs, also where there is none.
 #include "ui/panels/machine_rows.h"
 
 #include <gmock/gmock.h>
