@@ -1,4 +1,5 @@
-// When a signal ends shardlens-cli, it leaves no temporary files behind.
+// When a signal ends shardlens-cli, it leaves nothing behind that only the run needed: no lock, no temporary
+// folder.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

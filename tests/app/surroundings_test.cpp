@@ -1,5 +1,5 @@
-// shardlens-cli in unusual surroundings: inputs that are not regular files, and environment variables with
-// odd values.
+// shardlens-cli in unusual surroundings: pipes in place of files, folders that do not exist or cannot be
+// written, and environment variables with odd values.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// Folders of ended programs are removed; those of running programs and of other users stay.
+// Folders that killed programs left are removed; new ones and those of other programs stay.
 #include "engine/io/temporary_folder.h"
 
 #include <gtest/gtest.h>
