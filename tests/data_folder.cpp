@@ -1,5 +1,5 @@
-// The one file that is compiled with a path of the source tree, so that the others compile alike everywhere and
-// a compiler cache serves them to every checkout.
+// The only file that is compiled with a path of the source tree. All others compile to the same result
+// everywhere, so a compiler cache can serve them to every checkout.
 #include "tests/data_folder.h"
 
 namespace shardlens {

@@ -1,4 +1,4 @@
-// Where the files lie that tests read: tests/data of the source tree.
+// The folder of the files that tests read: tests/data of the source tree.
 #pragma once
 
 #include <string>

@@ -1,23 +1,23 @@
 #!/bin/sh
-# Everything that only a machine with a GPU can show, in an order that fits a short stay there: the operations' and
-# whole models' tests against the CPU, T = 2, 4, 8 ranks on one GPU against one rank, failures, a recording for the
-# gallery, times, and compute-sanitizer over the tests. Without a GPU it says so, and is done.
+# Runs everything that needs a GPU, in an order for a short stay on such a machine: tests of operations and whole models
+# against the CPU, T = 2, 4, 8 ranks on one GPU against one rank, failures, a recording for the gallery, times, and
+# compute-sanitizer on the tests. Without a GPU it says so and ends.
 #
 #   tests/gpu.sh [BUILD or BUNDLE] [--logs FOLDER] [--seconds N] [--jobs N] [--again] [PART...]
 #
-# PART, and the most seconds that each takes:
+# PART, and the maximum seconds of each:
 #   tests 150 · verify 120 · faults 60 · record 60 · bench 540 · memcheck 300 · racecheck 300 · initcheck 300
-# All of them if left out. A part is a list of tasks. Each task is a process of its own with a limit of its own: one
-# that fails stops no other, and a kernel that faults spoils nothing but its own process. Tasks whose time is not
-# measured run --jobs (8) at a time; benches run alone.
+# Without PART all of them run. A part is a list of tasks. Each task is a separate process with its own time limit: a
+# task that fails stops no other, and a kernel that faults ends only its own process. Tasks whose time is not measured
+# run --jobs (8) at a time; benches run alone.
 #
-# Resume: what became of a task is kept in FOLDER.parts, so the same command goes on where the last one stopped; what
-# failed or ran out of time is run again. --again forgets all of it. --seconds: nothing begins or goes on after so many.
+# Resume: FOLDER.parts keeps the result of each task, so the same command continues where the last one stopped. Tasks
+# that failed or ran out of time run again. --again forgets all results. --seconds N: everything stops after N seconds.
 #
-# FOLDER (gpu-logs) holds at most eight files: table.txt, what became of every task, complete after every task;
-# machine.txt; tests.txt, verify.txt, faults.txt, bench.txt and sanitizer.txt, what the tasks printed; demo.shardlens.
-# A bundle has tests if it was made with them (app/bundle.sh --tests); where it has none, compute-sanitizer looks at
-# training steps. Exit code: 0 when nothing failed, 1 when something did or was left out, 2 for a wrong request.
+# FOLDER (gpu-logs) holds at most eight files: table.txt, the result of every task, complete after every task;
+# machine.txt; tests.txt, verify.txt, faults.txt, bench.txt and sanitizer.txt, the tasks' output; demo.shardlens.
+# A bundle has tests if it was made with app/bundle.sh --tests; without tests, compute-sanitizer runs training steps.
+# Exit code: 0 if nothing failed, 1 if a task failed or was left out, 2 for a wrong request.
 # shellcheck disable=SC2086 # lists of options are words, and may be empty
 set -u
 

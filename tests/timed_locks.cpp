@@ -1,7 +1,7 @@
-// Linked into every program that is built with a sanitizer: a lock with a limit, as both sanitizers know it.
-// std::timed_mutex waits by pthread_mutex_clocklock, which the thread sanitizer of GCC 12 does not know: what
-// is taken so is to it never taken, and everything it guards a race. It knows pthread_mutex_timedlock, whose
-// limit is a time of day.
+// Linked into every program that is built with a sanitizer: a lock with a time limit in a form that both
+// sanitizers support. std::timed_mutex waits with pthread_mutex_clocklock, which the thread sanitizer of GCC
+// 12 does not support: it does not see that the lock is taken and reports a race on everything that the lock
+// guards. It supports pthread_mutex_timedlock, whose limit is a time of day.
 #include <pthread.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
-// `shardlens-cli bench` as a person uses it: ratios to a ceiling, and what was measured apart from what was
-// estimated.
+// Runs `shardlens-cli bench` as a user does: it prints ratios to a ceiling, and says which figures are
+// measured and which are estimated.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The installed folder runs elsewhere: moved, without an environment, with libraries of its own.
+// The installed folder also runs elsewhere: after a move, with an empty environment, with its own libraries.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// shardlens-cli as a person uses it: its help, how options are read, and what it says and ends with when the
+// Runs shardlens-cli as a user does: its help, how it reads options, and its messages and exit codes when the
 // request is wrong or the machine lacks something.
 #include <gtest/gtest.h>
 #include <unistd.h>

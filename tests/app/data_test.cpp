@@ -1,4 +1,4 @@
-// `shardlens-cli data` as a person uses it.
+// Runs `shardlens-cli data` as a user does.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// --export as a person uses it: figures whose text is text, read by other people's parsers.
+// Runs --export as a user does. Independent parsers read the figures; their text is text, not outlines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

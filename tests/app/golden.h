@@ -1,5 +1,5 @@
-// The small models of tests/data/goldens, whose every number an independent implementation found in fp64
-// (tests/peers): how `step` is called on one, and how its dump is held against what was found.
+// The small models of tests/data/goldens, for which an independent implementation (tests/peers) computed
+// every number in fp64. Runs `step` on one and compares its dump with these numbers.
 #pragma once
 
 #include <fmt/format.h>

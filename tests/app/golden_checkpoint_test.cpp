@@ -1,5 +1,6 @@
-// Checkpoints as others have written them: without the prefix, with `gamma` and `beta`, with copies of tied
-// tensors and with tensors that are no weights. Each names the same model, so `step` finds the same numbers.
+// Checkpoints in the forms that other programs write: without the prefix, with `gamma` and `beta`, with
+// copies of tied tensors, and with tensors that are not weights. All hold the same model, so `step` computes
+// the same numbers.
 #include <fstream>
 #include <functional>
 

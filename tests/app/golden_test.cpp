@@ -1,4 +1,5 @@
-// Shardlens against the world outside: `step`, as anyone would call it, on the models of tests/data/goldens.
+// Compares Shardlens with an independent implementation: runs `step` as a user does on the models of
+// tests/data/goldens.
 #include "tests/app/golden.h"
 
 namespace shardlens {

@@ -1,4 +1,5 @@
-// `bench scaling --out`: the files it leaves, and what it refuses before it measures anything.
+// `bench scaling --out`: the files that it writes, and the requests that it refuses before it measures
+// anything.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Runs the program in processes as mpirun starts them, where there is an mpirun.
+// Runs the program as processes of mpirun, if mpirun is installed.
 #pragma once
 
 #include <gtest/gtest.h>

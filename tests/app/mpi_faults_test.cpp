@@ -1,4 +1,4 @@
-// Processes that are killed or stop at some moment: all others end in time and say which one was lost.
+// Kills or stops a process at some moment: all others end in time and name the lost rank.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// Ranks as processes: what mpirun starts gives the bits of one process and refuses what does not fit
-// together.
+// Ranks as processes of mpirun: they give the same bits as one process, and refuse to run if something
+// differs between them.
 #include <signal.h>
 
 #include <algorithm>

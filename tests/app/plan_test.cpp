@@ -1,4 +1,4 @@
-// `plan` as a person uses it: its JSON, prices and tournament.
+// Runs `plan` as a user does: its JSON, prices and tournament.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Starts a built program as a person would and collects what it prints.
+// Starts a built program as a user does and collects its output.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// --record, info and export as a person uses them; what a kill leaves; what other people's tools would read.
+// Runs --record, info and export as a user does. Also tests what a killed run leaves, and that other tools
+// can read the exported files.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,5 @@
-// What shardlens-cli leaves where a person ends it by a signal: nothing that only the run needed.
+// When a signal ends shardlens-cli, it leaves nothing behind that only the run needed: no lock, no temporary
+// folder.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// `step` as a person uses it: what it dumps, counts and refuses of the files it is given.
+// Runs `step` as a user does: what it dumps and counts, and which input files it refuses.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// shardlens as a person starts it without a display: the pictures it writes, and what it ends with when the
-// request is wrong.
+// Starts shardlens without a display, as a user does: the pictures that it writes, and its exit codes when
+// the request is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
-// What shardlens-cli meets where it runs: files that are none, an environment that says odd things.
+// shardlens-cli in unusual surroundings: pipes in place of files, folders that do not exist or cannot be
+// written, and environment variables with odd values.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

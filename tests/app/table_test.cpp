@@ -1,4 +1,4 @@
-// The tables that shardlens-cli prints: columns that stand under each other, within a hundred of them.
+// The tables that shardlens-cli prints: aligned columns, at most a hundred characters wide.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// `train` and `eval` as a person uses them: a text in, a checkpoint out, stopped, killed, resumed.
+// Runs `train` and `eval` as a user does: a text goes in, a checkpoint comes out; trainings are stopped,
+// killed and resumed.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>

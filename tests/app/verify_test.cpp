@@ -1,4 +1,4 @@
-// `verify` as a person uses it: splits that agree, planted faults, tables of degrees.
+// Runs `verify` as a user does: splits that agree, planted faults, tables of degrees.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

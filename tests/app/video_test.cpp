@@ -1,4 +1,5 @@
-// --video as a person uses it, read by ffprobe and decoded by ffmpeg: a frame is the picture of its moment.
+// Runs --video as a user does. ffprobe reads the video and ffmpeg decodes it: a frame is the picture of its
+// moment.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

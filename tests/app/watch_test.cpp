@@ -1,5 +1,5 @@
-// A job that is watched ends as one that is not: watchers that are killed and stopped at random moments cost
-// it nothing, and its recording holds the same. The studio draws what it is told of a job that runs.
+// A watched job ends like one that is not watched: watchers that are killed or stopped at random moments cost
+// it nothing, and its recording holds the same. The studio draws a running job.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
-// Which of cuBLASLt's algorithms a shape comes to have: by played ones that take played time, of which some
-// add up in another order, are refused as they are started, or write something else beside C.
+// Which of cuBLASLt's algorithms is chosen for a shape. The algorithms and their times are simulated: some
+// add in another order, some fail when they start, some write outside C.
 #include <cublasLt.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Fibers by ucontext.
+// The fibers, made with ucontext.
 #include "tests/cuda_on_host/block.h"
 
 #include <ucontext.h>

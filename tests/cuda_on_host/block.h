@@ -1,12 +1,12 @@
-// A GPU's block of threads on a host, one block after the other and one thread at a time. Threads are fibers:
-// each runs until it waits for its warp or its block, and they take turns, in one order in even blocks and in
-// the other in odd ones, so that what only works by luck of the order comes out wrong in one of them. A warp
-// goes as far as it gets before the next has its turn: where a barrier is missing it meets what others have
-// not written yet. Threads of which some wait and others never will are found and end the program. Shared
-// memory begins as NaN.
+// Simulates a GPU's block of threads on the host: one block after the other, one thread at a time. Each
+// thread is a fiber that runs until it waits for its warp or its block. The fibers take turns, in one order
+// in even blocks and in the opposite order in odd blocks, so code that works only in one order fails in one
+// of them. A warp runs as far as it can before the next one. So if a barrier is missing, a warp reads what
+// others have not written yet. If some threads wait for others that never come, the program ends with an
+// error. Shared memory begins as NaN.
 //
-// What this cannot show: races within a stretch between two barriers where every order happens to be right,
-// what several blocks do to each other at a time, limits of registers, and time.
+// This cannot show: races between two barriers if every order happens to be right, what several blocks do to
+// each other when they run at the same time, limits of registers, and time.
 #pragma once
 
 #include <cstddef>

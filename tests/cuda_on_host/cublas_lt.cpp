@@ -1,4 +1,4 @@
-// Products by their definition, by algorithms that differ in what they take and in the order of their sums.
+// Products by their definition. The algorithms differ in what they accept and in the order of their sums.
 #include <cublasLt.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What is asked of CUDA's runtime outside any operation's own test: its errors in words, and copies of rows.
+// Calls of CUDA's runtime that no test of an operation covers: error messages, and copies of rows.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
-// What goes wrong on a GPU while a rank team runs on it, for each kind of failure: the run ends in time with
-// an error that says which rank, in which step, by which call, and no thread stays behind.
+// Failures on a GPU while a rank team runs on it, one test for each kind. The run ends in time, the error
+// names the rank, the step and the call, and no thread stays behind.
 #include <cublasLt.h>
 #include <gmock/gmock.h>
 #include <nccl.h>

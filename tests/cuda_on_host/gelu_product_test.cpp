@@ -1,6 +1,6 @@
-// Which products are asked of cuBLASLt with GeLU or its gradient in them: by what it was last asked for. What
-// they compute is tests/engine/device/every_device_test.cpp's matter; of TF32, which is not among the devices
-// there, it is seen here.
+// Which products the device requests from cuBLASLt with GeLU or its gradient fused in: reads the last
+// request. tests/engine/device/every_device_test.cpp tests the values, except for TF32, which is not among
+// its devices; TF32 is tested here.
 #include <cublasLt.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What becomes of ranks that share a GPU where one does not come, asks for something else, is told to give
-// up, or cannot ask its stream for a wait: all are told, and nobody waits for ever.
+// Ranks share a GPU, and one does not come, makes a different request, is told to give up, or cannot queue a
+// wait on its stream: all ranks get the error, and none waits for ever.
 #include <gmock/gmock.h>
 
 #include <thread>

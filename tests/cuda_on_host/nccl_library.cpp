@@ -1,7 +1,7 @@
-// NCCL played on streams: communicators that find each other by their id, and collectives by their
-// definitions. They are non-blocking, as nccl.cu asks for: a call returns before anything is on its stream,
-// where it comes while the communicator's state is asked for. There it waits until all ranks have come to it,
-// then each rank's part is done by the local communicator, so sums are that one's, in rank order.
+// Simulates NCCL on streams: communicators find each other by their id, and collectives follow their
+// definitions. They are non-blocking, as nccl.cu requests: a call returns before its work is on the stream;
+// the work is queued when the caller asks for the communicator's state. On the stream it waits for all ranks.
+// Then the local communicator does each rank's part, so sums are in rank order, as in that communicator.
 #include "engine/comm/nccl_library.h"
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// The communicator over NCCL, between threads and between processes, with NCCL's calls played by their
-// definitions: what it packs, asks for and puts in place gives the local communicator's bits, and ranks that
-// are processes lose who does not come by name.
+// The communicator over NCCL, between threads and between processes, with NCCL's calls simulated by their
+// definitions. It gives the same bits as the local communicator. If a rank that is a process does not come,
+// the error names it.
 #include "engine/comm/nccl.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What a rank team computes on and meets through where its GPUs are played: a GPU a rank and NCCL, or one GPU
-// and local_cuda.
+// The devices and communicators of a rank team on simulated GPUs: one GPU per rank and NCCL, or one GPU and
+// local_cuda.
 #pragma once
 
 #include <memory>

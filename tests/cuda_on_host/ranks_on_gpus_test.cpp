@@ -1,6 +1,6 @@
-// Ranks on played GPUs, whose streams run late and in an order drawn by lot: the communicator of ranks that
-// share a GPU against the local one to the bit, and whole models, step by step as a rank team asks for them,
-// against the CPU. An order that is not asked for between two streams shows here as wrong numbers.
+// Ranks on simulated GPUs, whose streams run late and in a random order. Compares the communicator of ranks
+// that share a GPU with the local one to the bit, and whole models, run step by step by a rank team, with the
+// CPU. If an order between two streams is missing, the numbers come out wrong here.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// One lock, one lot.
+// One lock and one random generator for all streams.
 #include "tests/cuda_on_host/streams.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Streams and events of GPUs on a host. What a stream is asked for is kept and done later, in the stream's
-// order; among several streams it is drawn by lot whose turn it is, and how soon: where one stream must wait
-// for another and is not told to, numbers come out wrong. All of it happens while some thread asks or waits.
+// Simulates streams and events of GPUs on the host. Work is queued and done later, in the stream's order.
+// Which stream is next, and how soon, is random. So if one stream must wait for another and the wait is
+// missing, the numbers come out wrong. Work is done only while some thread queries or waits.
 #pragma once
 
 #include <atomic>

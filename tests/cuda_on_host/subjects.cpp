@@ -1,4 +1,4 @@
-// What is put to the test here: the CUDA device, its kernels played on the host.
+// The device under test here: the CUDA device, with its kernels simulated on the host.
 #include "tests/engine/device/subjects.h"
 
 #include "engine/device/cuda/cuda_device.h"

@@ -1,4 +1,4 @@
-// Whether two runs of the same settings gave the same tensors, each within a bound of its own size.
+// Compares the tensors of two runs of the same settings, each within a bound relative to its own size.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How many elements a sliced tensor and its shards have.
+// The number of elements of a sliced tensor and of its shards.
 #pragma once
 
 #include "engine/program/layout.h"

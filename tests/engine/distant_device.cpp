@@ -1,4 +1,4 @@
-// Memory that is closed but while an operation runs, and two queues of work with a thread each.
+// Memory that can be accessed only while an operation runs, and two queues of work with one thread each.
 #include "tests/engine/distant_device.h"
 
 #include <gtest/gtest.h>

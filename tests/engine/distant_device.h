@@ -1,6 +1,6 @@
-// A device such as a GPU is, out of the CPU's operations: its memory is mapped so that whoever touches it
-// from outside an operation crashes, and, if asked to, it works behind its calls, with one thread for the
-// steps and one for the collectives.
+// A device that behaves like a GPU but uses the CPU's operations. Its memory is mapped so that an access from
+// outside an operation crashes. On request its calls return before the work is done: one thread then runs the
+// steps, another the collectives.
 #pragma once
 
 #include <atomic>

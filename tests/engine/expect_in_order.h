@@ -1,4 +1,4 @@
-// The order in which one rank's steps take place, on its own thread and in the lane beside it.
+// Checks the order of one rank's steps, on its own thread and in its side lane.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// A disk that is full, as far as a test can make one: the limit on a file's size stands for it, and the
-// system refuses a write in the middle.
+// Imitates a full disk: with a limit on a file's size, the system refuses a write in the middle.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-// Holds what runs beside rank 0 at its first step there, until rank 0 itself has gone on: shows that it
-// really does.
+// Holds rank 0's side lane at its first overlapped step until rank 0 itself has gone on. This shows that the
+// two really overlap.
 #pragma once
 
 #include <algorithm>

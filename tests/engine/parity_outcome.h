@@ -1,4 +1,4 @@
-// A Program run beside the serial one, and what the comparison found.
+// Runs a Program and the serial one, and holds the result of their comparison.
 #pragma once
 
 #include <fmt/format.h>

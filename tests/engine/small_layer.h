@@ -1,5 +1,5 @@
-// A layer small enough to run hundreds of times in a test, with GPT-2 small's twelve heads so that T = 1, 2,
-// 3, 4, 6 and 12 are all possible.
+// A layer small enough to run hundreds of times in a test. It has GPT-2 small's twelve heads, so T = 1, 2, 3,
+// 4, 6 and 12 are all possible.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Whole models small enough to run many times in a test, with sizes that divide badly: 53 words, 5 heads.
+// Whole models small enough to run many times in a test, with sizes that do not divide well: 53 words, 5
+// heads.
 #pragma once
 
 #include "tests/engine/small_layer.h"

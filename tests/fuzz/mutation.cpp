@@ -1,5 +1,5 @@
-// Bytes and pages are harmed in the file itself; values, JSON and schema through SQLite, so that the file
-// stays a database and the harm gets past it.
+// Bytes and pages are damaged in the file itself. Values, JSON and schema are changed through SQLite, so the
+// file stays a valid database and the damage reaches our reader.
 #include "tests/fuzz/mutation.h"
 
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-// Ways to harm a recording that its readers must survive.
+// Ways to damage a recording. Its readers must survive each of them.
 #pragma once
 
 #include <cstdint>

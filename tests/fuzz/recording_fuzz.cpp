@@ -1,13 +1,13 @@
-// Harms recordings at random and lets every reader of them loose on the result: each time they must read it
-// or refuse it with a request Error that names the file, within seconds and without a large allocation.
+// Damages recordings at random and runs every reader on the result. Each must read the file or refuse it with
+// a request Error that names the file, within seconds and without a large allocation.
 //
 //   recording_fuzz --seconds 60 [--seed N] SOUND.shardlens...
 //   recording_fuzz --seed N --only I SOUND.shardlens...          one case of that run again
 //
-// A driver of our own and not a fuzzer that watches the code's coverage: random bytes hardly ever get past
-// SQLite, so what finds mistakes is changing values, JSON and schema through SQLite itself, which needs to
-// know what a recording is and no coverage. Every case follows from the seed and its number alone. Cases run
-// in a child, so that a crash, a sanitizer's report or a hang is seen, named and can be run again.
+// This is our own driver, not a fuzzer guided by code coverage: random bytes hardly ever get past SQLite.
+// Mistakes are found by changing values, JSON and schema through SQLite, which needs knowledge of a recording
+// and no coverage. Every case depends only on the seed and its number. Cases run in a child process, so a
+// crash, a sanitizer's report or a hang is noticed and named, and the case can be run again.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Records a few small runs of different kinds and harms them at random for a minute. A failure names the seed and
-# the case, and leaves the file.
+# Records a few small runs of different kinds and damages the recordings at random for a minute. A failure names the
+# seed and the case, and keeps the file.
 #
 #   tests/fuzz/run.sh [seconds] [recording_fuzz options]
 set -eu

@@ -1,7 +1,7 @@
-// How many instructions the hot paths take: each is run once to make what it keeps, and once more while
-// callgrind counts. A count is the same on every run, where a time is not, so that a path grown longer is
-// seen on a machine of which nobody knows what else it does. The kernels are compiled for x86-64-v3, which
-// callgrind knows. Matrix products are oneDNN's and not counted here, but for those inside attention.
+// Counts the instructions of the hot paths: each is run once to prepare what it keeps, and once more while
+// callgrind counts. Unlike a time, a count is the same on every run, so a slower path is noticed whatever
+// else the machine does. The kernels are compiled for x86-64-v3, which callgrind supports. Matrix products
+// are oneDNN's and are not counted, except for those inside attention.
 //
 //   instruction_paths          every path, for run.sh, which reads the counts under the names given here
 #include <valgrind/callgrind.h>

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Counts the instructions of the hot paths and compares them with counts.txt: 3 % more of any is a failure, 3 % less
-# is said, so that the count can be lowered.
+# Counts the instructions of the hot paths and compares them with counts.txt. If a path needs 3 % more, the test fails;
+# if it needs 3 % less, the script says so, and the count can be lowered.
 #
 #   tests/instructions/run.sh            compares
-#   tests/instructions/run.sh --write    makes counts.txt anew
+#   tests/instructions/run.sh --write    writes counts.txt again
 set -eu
 cd "$(dirname "$0")/../.."
 counts=tests/instructions/counts.txt

@@ -1,10 +1,10 @@
-"""All-reduces of one machine's ranks, in turn in one run: Shardlens between threads, Open MPI's MPI_Allreduce between
+"""All-reduces of one machine's ranks, alternating in one run: Shardlens between threads, Open MPI's MPI_Allreduce between
 processes over shared memory (mpi_allreduce.c, compiled here by mpicc), and PyTorch's over Gloo.
 
     python allreduce.py --cli build/shardlens-cli [--ranks 2] [--rounds 3]
 
-Prints the middle one of the rounds' medians for each size, and Shardlens's share of a pass that reads and writes the same
-memory once. A peer that is not there is left out, and said.
+Prints, for each size, the middle one of the rounds' medians, and how Shardlens compares with a pass that reads and writes
+the same memory once. A peer that is not installed is left out, with a message.
 """
 
 import argparse

@@ -5,8 +5,8 @@ what the model computes there with a dump of `shardlens-cli step` on the same ba
     python loaders.py FOLDER --dump OUT.safetensors --tokens T.npy [--labels L.npy --token-types Y.npy
                              --attention-mask M.npy --sop S.npy]
 
-FOLDER holds config.json and model.safetensors. Without --dump it is enough that every tensor finds its place and
-no place stays empty. A dump made without updates is compared whole: loss, logits, hidden and every gradient.
+FOLDER holds config.json and model.safetensors. Without --dump, the check is that every tensor finds its place and
+no place stays empty. A dump made without updates is compared completely: loss, logits, hidden and every gradient.
 Exits 1 when something does not load or differs by more than --bound (2e-5 in fp32, 1e-11 in fp64).
 """
 

@@ -1,9 +1,9 @@
-"""Writes the golden files under tests/data/goldens: small GPT-2 and BERT models with every number an
-independent implementation finds for them, in fp64.
+"""Writes the golden files under tests/data/goldens: small GPT-2 and BERT models with every number that an
+independent implementation computes for them, in fp64.
 
 Each case is cross-checked before it is written: the plain implementation (plain_model, plain_training) and
-Hugging Face's models with PyTorch's own AdamW must agree on everything to about rounding, and each ingredient
-of the update (clipping, decay) must be seen to matter.
+Hugging Face's models with PyTorch's own AdamW must agree on everything to about rounding, and each part of
+the update (clipping, decay) must change the numbers.
 
     python make_goldens.py [--out FOLDER]
 """

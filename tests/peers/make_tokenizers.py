@@ -1,9 +1,9 @@
 """Writes tests/data/tokenizers: small vocabularies learned from a public-domain text by the reference
-implementations (Hugging Face's tokenizers, SentencePiece), and what those make of awkward strings.
+implementations (Hugging Face's tokenizers, SentencePiece), and how these tokenize difficult strings.
 
     python make_tokenizers.py --text kjv.txt [--out FOLDER]
     python make_tokenizers.py --record FOLDER...      records thousands of random strings more, into golden.json
-                                                      beside a tokenizer that exists (GPT-2's own, BERT's own)
+                                                      next to an existing tokenizer (GPT-2's own, BERT's own)
 
 The text is what `bible -f gen1:1-rev22:21` prints. SHARDLENS_TOKENIZER_GOLDENS=FOLDER lets the test read the
 folders below FOLDER too.

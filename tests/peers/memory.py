@@ -1,11 +1,11 @@
-"""How much memory PyTorch's training step takes at its peak: the step of speed.py, to be held against the plan and the
-resident peak that `shardlens-cli bench step` prints for the same model, batch and sequence.
+"""The peak memory of PyTorch's training step (the step of speed.py), to compare with the plan and the resident peak
+that `shardlens-cli bench step` prints for the same model, batch and sequence.
 
-Two counts, each in a process of its own. Tensors: the most bytes PyTorch's allocator had given out at once during a
-step, by its own profiler: what a plan of arenas is to be compared with. Resident: the most the process held during a
-step over what it held once torch was imported, its threads had started and the tokens were drawn: everything the step
-brings along, libraries' scratch included, but neither the interpreter nor the libraries themselves. Both are taken in
-the third step, when the gradients and the optimizer's state are there.
+There are two counts, each in its own process. Tensors: the most bytes that PyTorch's allocator had given out at once
+during a step, by its own profiler; compare it with a plan of arenas. Resident: the most that the process held during a
+step, minus what it held after torch was imported, its threads had started and the tokens were drawn. So it contains
+everything that the step adds, with the libraries' scratch, but not the interpreter and the libraries themselves. Both
+are taken in the third step, when the gradients and the optimizer's state exist.
 
     python memory.py [--threads 2] [--batch 4] [--seq 256] [--compiled]
 """

@@ -1,4 +1,4 @@
-/* Open MPI's own all-reduce, for allreduce.py: prints "BYTES MEDIAN_SECONDS" for every size it is given. */
+/* Open MPI's own all-reduce, for allreduce.py: prints "BYTES MEDIAN_SECONDS" for every given size. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
-"""GPT-2 and BERT written out plainly: a function of a dictionary of weights, nothing hidden in a module.
+"""Simple implementations of GPT-2 and BERT: each is a function of a dictionary of weights, without torch.nn modules.
 
-This is the independent implementation that the golden files come from. It shares no code with the engine and
-uses of PyTorch only matrix products, elementary functions and autograd, so that what it computes can be read
-off the page. `config` is a dictionary with Hugging Face's keys, `w` maps Hugging Face's tensor names to tensors
+This is the independent implementation that the golden files come from. It shares no code with the engine.
+Of PyTorch it uses only matrix products, elementary functions and autograd, so the code shows every computation. `config` is a dictionary with Hugging Face's keys, `w` maps Hugging Face's tensor names to tensors
 in their own orientation: GPT-2's matrices are [in, out], BERT's are [out, in].
 """
 

@@ -1,4 +1,4 @@
-"""One backward pass, clipping by the global norm, and Adam with decoupled weight decay, written out plainly."""
+"""One backward pass, clipping by the global norm, and Adam with decoupled weight decay, in simple code."""
 
 import torch
 

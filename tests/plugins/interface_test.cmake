@@ -1,5 +1,5 @@
-# The interface of plug-ins is another one when a header changes that their objects are declared in, however far it is
-# included, and the same when anything else does:
+# The hash of the plug-ins' interface changes if a header that declares their objects changes, also one that is included
+# indirectly. It stays the same if anything else changes:
 #
 #   cmake -D root=FOLDER -D folder=SCRATCH -P interface_test.cmake
 cmake_minimum_required(VERSION 3.25)

@@ -1,4 +1,4 @@
-// A plug-in that needs a library which is nowhere to be found.
+// A plug-in that needs a library which cannot be found.
 extern "C" int shardlens_test_gone();
 
 extern "C" int shardlens_test_number() {

@@ -1,4 +1,4 @@
-// Every command reaches the list of the part of the engine it is for.
+// Every command reaches the list of the part of the engine that it is for.
 #include "ui/outbox.h"
 
 #include <gtest/gtest.h>

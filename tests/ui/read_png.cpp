@@ -1,4 +1,4 @@
-// PNG files through libpng's simplified interface.
+// Reads PNG files with libpng's simplified interface.
 #include "tests/ui/read_png.h"
 
 #include <png.h>

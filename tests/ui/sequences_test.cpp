@@ -1,5 +1,5 @@
-// One thing after another, as a person does them: each view alone is right, and so must be what it shows
-// after the click or key before.
+// Sequences of actions, as a user does them: after each click or key, every view must again show the right
+// state.
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 

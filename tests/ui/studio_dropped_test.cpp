@@ -1,4 +1,4 @@
-// What is dropped on the window: a model goes to Setup, a folder is looked into, anything else is opened.
+// Items dropped on the window: a model goes to Setup, a folder is searched, anything else is opened.
 #include <gmock/gmock.h>
 #include <unistd.h>
 

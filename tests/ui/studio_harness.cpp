@@ -1,4 +1,4 @@
-// Binds the Test Engine to the offscreen platform and runs one scripted person at a time.
+// Connects the Test Engine with the offscreen platform and runs one simulated user at a time.
 #include "tests/ui/studio_harness.h"
 
 #include <imgui_internal.h>

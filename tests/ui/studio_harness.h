@@ -1,5 +1,5 @@
-// Drives the real studio with the Dear ImGui Test Engine: simulated mouse and keys, frame by frame, drawn
-// without a display by the code that draws the window. Small sizes, so that a run takes milliseconds.
+// Drives the real studio with the Dear ImGui Test Engine: simulated mouse and keys, frame by frame. The code
+// that draws the window also draws here, without a display. Sizes are small, so a run takes milliseconds.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The studio's red button: what it records, when the file ends, and what its chip says.
+// The studio's record button: what it records, when the file ends, and what its chip says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What the studio keeps from one start to the next, and what it does where that is broken.
+// What the studio keeps from one start to the next, and what it does if that file is damaged.
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// The studio driven by a scripted person with real clicks and keys. Each test checks the state that person
-// should reach, in the Snapshot (what the engine did) and in the ViewState (what is looked at).
+// A simulated user drives the studio with real clicks and keys. Each test checks the resulting state in the
+// Snapshot (what the engine did) and in the ViewState (what the window shows).
 #include "ui/studio.h"
 
 #include <gmock/gmock.h>

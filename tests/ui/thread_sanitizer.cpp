@@ -1,6 +1,6 @@
-// What ThreadSanitizer asks these tests for before they begin. The software OpenGL driver takes more locks at
-// a time than its search for deadlocks has room for, which would end the program; races are looked for as
-// everywhere. Options given in TSAN_OPTIONS come after this.
+// Options of ThreadSanitizer for these tests. The software OpenGL driver takes more locks at a time than the
+// search for deadlocks has room for, which would end the program, so that search is off. Races are found as
+// everywhere. Options in TSAN_OPTIONS take precedence.
 extern "C" const char* __tsan_default_options();
 
 extern "C" const char* __tsan_default_options() {

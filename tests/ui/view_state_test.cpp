@@ -1,4 +1,4 @@
-// The view keeps a value of each type that a panel asks for.
+// The view keeps one value of each type that a panel requests.
 #include "ui/view_state.h"
 
 #include <gtest/gtest.h>

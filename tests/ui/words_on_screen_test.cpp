@@ -1,5 +1,5 @@
-// What can be read on the screen where room is short or the studio has something to say: the words are taken
-// off a tape that one frame is drawn onto.
+// Texts on the screen when space is short or the studio has a message. The texts are read from a tape onto
+// which one frame is drawn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <icons_font_awesome_4.h>

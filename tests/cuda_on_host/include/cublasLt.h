@@ -1,4 +1,5 @@
-// cuBLASLt as far as engine/device/cuda/gemm.cu uses it: column-major, by its manual, one product at a time.
+// The part of cuBLASLt that engine/device/cuda/gemm.cu uses, written from its manual: column-major, one
+// product at a time.
 #pragma once
 
 #include <cstdint>

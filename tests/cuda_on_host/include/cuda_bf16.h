@@ -1,4 +1,4 @@
-// bf16 as CUDA names it.
+// bf16 under CUDA's names.
 #pragma once
 
 #include "engine/io/half.h"

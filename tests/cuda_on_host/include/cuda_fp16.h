@@ -1,4 +1,4 @@
-// fp16 as CUDA names it.
+// fp16 under CUDA's names.
 #pragma once
 
 #include "engine/io/half.h"

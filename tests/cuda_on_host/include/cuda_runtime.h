@@ -1,5 +1,5 @@
-// CUDA's words and runtime as far as engine/device/cuda uses them, on a host: memory is the host's, kernels
-// are run by block.h, and what a stream is asked for is done later, in an order drawn by lot (streams.h).
+// The part of CUDA's keywords and runtime that engine/device/cuda uses, on the host. Memory is the host's,
+// block.h runs kernels, and streams do their work later, in a random order (streams.h).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// NCCL's words, as far as engine/comm/nccl.cu uses them; nccl_library.cpp beside this folder plays them.
+// The part of NCCL's interface that engine/comm/nccl.cu uses. nccl_library.cpp, next to this folder,
+// implements it.
 #pragma once
 
 #include <cstddef>

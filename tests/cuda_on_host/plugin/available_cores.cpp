@@ -1,5 +1,5 @@
-// What the played plug-in needs of the engine's CPU device, which it does not have: the local communicator
-// asks.
+// A function of the engine's CPU device that the local communicator calls. The simulated plug-in does not
+// contain that device.
 #include <thread>
 
 #include "engine/device/device.h"

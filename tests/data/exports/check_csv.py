@@ -1,5 +1,5 @@
-# Holds exported tables against the recording itself, read with SQLite and without our reader: every row, in order,
-# times and bytes equal. Prints how many rows each table has.
+# Compares exported tables with the recording itself, read with SQLite and without our reader: every row, in order,
+# with equal times and bytes. Prints the number of rows of each table.
 #
 #   check_csv.py RECORDING steps.csv collectives.csv memory.csv metrics.csv
 import csv

@@ -1,5 +1,5 @@
-# Reads a figure with an XML parser and prints what is in it as one JSON object. An AssertionError says what would
-# look wrong: text outside the page, text over text, a face that is used and not embedded.
+# Reads a figure with an XML parser and prints its contents as one JSON object. An AssertionError says what would look
+# wrong: text outside the page, text over text, a font that is used but not embedded.
 #
 #   check_svg.py FIGURE.svg
 import base64

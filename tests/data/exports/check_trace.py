@@ -1,5 +1,5 @@
-# Reads an exported trace as a viewer would: by the schema of the format's documented fields, then by what the
-# format says of slices and flows. Prints what it found as one JSON object; an AssertionError says what is wrong.
+# Reads an exported trace like a viewer: checks the schema of the format's documented fields, then the format's rules
+# for slices and flows. Prints what it found as one JSON object; an AssertionError says what is wrong.
 #
 #   check_trace.py TRACE.json SCHEMA.json
 import collections

@@ -1,4 +1,4 @@
-// One of a thing is called otherwise than several or none.
+// The wording of counts: the singular for one, the plural for none or several.
 #include "engine/base/counted.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A plug-in is opened, or a sentence says why not and what to do.
+// A plug-in is opened, or the message says why not and what to do.
 #include "engine/base/plugin.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Quantities as people read them.
+// Quantities are printed with units that people can read.
 #include "engine/base/units.h"
 
 #include <gtest/gtest.h>

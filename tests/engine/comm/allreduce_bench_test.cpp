@@ -1,4 +1,4 @@
-// The bench reports what it says it reports; how fast this machine is, is not tested.
+// The benchmark reports all its figures. The speed of this machine is not tested.
 #include "engine/comm/allreduce_bench.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Either all members pass a meeting or none, whenever the barrier is broken; and who waits, sleeps.
+// Either all members pass a barrier or none does, whenever it is broken; and a waiting member sleeps.
 #include "engine/comm/barrier.h"
 
 #include <gtest/gtest.h>

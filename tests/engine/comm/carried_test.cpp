@@ -1,5 +1,5 @@
-// What a collective carries, from its shape: what the local communicator counts as it carries, and what
-// nccl-tests make of a time.
+// How many bytes a collective carries, from its shape: what the local communicator counts, and the bandwidth
+// by the definition of nccl-tests.
 #include "engine/comm/carried.h"
 
 #include <gtest/gtest.h>

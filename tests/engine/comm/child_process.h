@@ -1,4 +1,4 @@
-// A process that sleeps until it is ended, to stand for one of a run's.
+// A process that sleeps until it is ended. It stands for one process of a run.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A process that has ended is known to have, also before anybody has asked for its end; one that stands still
-// has not.
+// An ended process is recognised, even before its parent has waited for it. A stopped process does not count
+// as ended.
 #include "engine/comm/departed.h"
 
 #include <gtest/gtest.h>

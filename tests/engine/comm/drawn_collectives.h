@@ -1,4 +1,4 @@
-// Collectives drawn at random, and what they gave: one group's results beside another's.
+// Random collectives and their results: compares two groups.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Groups of ranks on a GPU against the local one: only where there is a GPU.
+// Compares groups of ranks on a GPU with the local group. Runs only with a GPU.
 #include "engine/device/gpu_plugin.h"
 #include "tests/engine/comm/on_gpus.h"
 

@@ -1,5 +1,5 @@
-// Runs one function on every rank of a local group, each rank in a thread of its own, and keeps what each one
-// threw.
+// Runs one function on every rank of a local group, each rank in its own thread, and keeps each rank's
+// exception.
 #pragma once
 
 #include <gtest/gtest.h>

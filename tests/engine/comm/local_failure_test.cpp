@@ -1,5 +1,5 @@
-// What the local communicator does when ranks disagree, fail or are cancelled: everybody hears of it, nobody
-// hangs, and no rank touches memory that another may have freed.
+// Ranks of the local communicator disagree, fail or are cancelled: all ranks get the error, none hangs, and
+// none touches memory that another may have freed.
 #include <atomic>
 #include <chrono>
 #include <future>

@@ -1,5 +1,5 @@
-// The local communicator against sums and copies made by hand: every collective, any number of ranks, uneven
-// and empty slices; the same bits on every rank.
+// Compares the local communicator with sums and copies made by hand: every collective, any number of ranks,
+// uneven and empty slices, and the same bits on every rank.
 #include <cstring>
 #include <random>
 #include <tuple>

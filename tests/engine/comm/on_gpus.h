@@ -1,5 +1,5 @@
-// Groups of ranks on GPUs, real or played, and collectives of the host's memory whose caller waits for what
-// they ask for.
+// Groups of ranks on real or simulated GPUs. The collectives work on the host's memory, and the caller waits
+// for the result.
 #pragma once
 
 #include "engine/device/device.h"

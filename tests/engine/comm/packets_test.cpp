@@ -1,4 +1,4 @@
-// Packets to a process that does not take them, or stops in the middle of one.
+// Packets to a process that does not receive them, or stops in the middle of one.
 #include "engine/comm/packets.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The communicator over processes against the one over threads: any collective of any size leaves the same
-// bits and counts the same bytes, however small the messages and blocks it travels in.
+// Compares the communicator over processes with the one over threads: every collective of any size leaves the
+// same bits and counts the same bytes, however small its messages and blocks are.
 #include "engine/comm/process_group.h"
 
 #include <array>

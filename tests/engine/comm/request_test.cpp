@@ -1,4 +1,4 @@
-// What ranks agree on before a collective, and where an all-to-all finds and puts its blocks.
+// What ranks compare before a collective, and the positions of an all-to-all's blocks.
 #include "engine/comm/request.h"
 
 #include <gmock/gmock.h>

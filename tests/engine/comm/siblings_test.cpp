@@ -1,4 +1,4 @@
-// A process that stands still is seen among those that one parent started.
+// A stopped process is found among the processes of one parent.
 #include "engine/comm/siblings.h"
 
 #include <gtest/gtest.h>

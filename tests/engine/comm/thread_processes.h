@@ -1,4 +1,4 @@
-// Processes whose messages stay in this one: each is a thread, for tests of what travels between them without
+// Processes as threads, whose messages stay in this process: tests what processes send each other without
 // MPI.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Embedded files are found by name, and a wrong name says which names there are.
+// Embedded files are found by name, and the error for a wrong name lists the names that exist.
 #include "engine/config/assets.h"
 
 #include <gmock/gmock.h>

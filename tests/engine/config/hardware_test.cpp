@@ -1,4 +1,4 @@
-// Hardware presets are complete, and this machine is asked, not assumed.
+// Hardware presets are complete, and the facts of this machine are read from it, not assumed.
 #include "engine/config/hardware.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is to come is told honestly: a title and a question each.
+// Each planned lesson has a title and a question.
 #include "engine/config/lessons.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Presets against the published sizes, and Hugging Face configurations, good and bad.
+// Compares presets with the published sizes, and reads good and bad Hugging Face configurations.
 #include "engine/config/presets.h"
 
 #include <gmock/gmock.h>

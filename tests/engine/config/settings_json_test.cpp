@@ -1,4 +1,4 @@
-// Settings survive JSON unchanged, and a file that is not quite settings is refused with the place.
+// Settings survive JSON unchanged. A file with a mistake is refused, and the error names the place.
 #include "engine/config/settings_json.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The words of the settings read back as what they were written from.
+// The words of the settings are read back as the values that they were written from.
 #include "engine/config/settings.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Named splits and split files, and what a wrong file is told.
+// Named splits and split files, and the errors for wrong files.
 #include "engine/config/splits.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is refused, and that every refusal names the nearest choice that works.
+// Which settings are refused, and that every error names the nearest choice that works.
 #include "engine/config/validate.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What recomputation saves is what the plans say.
+// The savings of recomputation equal the difference between the plans.
 #include "engine/cost/compare_recompute.h"
 
 #include <gtest/gtest.h>

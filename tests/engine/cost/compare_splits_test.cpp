@@ -1,5 +1,4 @@
-// Splits beside each other: megatron sends least of those that cut, and replicated sends nothing but holds
-// most.
+// Splits side by side: of those that cut, megatron sends least; replicated sends nothing but holds most.
 #include "engine/cost/compare_splits.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The texts' figures come out of plans; where a text is loose, both numbers are pinned.
+// The texts' figures follow from plans. If a text is loose, both numbers are fixed here.
 #include "engine/cost/figures.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The sizes of the study of growth, and that its predictions are the cost model's.
+// The sizes in the study of growth; its predictions are those of the cost model.
 #include "engine/cost/growth.h"
 
 #include <gtest/gtest.h>

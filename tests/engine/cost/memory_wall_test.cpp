@@ -1,4 +1,5 @@
-// The paper's sizes against the 32 GB of its devices, and a rank's exact share of the parameters.
+// Compares the paper's sizes with the 32 GB of its devices, and checks a rank's exact share of the
+// parameters.
 #include "engine/cost/memory_wall.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A model's price from two small Programs equals what its whole plan adds up to.
+// The price of a model, computed from two small Programs, equals the sum over its whole plan.
 #include "engine/cost/model_price.h"
 
 #include <gmock/gmock.h>

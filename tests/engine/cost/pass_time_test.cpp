@@ -1,4 +1,4 @@
-// A pass's predicted time: whose steps add up, and what goes on beside them.
+// A pass's predicted time: which steps are added, and which are overlapped.
 #include "engine/cost/pass_time.h"
 
 #include <gtest/gtest.h>

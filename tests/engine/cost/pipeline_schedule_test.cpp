@@ -1,4 +1,4 @@
-// The schedule that is drawn waits exactly as long as the price says, and nothing runs before what it needs.
+// The drawn schedule waits exactly as long as the price says, and nothing runs before its inputs are ready.
 #include "engine/cost/pipeline_schedule.h"
 
 #include <gtest/gtest.h>

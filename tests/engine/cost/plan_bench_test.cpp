@@ -1,4 +1,4 @@
-// The subjects are what they are said to be.
+// The benchmark's models and plans have the sizes that it reports.
 #include "engine/cost/plan_bench.h"
 
 #include <gtest/gtest.h>

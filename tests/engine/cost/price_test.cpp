@@ -1,4 +1,4 @@
-// A planned layer's FLOPs, bytes and times against the closed formulas of the literature.
+// Compares a planned layer's FLOPs, bytes and times with the closed formulas of the literature.
 #include "engine/cost/price.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The paper's tables stand as printed, and the model's curve comes as near to them as is said here.
+// The paper's tables are stored as printed, and the model's curve is as close to them as stated here.
 #include "engine/cost/scaling.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Every split and T x D, each with the cost its own plan has.
+// Every split and T x D is ranked, each with the cost of its own plan.
 #include "engine/cost/tournament.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Freed memory stays with the program, and in one piece: room that is taken, freed and taken again costs no
-// page anew.
+// Freed memory stays with the program, in one piece: allocating, freeing and allocating again causes no new
+// page faults.
 #include "engine/device/cpu/allocation.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Attention and its gradient against their definitions; heads, threads and formats.
+// Compares attention and its gradient with their definitions, for several heads, threads and formats.
 #include <gtest/gtest.h>
 
 #include "engine/device/device.h"

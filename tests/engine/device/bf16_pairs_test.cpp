@@ -1,5 +1,5 @@
-// The copies that matrix units read: every number at its place, zeros where nothing was given, and nothing
-// else read or written.
+// The copies that matrix units read: every number is at its place, the padding is zero, and nothing else is
+// read or written.
 #include "engine/device/cpu/bf16_pairs.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What BLIS is taken for, on every processor, also where the device has no need of it: any part of C has the
-// bits it has in the whole, and a product is what it should be.
+// Tests BLIS on every processor, even if the device does not use it there: any part of C has the same bits as
+// in the whole product, and products are correct.
 #include "engine/device/cpu/blis_gemm.h"
 
 #include <gtest/gtest.h>

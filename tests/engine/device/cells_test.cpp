@@ -1,4 +1,4 @@
-// A picture's cells in 16 bits: how near they come back, whatever they were.
+// A picture's cells in 16 bits: how precisely any value is restored.
 #include "engine/device/cells.h"
 
 #include <gtest/gtest.h>

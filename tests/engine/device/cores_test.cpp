@@ -1,4 +1,4 @@
-// Moving off a core, and being free again afterwards.
+// A thread moves off a core, and may run on every core afterwards.
 #include "engine/device/cpu/cores.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The device itself: its name, its memory, and what it refuses.
+// The device itself: its name, its memory, and the requests that it refuses.
 #include <gtest/gtest.h>
 
 #include <cstdint>

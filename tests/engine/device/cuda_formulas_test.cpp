@@ -1,5 +1,5 @@
-// What the CUDA kernels compute of single elements and where they look for them, checked on the host against
-// the CPU device: the headers are the kernels' own.
+// Compares the CUDA kernels' formulas and index arithmetic for single elements with the CPU device, on the
+// host. The kernels include the same headers.
 #include "engine/device/cuda/formulas.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The index maps of engine/device/cuda/fragments.h, put together as matrix_units.cuh does, with ldmatrix and
-// mma.m16n8k16 played on the host by their definitions in the PTX manual: what comes out is the product.
+// Combines the index maps of engine/device/cuda/fragments.h as matrix_units.cuh does, with ldmatrix and
+// mma.m16n8k16 simulated on the host by their definitions in the PTX manual. The result is the product.
 #include "engine/device/cuda/fragments.h"
 
 #include <gtest/gtest.h>

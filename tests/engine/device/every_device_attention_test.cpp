@@ -1,5 +1,5 @@
-// Attention on every device there is: forward and backward, P kept or not, with and without a cache, against
-// the CPU in fp64 on the same numbers.
+// Attention on every device of this machine: forward and backward, with and without a kept P, with and
+// without a cache, against the CPU in fp64 on the same numbers.
 #include <gtest/gtest.h>
 
 #include "tests/engine/device/on_device.h"

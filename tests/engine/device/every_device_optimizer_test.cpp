@@ -1,5 +1,5 @@
-// The optimizer's passes on every device there is: the gradients' norm, the factor that clips it and AdamW,
-// against the CPU in fp64 on the same numbers.
+// The optimizer's passes on every device of this machine: the gradients' norm, the factor that clips it, and
+// AdamW, against the CPU in fp64 on the same numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Every operation of every device there is, in every dtype and in awkward shapes, against the CPU in fp64 on
-// the same numbers. A GPU is put to the test when there is one; the CPU with two threads always is, and must
-// have the bits of one.
+// Every operation on every device of this machine, in every dtype and in awkward shapes, against the CPU in
+// fp64 on the same numbers. The CPU with two threads is always tested and must have the same bits as one
+// thread; a GPU is tested if there is one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

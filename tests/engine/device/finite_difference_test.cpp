@@ -1,6 +1,6 @@
-// Every operation's gradient against central differences of the operation itself, in fp64: one table, a few
-// lines an operation. An entry says how outputs follow from inputs and what the device calls the gradients;
-// the test draws inputs and the gradient dY that arrives, takes L = Σ Y ∘ dY, and moves each input element.
+// Compares every operation's gradient with central differences of the operation itself, in fp64. One table
+// holds a few lines per operation: how outputs follow from inputs, and what the device calls the gradients.
+// The test draws inputs and the incoming gradient dY, takes L = Σ Y ∘ dY, and changes each input element.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,5 @@
-// Operations that do what others do one after the other: the same bits, rounded where those store.
+// Fused operations give the same bits as the separate operations, with the same rounding where those store a
+// result.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// GeLU and its gradient in both forms, against their definitions in long double.
+// Compares GeLU and its gradient, in both forms, with their definitions in long double.
 #include <gtest/gtest.h>
 
 #include <numbers>

@@ -1,5 +1,5 @@
-// The GEMM against a naive one in long double, and the property the sharding rests on: a column of C does not
-// depend on how many other columns are computed with it.
+// Compares the GEMM with a naive one in long double. Also tests the property that sharding needs: a column of
+// C does not depend on how many other columns are computed with it.
 #include <gtest/gtest.h>
 
 #include "engine/device/cpu/gemm.h"

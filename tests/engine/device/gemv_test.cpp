@@ -1,4 +1,4 @@
-// A row times a matrix: which rows of B are read side by side changes no bit of what each of them gives.
+// A row times a matrix: the result of a row of B has the same bits, whichever rows are read side by side.
 #include <gtest/gtest.h>
 
 #include <algorithm>

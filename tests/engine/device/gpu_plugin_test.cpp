@@ -1,4 +1,4 @@
-// Where the GPUs' libraries are looked for, and what is said where there are no GPUs.
+// Where the program looks for the GPUs' libraries, and its message if there are no GPUs.
 #include "engine/device/gpu_plugin.h"
 
 #include <gmock/gmock.h>

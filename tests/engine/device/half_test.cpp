@@ -1,6 +1,6 @@
-// The operations in 16 bits against themselves in fp32 on the same (rounded) numbers: what is computed is the
-// same, and a result is rounded once. So an element may be off by half a unit in the last place of its own,
-// and where an operation hands on what it rounded before, by a few of them.
+// Compares the operations in 16 bits with the same operations in fp32 on the same (rounded) numbers: the
+// computation is the same and the result is rounded once. So an element may differ by half a unit in its last
+// place, and by a few units if the operation uses a value that it rounded before.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

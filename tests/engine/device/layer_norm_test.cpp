@@ -1,5 +1,5 @@
-// LayerNorm against its definition; the gradient's bits and where NaN goes. (finite_difference_test.cpp has
-// its value.)
+// Compares LayerNorm with its definition, and tests the gradient's bits and how NaN spreads.
+// (finite_difference_test.cpp tests the gradient's values.)
 #include <gtest/gtest.h>
 
 #include "engine/device/device.h"

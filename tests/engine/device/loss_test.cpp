@@ -1,5 +1,5 @@
-// The cross-entropy of a vocabulary that is cut over ranks: shards put together give the whole, wherever the
-// label lies, and padding is as if it were not there.
+// The cross-entropy of a vocabulary that is cut over ranks: the shards together give the whole result,
+// whichever shard has the label, and padding changes nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Measuring in blocks and vectors gives what a plain loop gives, for every type and awkward extents.
+// Measuring in blocks and vectors gives the same as a plain loop, for every type and awkward extents.
 #include "engine/device/measure.h"
 
 #include <gtest/gtest.h>

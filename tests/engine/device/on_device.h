@@ -1,6 +1,6 @@
-// One operation on any device, compared with the same operation elsewhere. Operands are numbers, held as
-// doubles that the dtype can represent; each device gets them in memory of its own, laid out and aligned as
-// asked, and what it wrote is read back. So the same lines run a GPU against the CPU and the CPU against
+// Runs one operation on any device and compares it with the same operation elsewhere. Operands are doubles
+// that the dtype can represent. Each device gets them in its own memory, with the requested layout and
+// alignment, and the results are read back. So the same code compares a GPU with the CPU, and the CPU with
 // itself in fp64, which shows without a GPU that the comparison can fail.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the tests of the device's operations share: seeded operands, comparison with a reference, central
+// Shared by the tests of the device's operations: seeded operands, comparison with a reference, central
 // differences.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Matrices in panels: where each element lies, and that products with them have the bits of those with the
-// same matrix row-major.
+// Matrices in panels: the place of each element, and that products with them have the same bits as products
+// with the same matrix in row-major order.
 #include "engine/device/panels.h"
 
 #include <gtest/gtest.h>

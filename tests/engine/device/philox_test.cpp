@@ -1,5 +1,5 @@
-// The generator against its authors' published answers, the distributions by their moments, and the one
-// property the engine lives on: an element's bits depend on its index alone.
+// Compares the generator with its authors' published answers and the distributions with their moments. Also
+// tests the property that the engine needs: an element's bits depend only on its index.
 #include "engine/device/philox.h"
 
 #include <gtest/gtest.h>

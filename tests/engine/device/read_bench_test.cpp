@@ -1,4 +1,4 @@
-// The ceiling's bookkeeping. How fast the machine is, no test can know.
+// How the benchmark of the ceiling counts. The speed of this machine is not tested.
 #include "engine/device/read_bench.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What is put to the test here: the CPU with two threads, which owes the bits of one, and a GPU if there is
-// one.
+// The devices under test here: the CPU with two threads, which must have the same bits as one thread, and a
+// GPU if there is one.
 #include "tests/engine/device/subjects.h"
 
 #include "engine/device/gpu_plugin.h"

@@ -1,4 +1,4 @@
-// The devices that are put to the test, and what their tests share.
+// The devices under test, and helpers that their tests share.
 #pragma once
 
 #include "tests/engine/device/on_device.h"

@@ -1,5 +1,5 @@
-// Rows that end within a register: as many elements as there are, each with the bits that it has in the
-// middle of a longer row, and nothing written behind the last.
+// Rows that end inside a register, of every length: each element has the same bits as in the middle of a
+// longer row, and nothing is written past the last one.
 #include <gtest/gtest.h>
 
 #include <cmath>

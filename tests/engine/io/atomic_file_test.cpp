@@ -1,4 +1,4 @@
-// A file appears whole or not at all.
+// A file appears complete or not at all.
 #include "engine/io/atomic_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Round numbers along an axis.
+// Axes have round numbers.
 #include "engine/io/chart.h"
 
 #include <gtest/gtest.h>

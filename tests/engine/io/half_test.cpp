@@ -1,4 +1,5 @@
-// The two 16-bit formats: every number widens to itself, and what lies between is rounded to nearest.
+// The two 16-bit formats: every 16-bit number survives widening and narrowing, and values between two of them
+// are rounded to the nearest.
 #include "engine/io/half.h"
 
 #include <gtest/gtest.h>

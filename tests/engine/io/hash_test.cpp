@@ -1,4 +1,4 @@
-// Both hashes give the values that other programs and older versions gave.
+// Both hashes give the same values as other programs and older versions.
 #include "engine/io/hash.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The strict reader: types, ranges, surprises.
+// The strict JSON reader: types, ranges and unknown keys.
 #include "engine/io/json.h"
 #include "engine/base/dtype.h"
 

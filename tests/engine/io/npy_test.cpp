@@ -1,4 +1,4 @@
-// .npy files as NumPy writes them, and everything else refused without a crash.
+// Reads .npy files as NumPy writes them, and refuses everything else without a crash.
 #include "engine/io/npy.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// Safetensors by the format's description: files made by hand, read by region, and every damaged one refused.
+// Safetensors files made by hand from the format's description: they are read by region, and every damaged
+// file is refused.
 #include "engine/io/safetensors.h"
 
 #include <gmock/gmock.h>

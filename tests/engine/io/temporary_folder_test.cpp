@@ -1,4 +1,4 @@
-// Folders of programs that are gone are removed, those of living ones and of others are left alone.
+// Folders that killed programs left are removed; new ones and those of other programs stay.
 #include "engine/io/temporary_folder.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone after it, and whole files in and out of it.
+// A test's own folder, which is removed afterwards. Reads and writes whole files in it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Arrays as NumPy writes them, for those who read them.
+// Writes arrays as NumPy does, for tests of the readers.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The page that explains the algebra says what the code does, and what the design says.
+// The page that explains the algebra agrees with the code and with the design.
 #include "engine/planner/algebra_table.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Every fault says what it needs, and what is offered in place of settings that have none of it can be
-// broken.
+// Every fault states what it needs. If the settings do not have it, settings are offered in which the fault
+// can be planted.
 #include "engine/planner/break_settings.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A delay finds its step by name or number, and says what would work where it finds none.
+// A delay finds its step by name or number; if there is no such step, the error says what would work.
 #include "engine/planner/delays.h"
 
 #include <gmock/gmock.h>

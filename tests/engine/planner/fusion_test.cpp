@@ -1,4 +1,4 @@
-// Steps that were fused: that they are those that can be, and that no bit of anything depends on it.
+// Which steps are fused, and that fusion changes no bit.
 #include "engine/planner/fusion.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The memory plan: no step finds a tensor's bytes overwritten, bytes are reused after the last reader, and
+// live bytes never exceed the arenas.
 #include "engine/planner/memory_plan.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the planner writes for a whole model: which collectives, where, and how many bytes; what is counted
-// once.
+// The Program of a whole model: which collectives it has, where, and how many bytes they send; what is
+// counted once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

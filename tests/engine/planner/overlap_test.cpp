@@ -1,5 +1,5 @@
-// Sums beside the steps: an input gradient's while the weight's gradient is computed, and a row-parallel
-// product's in parts: what the Program says, and that it is the same as the product whole.
+// Overlapped all-reduces: that of an input gradient while the weight's gradient is computed, and that of a
+// row-parallel product in parts. Tests the Program's steps, and that the result equals the unsplit product.
 #include "engine/planner/overlap.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// The Program of one layer: where each split needs collectives, the layout of each tensor, and errors that
+// name the nearest degree that works.
 #include "engine/planner/planner.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Sentences for what only a whole model has: sums over replicas, and a maximum over the ranks.
+// Sentences for the parts that only a whole model has: sums over replicas, and a maximum over the ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

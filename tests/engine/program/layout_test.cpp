@@ -1,3 +1,4 @@
+// Which collective converts one layout into another, how many bytes it sends, and how shards tile a tensor.
 #include "engine/program/layout.h"
 #include "tests/engine/counts.h"
 

@@ -1,4 +1,4 @@
-// Who waits for what goes on beside the steps, and who no longer has to.
+// Which steps wait for overlapped collectives, and which no longer need to.
 #include "engine/program/overlap_waits.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// A Program's placements cover each matrix once, it survives JSON, and JSON with dangling references is
+// refused.
 #include "engine/program/program.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What the planner writes is sound, also with a mistake planted; what would harm a reader is refused.
+// Programs from the planner pass the check, also with a planted fault; a Program that could harm its reader
+// is refused.
 #include "engine/program/check_program.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,4 @@
-// Two runs side by side: equal ones are, and where they part is found in the pass and at the tensor where a
-// change was planted.
+// Compares two runs: equal runs are found equal, and a planted change is found in its pass and at its tensor.
 #include "engine/record/diff.h"
 
 #include <gmock/gmock.h>

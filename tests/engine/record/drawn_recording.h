@@ -1,5 +1,5 @@
-// A recording drawn by lot: passes of random length with random gaps, collectives whose ranks arrive at
-// random, and steps that go on beside others.
+// A random recording: passes of random length with random gaps, collectives whose ranks arrive at random
+// times, and overlapped steps.
 #pragma once
 
 #include <random>

@@ -1,4 +1,4 @@
-// The recordings that travel inside the program are whole, small, and about what they say.
+// The recordings that are built into the program are complete and small, and show what their titles say.
 #include "engine/record/gallery.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Slices and searches against a brute force over all events; files whose writer was killed; hostile ones.
+// Compares slices and searches with a brute-force search over all events. Also reads files of killed writers
+// and hostile files.
 #include "engine/record/history.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// A recording read while it is written, by readers that its writer never knows of; and whether a writer is
-// there at all.
+// Readers read a recording while it is written and do not affect its writer. Also tests how they see if a
+// writer is still there.
 #include "engine/record/live_link.h"
 
 #include <gmock/gmock.h>

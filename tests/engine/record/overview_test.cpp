@@ -1,4 +1,4 @@
-// The overview against the events it is made of, at every level, and what a broken blob does.
+// Compares the overview with its events at every level, and reads damaged blobs.
 #include "engine/record/overview.h"
 
 #include <gmock/gmock.h>

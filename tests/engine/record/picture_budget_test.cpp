@@ -1,4 +1,4 @@
-// The budget, by counting what is spent and never by the clock.
+// The budget of pictures, tested by counting what is spent, without a clock.
 #include "engine/record/picture_budget.h"
 
 #include <gtest/gtest.h>

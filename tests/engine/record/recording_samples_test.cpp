@@ -1,5 +1,5 @@
-// Samples and parity in a recording: bit for bit what the run showed but for a picture's cells, which are
-// rounded to 16 bits, counted where they are dropped, and never believed.
+// Samples and parity in a recording: bit for bit what the run showed, except that a picture's cells are
+// rounded to 16 bits. Dropped samples are counted, and the reader validates what the file holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

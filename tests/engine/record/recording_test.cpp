@@ -1,4 +1,4 @@
-// A recording round trip, what a full disk and a limit do to it, and files that are none.
+// A recording is written and read back; a full disk and a size limit; files that are not recordings.
 #include "engine/record/recording.h"
 
 #include <gmock/gmock.h>

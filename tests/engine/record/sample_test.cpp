@@ -1,3 +1,4 @@
+// A tensor's statistics, picture and exact values, also for values that are not finite and for empty shards.
 #include "engine/record/sample.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a rank's own steps wait for what goes on beside them.
+// How long a rank's own steps wait for overlapped steps.
 #include "engine/record/trace.h"
 
 #include <gtest/gtest.h>

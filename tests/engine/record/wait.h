@@ -1,4 +1,4 @@
-// Waiting for what another thread or process does: for what is to come, however busy the machine is.
+// Waits until another thread or process has done something, however busy the machine is.
 #pragma once
 
 #include <chrono>

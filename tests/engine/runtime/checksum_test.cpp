@@ -1,4 +1,4 @@
-// A file's checksum is that of its bytes, however they came, and no byte can change without it.
+// A file's checksum depends only on its bytes, not on how they arrived, and changes with every byte.
 #include "engine/runtime/checksum.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// Every combination of ranks, GPUs and NCCL gets a communicator with its reason, or a refusal with a remedy.
+// Every combination of ranks, GPUs and NCCL gets a communicator with a reason, or an error that says what
+// would work.
 #include "engine/runtime/choose.h"
 
 #include <gmock/gmock.h>

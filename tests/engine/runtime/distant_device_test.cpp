@@ -1,5 +1,5 @@
-// A device whose memory the host cannot touch, and one that works behind its calls besides: the same bits as
-// on the plain CPU, in every kind of pass; the times of what was done, not of what was asked for.
+// A device whose memory the host cannot access and whose calls may return before the work is done: it gives
+// the same bits as the plain CPU in every kind of pass, and reports the times of the work, not of the calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>

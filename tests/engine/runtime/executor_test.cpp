@@ -1,3 +1,5 @@
+// The executor: equal settings give equal bits, memory is as planned, runs can be stepped, paused and
+// cancelled, and a failure on one rank reaches all ranks.
 #include "engine/runtime/executor.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What tensors begin with: the same bits whoever fills them, and a 16-bit weight beside its fp32 copy.
+// The initial values of tensors: the same bits whichever rank fills them, and a 16-bit weight next to its
+// fp32 copy.
 #include "engine/runtime/feed.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Runs on GPUs against the same runs on the CPU: only where there is a GPU.
+// Compares runs on GPUs with the same runs on the CPU. Runs only with a GPU.
 #include <gtest/gtest.h>
 
 #include <chrono>

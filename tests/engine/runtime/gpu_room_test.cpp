@@ -1,4 +1,4 @@
-// Plans larger than what is free on a GPU, by made-up facts of machines.
+// Plans that need more memory than a GPU has free, with invented facts of machines.
 #include "engine/runtime/gpu_room.h"
 
 #include <gmock/gmock.h>

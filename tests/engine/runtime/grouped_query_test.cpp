@@ -1,5 +1,5 @@
-// Grouped-query attention: a layer against plain loops, and every cut of it, with T up to the key heads and
-// beyond, against the serial run.
+// Grouped-query attention: compares a layer with plain loops, and every cut of it, with T up to the number of
+// key heads and beyond, with the serial run.
 #include <gtest/gtest.h>
 
 #include <unistd.h>

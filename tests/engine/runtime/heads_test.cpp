@@ -1,5 +1,5 @@
-// Heads that T does not divide, uneven and padded, against the serial run, which knows of neither; and that
-// what is padding stays zero.
+// Heads that T does not divide, uneven and padded, against the serial run without them; the padding stays
+// zero.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// What a late rank costs: reckoned on schedules whose answer is known, and measured in real runs, which are
-// otherwise what they were.
+// What a late rank costs: computed for schedules with a known answer, and measured in real runs, which
+// otherwise do not change.
 #include "engine/runtime/lateness.h"
 
 #include <gmock/gmock.h>

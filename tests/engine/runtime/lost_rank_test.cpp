@@ -1,5 +1,5 @@
-// A rank that hangs, comes too late or is slow: every other rank and the caller hear of it in time, by the
-// same message, and nobody waits for a thread that never ends.
+// A rank hangs, comes too late or is slow: every other rank and the caller get the same message in time, and
+// none waits for a thread that never ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

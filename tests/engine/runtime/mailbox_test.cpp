@@ -1,4 +1,5 @@
-// Commands in, Snapshots out: nothing is lost, nobody waits who should not, and "idle" means idle.
+// Commands go in and Snapshots come out: nothing is lost, no thread waits without need, and "idle" is
+// correct.
 #include "engine/runtime/mailbox.h"
 
 #include <gtest/gtest.h>

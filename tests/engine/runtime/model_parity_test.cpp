@@ -1,5 +1,5 @@
-// A whole model, sharded and replicated, equals the serial one; and each known trap that only a whole model
-// can spring is found and named.
+// A whole model, sharded and replicated, equals the serial one. Each known mistake that only a whole model
+// can have is found and named.
 #include <gtest/gtest.h>
 
 #include <algorithm>

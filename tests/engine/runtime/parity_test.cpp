@@ -1,4 +1,4 @@
-// Sharded equals serial, and each known trap that a layer can spring is found and named.
+// A sharded layer equals the serial one. Each known mistake that a layer can have is found and named.
 #include "engine/runtime/parity.h"
 
 #include <gtest/gtest.h>

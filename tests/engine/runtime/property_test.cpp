@@ -1,5 +1,5 @@
-// Any model, any split, any T and D: a thousand drawn at random agree with serial in fp64, the bytes sent and
-// held are those planned, and a fault planted in one of them is found.
+// Any model, any split, any T and D: a thousand random ones agree with the serial run in fp64, send and hold
+// the planned bytes, and a fault planted in one of them is found.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

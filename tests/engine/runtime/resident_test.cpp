@@ -1,4 +1,4 @@
-// What the system says of memory follows what the process does with it.
+// The system's figures for memory follow the process's allocations.
 #include "engine/runtime/resident.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Passes that follow one another: who begins the next one, and how that ends early.
+// Consecutive passes: which rank begins the next one, and how the sequence ends early.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What runs beside a rank: in order, finished when drained, and really beside it.
+// A rank's side lane: work runs in order, is finished after a drain, and really overlaps with the rank.
 #include "engine/runtime/side_lane.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Weights files with other people's habits give the model they hold.
+// Weights files in the forms that other programs write give the model that they hold.
 #include "engine/runtime/stored_weights.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// A run that was saved and resumed is the run that was not; what is damaged or does not fit is refused; what
-// goes wrong while saving leaves the checkpoint before.
+// A run that was saved and resumed equals an uninterrupted run. Damaged or unsuitable checkpoints are
+// refused. An error while saving leaves the earlier checkpoint in place.
 #include "engine/train/checkpoint.h"
 
 #include <fmt/format.h>

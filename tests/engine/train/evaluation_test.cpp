@@ -1,4 +1,4 @@
-// Perplexity and cloze accuracy against what one works out token by token with the same model.
+// Compares perplexity and cloze accuracy with values computed token by token with the same model.
 #include "engine/train/evaluation.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Training in 16 bits: the curve is fp32's within its roundings, small updates are not lost, a step that
-// overflows is skipped by all ranks and counted as it should, and a run goes on after it bit by bit.
+// Training in 16 bits: the curve equals fp32's within rounding, small updates are not lost, a step that
+// overflows is skipped by all ranks and counted, and the run then continues with the right bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Loss scaling: its schedule, and that an overflow on one rank skips the step on all.
+// Loss scaling: its schedule, and that an overflow on one rank makes all ranks skip the step.
 #include "engine/train/loss_scaler.h"
 
 #include <gtest/gtest.h>

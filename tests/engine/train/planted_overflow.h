@@ -1,4 +1,4 @@
-// An overflow where a test wants it: on one rank of one replica, in one tensor, in the passes that are named.
+// Plants an overflow: on one rank of one replica, in one tensor, in the given passes.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Warm-up and decay, against the formulas at points one can work out by hand.
+// Compares warm-up and decay with the formulas, at points that are easy to compute by hand.
 #include "engine/train/schedule.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A training run of milliseconds: a model of 53 words on rows that count upward, which it can learn.
+// A training run of milliseconds: a model of 53 words learns rows that count upward.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The training loop: it learns, gives the same curve whatever T and D, and stops well.
+// The training loop: it learns, gives the same curve for every T and D, and stops cleanly.
 #include "engine/train/trainer.h"
 
 #include <gmock/gmock.h>

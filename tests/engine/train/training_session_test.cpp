@@ -1,4 +1,4 @@
-// The session that trains for the studio: what it publishes, and that every command is heeded between steps.
+// The session that trains for the studio: what it publishes, and that it obeys every command between steps.
 #include "engine/train/training_session.h"
 #include "engine/train/step_metrics.h"
 

@@ -1,4 +1,5 @@
-// What models write while they learn: with the weights of the step it says, and at no cost to the training.
+// Texts that models write while they train: with the weights of the stated step, and with no effect on the
+// training.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

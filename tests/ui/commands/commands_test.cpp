@@ -1,5 +1,4 @@
-// The command table is the only place a key is written down, so this is the place to see that no two commands
-// want the same one.
+// Keys are defined only in the command table. No two commands have the same key.
 #include "ui/commands/commands.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What an export writes: a window without what the mouse explains, or a sentence that says what would help.
+// What an export writes: the window without tooltips, or a message that says what would help.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <imgui_internal.h>

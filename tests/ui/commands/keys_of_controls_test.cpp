@@ -1,5 +1,5 @@
-// Everything in Setup and on the start page without a mouse: Tab hands the keys to the controls, Escape and a
-// click hand them back to the run.
+// Everything in Setup and on the start page works without a mouse: Tab moves the keyboard to the controls,
+// Escape and a click give it back to the run.
 #include "ui/commands/keys_of_controls.h"
 
 #include <imgui_internal.h>

@@ -1,4 +1,4 @@
-// Figures are drawn by the panels and leave no trace in the window.
+// The panels draw figures and leave no trace in the window.
 #include "ui/figure/figure.h"
 
 #include <gmock/gmock.h>

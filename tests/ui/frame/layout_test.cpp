@@ -1,5 +1,5 @@
-// Which panels stand beside the centre, and how much of the window they take: asked for by keys, and by the
-// tab that is open where the window is small.
+// Which panels are shown next to the centre, and how much of the window they take: chosen by keys, and in a
+// small window by the open tab.
 #include "ui/frame/layout.h"
 
 #include <gtest/gtest.h>

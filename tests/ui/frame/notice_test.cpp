@@ -1,4 +1,4 @@
-// An out-of-date picture says so, and says what it shows and what is wanted.
+// An out-of-date picture is marked, and the notice says what it shows and which settings are requested.
 #include "ui/frame/notice.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The figures of points at one place.
+// On which side of its point each label is drawn when several points share one place.
 #include "ui/panels/chart.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Rows of memories and links, from facts that are made up: of a machine with GPUs where there is none.
+// Rows of memories and links. The facts are invented, so machines with GPUs are tested without a GPU.
 #include "ui/panels/machine_rows.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is written on a coloured part can be read: 4.5 : 1 in both themes.
+// Text on a coloured part is readable: contrast 4.5 : 1 in both themes.
 #include "ui/panels/parts.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The Memory, Traffic and Program tabs driven by a scripted person: what is clicked is what is selected,
-// chosen, run or copied.
+// A simulated user drives the Memory, Traffic and Program tabs: each click selects, chooses, runs or copies
+// the clicked item.
 #include <gmock/gmock.h>
 #include <imgui.h>
 

@@ -1,4 +1,4 @@
-// What the Inspector says about a tensor.
+// The Inspector's text about a tensor.
 #include "ui/panels/tensor_words.h"
 
 #include <gtest/gtest.h>

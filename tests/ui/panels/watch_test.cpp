@@ -1,5 +1,5 @@
-// A job that runs elsewhere, watched in the studio under a scripted hand: found and attached to by a click,
-// followed and let go of, marked live on the screen, and said to be over when it ended or was killed.
+// A simulated user watches a job of another process: finds it and attaches with a click, follows it and stops
+// following. The job is marked live on the screen, and the studio says when it has ended or was killed.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/prctl.h>

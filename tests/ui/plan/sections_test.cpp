@@ -1,4 +1,4 @@
-// Every step of a whole model stands in one part, and the parts are those a person would name.
+// Every step of a whole model is in exactly one part, and the parts are those that a user expects.
 #include "ui/plan/sections.h"
 
 #include <gmock/gmock.h>

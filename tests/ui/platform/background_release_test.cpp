@@ -1,4 +1,4 @@
-// What the window lets go of is freed on another thread, and all of it in the end.
+// What the window no longer needs is freed on another thread, and in the end all of it is freed.
 #include "ui/platform/background_release.h"
 
 #include <gtest/gtest.h>

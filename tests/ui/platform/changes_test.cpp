@@ -1,5 +1,5 @@
-// Drawing only what changed gives the picture that drawing everything gives, pixel for pixel, and draws
-// little where little changed.
+// Drawing only the changes gives the same picture as drawing everything, pixel for pixel, and draws little if
+// little changed.
 #include "ui/platform/changes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Shaders compile and link, and a fault names its file.
+// Shaders compile and link, and an error names the file.
 #include "ui/platform/gl_program.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// PNG files hold the pixels they were given, and a failed write leaves nothing behind.
+// PNG files hold the given pixels, and a failed write leaves nothing behind.
 #include "ui/platform/image.h"
 
 #include <gtest/gtest.h>

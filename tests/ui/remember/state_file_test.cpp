@@ -1,5 +1,5 @@
-// The remembered state: what is written is read back, and a file that cannot be understood costs a sentence,
-// not a start.
+// The remembered state is written and read back. If the file cannot be understood, the studio shows a message
+// and starts anyway.
 #include "ui/remember/state_file.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A change of the settings is taken back and made again, step by step; one drag is one change.
+// A change of the settings is undone and redone, step by step; one drag is one change.
 #include "ui/settings/settings_history.h"
 
 #include "tests/ui/studio_harness.h"

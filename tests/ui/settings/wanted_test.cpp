@@ -1,4 +1,4 @@
-// Settings between the change and the snapshot that carries it.
+// Settings between the change and the snapshot that contains it.
 #include "ui/settings/wanted.h"
 
 #include <gtest/gtest.h>

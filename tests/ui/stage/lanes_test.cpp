@@ -1,5 +1,5 @@
-// Place is meaning: lanes hold every rank once, and the ranks' pieces tile the ghost exactly as the slices
-// do.
+// Positions have a meaning: lanes hold every rank once, and the ranks' pieces tile the ghost exactly as the
+// slices do.
 #include "ui/stage/lanes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A band's sentence is made of the run's own numbers, and says so when it has none.
+// A band's sentence uses the run's own numbers, and says so if there are none.
 #include "ui/stage/meeting.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The Stage's rows: generated from the Program alone, in its order, with words that follow from the layouts.
+// The Stage's rows follow from the Program alone, in its order, with words that follow from the layouts.
 #include "ui/stage/rows.h"
 
 #include <gmock/gmock.h>

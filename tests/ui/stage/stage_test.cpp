@@ -1,5 +1,5 @@
-// The Stage under a real mouse: what a click selects, what a drag and the wheel move, and that no state of
-// the session leaves it empty.
+// The Stage with a simulated mouse: what a click selects, what a drag and the wheel move, and that the Stage
+// is empty in no state of the session.
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 

@@ -1,5 +1,5 @@
-// The whole model under a scripted hand: parts are opened, walked through and closed; what cannot run is
-// shown as planned; both losses are run by a click.
+// A simulated user works with the whole model: opens, steps through and closes its parts. What cannot run is
+// shown as planned, and a click runs both losses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

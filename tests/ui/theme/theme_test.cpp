@@ -1,5 +1,5 @@
-// Contrast is computed, not believed: words must be readable on every ground of both themes from the last
-// row.
+// Contrast is computed: text must be readable on every background of both themes, also from the last row of a
+// lecture hall.
 #include "ui/theme/theme.h"
 
 #include <gtest/gtest.h>

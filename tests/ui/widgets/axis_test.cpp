@@ -1,4 +1,4 @@
-// Logarithmic places invert, and labels never touch.
+// Logarithmic places can be inverted, and labels never touch.
 #include "ui/widgets/axis.h"
 
 #include <gmock/gmock.h>

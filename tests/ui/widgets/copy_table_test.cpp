@@ -1,4 +1,4 @@
-// Copied tables: columns line up by characters, not bytes, and Markdown survives a bar in a cell.
+// Copied tables: columns align by characters, not bytes, and Markdown survives a bar in a cell.
 #include "ui/widgets/copy_table.h"
 
 #include <gtest/gtest.h>

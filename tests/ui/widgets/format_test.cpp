@@ -1,4 +1,4 @@
-// Figures with units: the digits shown, the unit chosen, and the borders where rounding changes the unit.
+// Figures with units: the digits, the unit, and the borders where rounding changes the unit.
 #include "ui/widgets/format.h"
 
 #include <gtest/gtest.h>

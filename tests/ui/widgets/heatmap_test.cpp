@@ -1,5 +1,5 @@
-// Heatmaps: colours that mean values, one scale for all ranks, pictures that are made once and forgotten in
-// time.
+// Heatmaps: colours that represent values, one scale for all ranks, and pictures that are made once and freed
+// in time.
 #include "ui/widgets/heatmap.h"
 
 #include <gtest/gtest.h>

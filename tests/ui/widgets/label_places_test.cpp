@@ -1,4 +1,4 @@
-// Figures beside points, marks and lines.
+// Where labels are placed next to points, marks and lines.
 #include "ui/widgets/label_places.h"
 
 #include <gtest/gtest.h>

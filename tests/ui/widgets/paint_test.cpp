@@ -1,4 +1,4 @@
-// Rectangles lie on whole pixels, and what covers anything covers one.
+// Rectangles lie on whole pixels, and a rectangle that covers anything covers at least one pixel.
 #include "ui/widgets/paint.h"
 
 #include <gtest/gtest.h>

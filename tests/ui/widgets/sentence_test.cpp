@@ -1,4 +1,4 @@
-// Which first words take a capital letter, and which are names.
+// Which first words get a capital letter, and which are names that do not.
 #include "ui/widgets/sentence.h"
 
 #include <gtest/gtest.h>

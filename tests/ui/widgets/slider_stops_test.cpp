@@ -1,4 +1,4 @@
-// What a slider can be dragged to.
+// The values to which a slider can be dragged.
 #include "ui/widgets/slider_stops.h"
 
 #include <gtest/gtest.h>

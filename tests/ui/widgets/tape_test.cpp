@@ -1,4 +1,4 @@
-// A tape keeps what is drawn as it was meant, in the order in which it lies, and nothing that cannot be seen.
+// A tape keeps what is drawn unchanged and in its order, and keeps nothing that cannot be seen.
 #include "ui/widgets/tape.h"
 
 #include <gtest/gtest.h>

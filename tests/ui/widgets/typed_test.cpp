@@ -1,4 +1,4 @@
-// Numbers as people type them: read whole, or refused.
+// Numbers as people type them: the whole text is read, or it is refused.
 #include "ui/widgets/typed.h"
 
 #include <gtest/gtest.h>

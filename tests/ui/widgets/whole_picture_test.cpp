@@ -1,5 +1,5 @@
-// The full tensor from the ranks' pictures, against tensors small enough that every picture cell is an
-// element.
+// The full tensor from the ranks' pictures, compared with tensors so small that every cell of a picture is
+// one element.
 #include "ui/widgets/whole_picture.h"
 
 #include <gtest/gtest.h>

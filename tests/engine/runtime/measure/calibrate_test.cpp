@@ -1,5 +1,5 @@
-// A calibration holds what it says it measured, and prices every step with it; how close it comes on this
-// machine is a figure of `bench calibrate`, not a test.
+// A calibration holds every rate that it reports, and prices every step with them. `bench calibrate` prints
+// how accurate it is on this machine; that is not tested.
 #include "engine/runtime/measure/calibrate.h"
 
 #include <gtest/gtest.h>

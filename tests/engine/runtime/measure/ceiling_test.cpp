@@ -1,4 +1,4 @@
-// What a run is held against: the cores, or the GPUs that its ranks are on.
+// Which ceiling a run is compared with: that of the cores, or that of the GPUs that its ranks use.
 #include "engine/runtime/measure/ceiling.h"
 
 #include <gmock/gmock.h>

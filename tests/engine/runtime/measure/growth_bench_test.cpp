@@ -1,5 +1,5 @@
-// What a study of growth says of a size: what the model does, what ran, and why something did not. How close
-// the two come on this machine is a figure of `bench scaling`, not a test.
+// What a study of growth reports for a size: the model's prediction, what ran, and why something did not run.
+// `bench scaling` prints how close prediction and measurement are on this machine; that is not tested.
 #include "engine/runtime/measure/growth_bench.h"
 
 #include <fmt/format.h>

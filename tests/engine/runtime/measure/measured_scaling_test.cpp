@@ -1,4 +1,4 @@
-// The study on this machine: which layers are run, and that every point says what was run.
+// The scaling study on this machine: which layers run, and that every point states what was run.
 #include "engine/runtime/measure/measured_scaling.h"
 
 #include <gtest/gtest.h>

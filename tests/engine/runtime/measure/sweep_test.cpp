@@ -1,5 +1,5 @@
-// A sweep over T: weights fall as 1/T but for those that are whole everywhere, the error does not grow, and
-// what is broken or impossible says so.
+// A sweep over T: weights fall as 1/T except for those that every rank holds whole, the error does not grow,
+// and broken or impossible settings are reported.
 #include "engine/runtime/measure/sweep.h"
 
 #include <gmock/gmock.h>

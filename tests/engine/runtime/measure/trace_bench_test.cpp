@@ -1,4 +1,4 @@
-// Passes with and without a trace, and medians with their ranges.
+// Passes with and without a trace, and their medians with ranges.
 #include "engine/runtime/measure/trace_bench.h"
 
 #include <gtest/gtest.h>

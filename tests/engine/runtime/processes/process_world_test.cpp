@@ -1,4 +1,5 @@
-// Processes that meet, compare, and run a Program together: here threads, so that it needs no MPI.
+// Processes meet, compare their settings, and run a Program together. Here they are threads, so the test
+// needs no MPI.
 #include "engine/runtime/processes/process_world.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What is not read again is still what is there: a pass's weights that the pass before left, however the two
-// came about.
+// The picture taker does not read unchanged weights again. The weights are indeed those that the pass before
+// left, however the two passes were run.
 #include "engine/runtime/recordings/picture_taker.h"
 
 #include <gtest/gtest.h>

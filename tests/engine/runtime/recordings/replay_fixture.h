@@ -1,4 +1,4 @@
-// Recordings made for tests, and a Replay that is told what to show of them.
+// Makes recordings for tests, and a Replay that shows them on command.
 #pragma once
 
 #include <cmath>

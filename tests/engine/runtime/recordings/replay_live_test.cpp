@@ -1,5 +1,5 @@
-// A Replay that watches a run: what comes is shown, whoever looks elsewhere is left there, and the end of the
-// run, of whatever kind, makes an ordinary replay of it.
+// A Replay watches a run: it shows new passes, it stays in place if the user looks elsewhere, and when the
+// run ends in any way it becomes an ordinary replay.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

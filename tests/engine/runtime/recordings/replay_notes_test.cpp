@@ -1,4 +1,5 @@
-// A recording's notes: in its file, kept where that cannot be written, read whatever they hold.
+// A recording's notes: kept in its file, or elsewhere if the file cannot be written, and read whatever they
+// hold.
 #include <gmock/gmock.h>
 #include <unistd.h>
 

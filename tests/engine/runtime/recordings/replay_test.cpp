@@ -1,4 +1,4 @@
-// A recording as Snapshots: what is shown of it, how it is played, and files that are none.
+// A recording as Snapshots: what is shown, how it plays, and files that are not recordings.
 #include "engine/runtime/recordings/replay.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Recording what a Session runs: the file holds what its Snapshot shows.
+// Records what a Session runs: the file holds the same as its Snapshot.
 #include "engine/runtime/recordings/run_recorder.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The Comparison: plans come at once, measurements when asked for, and either can be given up.
+// The Comparison: plans come at once, measurements on request, and both can be cancelled.
 #include "engine/runtime/session/comparison.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is told of this machine's memory and GPUs, and that nobody waits for it.
+// The reported memory and GPUs of this machine; no thread waits for them.
 #include "engine/runtime/session/machine_watch.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The third engine room: what is asked for arrives, a measurement is stopped, and a calibration is adopted.
+// The scaling session: requests are answered, a measurement can be stopped, and a calibration is adopted.
 #include "engine/runtime/session/scaling_session.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A whole model in the Session: it is run, timed and compared as a layer is, within a budget of memory; its
-// loss is run in both forms when asked for.
+// A whole model in the Session: it is run, timed and compared like a layer, within a memory budget; its loss
+// runs in both forms on request.
 #include <gtest/gtest.h>
 
 #include "engine/config/presets.h"

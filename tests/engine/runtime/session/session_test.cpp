@@ -1,3 +1,5 @@
+// The Session: it runs new settings at once, steps and pauses, keeps the old result if a choice is refused,
+// and stays usable after a cancelled run or a lost rank.
 #include "engine/runtime/session/session.h"
 
 #include <gtest/gtest.h>

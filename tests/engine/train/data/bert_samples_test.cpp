@@ -1,4 +1,4 @@
-// BERT's samples: their form, that they depend on nothing but seed and index, and their statistics.
+// BERT's samples: their form, that they depend only on seed and index, and their statistics.
 #include "engine/train/data/bert_samples.h"
 
 #include <gmock/gmock.h>

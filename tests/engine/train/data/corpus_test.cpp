@@ -1,5 +1,5 @@
-// A corpus from text to opened folder: what is kept, where it goes, and what is said when nothing can come of
-// it.
+// A corpus from text to opened folder: what is kept, where it is written, and the errors for texts that
+// cannot be used.
 #include "engine/train/data/corpus.h"
 
 #include <gmock/gmock.h>

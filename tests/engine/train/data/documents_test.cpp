@@ -1,4 +1,4 @@
-// How sources are found and plain text is cut.
+// How text files are found, and how plain text is cut into documents.
 #include "engine/train/data/documents.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Near-duplicates against exact Jaccard similarities.
+// Compares near-duplicates with exact Jaccard similarities.
 #include "engine/train/data/near_duplicates.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// WikiText's artefacts are undone before a model reads the text, and counted before that.
+// WikiText's artefacts are removed before a model reads the text, and counted before they are removed.
 #include "engine/train/data/wikitext.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What a training step reads: order, coverage, and independence of how ranks share the rows.
+// What a training step reads: the order, that every token is covered, and that it does not depend on how
+// ranks share the rows.
 #include "engine/train/data/windows.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Every fault, planted and trained for 50 steps beside the sound model: it is found, where it begins has the
-// right name, and what the loss makes of it is measured.
+// Every fault, planted and trained for 50 steps next to the correct model: it is found, its first tensor is
+// named correctly, and its effect on the loss is measured.
 #include "engine/train/experiments/break_run.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The worker behind the studio's comparison of recordings: what it answers, what it refuses, and that it can
-// be stopped.
+// The worker that compares recordings for the studio: what it answers, what it refuses, and that it can be
+// stopped.
 #include "engine/train/experiments/diff_session.h"
 
 #include <gmock/gmock.h>

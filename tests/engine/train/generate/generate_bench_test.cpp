@@ -1,4 +1,4 @@
-// The benchmark's bookkeeping. How fast the machine is, no test can know.
+// How the benchmark counts. The speed of this machine is not tested.
 #include "engine/train/generate/generate_bench.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// With a cache as without, on any number of ranks and however attention is cut: the same logits, the same
-// text.
+// Generation gives the same logits and the same text with and without a cache, on any number of ranks,
+// however attention is cut.
 #include "engine/train/generate/generator.h"
 
 #include <gmock/gmock.h>

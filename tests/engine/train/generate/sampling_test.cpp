@@ -1,4 +1,4 @@
-// What is drawn, from which tokens, and that the same call draws the same.
+// From which tokens the sampler draws, what it draws, and that the same call draws the same.
 #include "engine/train/generate/sampling.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What cleaning repairs, and what it must leave alone.
+// What cleaning repairs, and what it must not change.
 #include "engine/train/tokenizer/clean_text.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// GPT-2's tokenizer: what the recorded references cannot say, because their text is always valid, and what a
-// vocabulary must be.
+// GPT-2's tokenizer: cases that the recorded references do not cover because their text is always valid, and
+// the requirements on a vocabulary.
 #include "engine/train/tokenizer/gpt2_tokenizer.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// SentencePiece: learning from a text, and that nothing of a text is lost.
+// SentencePiece: it learns from a text, and no part of a text is lost.
 #include "engine/train/tokenizer/sentencepiece_tokenizer.h"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
-// Every tokenizer against what the reference implementations made of awkward strings: emoji of several
-// characters, combining accents, scripts without spaces, white space of all kinds, contractions, NUL, words
-// without end. The recordings lie in tests/data/tokenizers and were made by tests/peers/make_tokenizers.py,
-// which can make many more for a real vocabulary; the test reads those too where SHARDLENS_TOKENIZER_GOLDENS
-// names a folder of such folders.
+// Compares every tokenizer with what the reference implementations made of difficult strings: emoji of
+// several characters, combining accents, scripts without spaces, all kinds of white space, contractions, NUL,
+// very long words. tests/peers/make_tokenizers.py recorded them in tests/data/tokenizers and can record many
+// more for a real vocabulary. If SHARDLENS_TOKENIZER_GOLDENS names a folder of such folders, the test reads
+// those too.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

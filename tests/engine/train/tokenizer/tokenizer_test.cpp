@@ -1,4 +1,4 @@
-// Which tokenizer lies where, and what is said when there is none.
+// Which tokenizer a folder holds, and the error if it holds none.
 #include "engine/train/tokenizer/tokenizer.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// WordPiece beyond the recorded references: words and their continuations, BERT's own tokens, bad
+// WordPiece beyond the recorded references: words and their continuations, BERT's special tokens, bad
 // vocabularies.
 #include "engine/train/tokenizer/wordpiece_tokenizer.h"
 

@@ -1,5 +1,5 @@
-// The Break it tab driven by a scripted person: switches plant, what is greyed says why and offers a way, and
-// the strip leads to the tensor at which an error starts.
+// A simulated user drives the Break it tab: switches plant faults, disabled switches say why and offer a way,
+// and the strip leads to the tensor at which an error starts.
 #include <gmock/gmock.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// Rows of two splits in line: what both have stands in one line, what one has alone is a gap in the other.
+// Aligned rows of two splits: a step that both have is one row, a step that only one has is a gap in the
+// other.
 #include "ui/panels/compare/compare_rows.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The Compare tab driven by a scripted person: splits are chosen, measured and walked through together, a
-// sweep is one click, and what is clicked in the tournament is what runs.
+// A simulated user drives the Compare tab: splits are chosen, measured and stepped through together, a sweep
+// is one click, and a click in the tournament runs that split.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <imgui.h>

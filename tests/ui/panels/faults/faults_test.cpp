@@ -1,5 +1,5 @@
-// Ranks that are lost while somebody looks: the mark on their track, the strip that says so, and the way on,
-// under a scripted hand.
+// A rank is lost while the studio shows the run. A simulated user sees the mark on its track and the strip
+// with the message, and uses the offered way to continue.
 #include "ui/panels/faults/faults.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The Inspector under a scripted hand: choosing tensors, zooming to the values, following the program.
+// A simulated user drives the Inspector: choosing tensors, zooming to the values, following the program.
 #include "ui/panels/inspector/inspector.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The memory wall's slider stands where a person left it.
+// The memory wall's slider stays where the user left it.
 #include <gtest/gtest.h>
 
 #include "engine/config/presets.h"

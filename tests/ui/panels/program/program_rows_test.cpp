@@ -1,4 +1,4 @@
-// The Program as text: every step has its cells, the filter takes words, and the JSON carries the same steps.
+// The Program as text: every step has its cells, the filter accepts words, and the JSON holds the same steps.
 #include "ui/panels/program/program_rows.h"
 
 #include <gmock/gmock.h>

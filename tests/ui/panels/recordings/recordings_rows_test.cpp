@@ -1,4 +1,4 @@
-// The words and rows of two recordings side by side, of comparisons made by hand.
+// The words and rows for two recordings side by side, from comparisons made by hand.
 #include "ui/panels/recordings/recordings_rows.h"
 
 #include <gmock/gmock.h>

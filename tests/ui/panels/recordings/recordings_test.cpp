@@ -1,5 +1,5 @@
-// The page that sets two recordings side by side, under a scripted hand: two that part, two that are equal,
-// one that is none, and a run made here.
+// A simulated user drives the page that compares two recordings: two that differ, two that are equal, a file
+// that is not a recording, and a run made here.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <imgui.h>

@@ -1,4 +1,4 @@
-// What a recording that is open leaves of the settings a person chose: they stay, and come back.
+// Opening a recording does not lose the settings that the user chose: they are kept and come back.
 #include <gmock/gmock.h>
 
 #include "engine/runtime/recordings/replay_snapshot.h"

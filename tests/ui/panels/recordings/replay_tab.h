@@ -1,4 +1,4 @@
-// A studio with a recording open in it, for tests of what is seen and done there.
+// A studio with an open recording, for tests of what a user sees and does there.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// A recording in the studio under a scripted hand: opened, looked at, annotated, laid beside a run, closed.
+// A simulated user works with a recording: opens it, looks at it, annotates it, compares it with a run, and
+// closes it.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// A recording is walked through and played under a scripted hand: from pass to pass, step to step, by the
-// clock.
+// A simulated user goes through a recording and plays it: from pass to pass, from step to step, by the clock.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The points of the Scaling tab: the paper's, the model's and this machine's never share a curve, and each
-// says where it comes from.
+// The points of the Scaling tab: those of the paper, of the model and of this machine never share a curve,
+// and each states its source.
 #include "ui/panels/scaling/scaling_rows.h"
 
 #include <gmock/gmock.h>

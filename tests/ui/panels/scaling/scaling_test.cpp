@@ -1,4 +1,4 @@
-// The Scaling tab and the Traffic tab's times, driven by a scripted person.
+// A simulated user drives the Scaling tab and the Traffic tab's times.
 #include <gmock/gmock.h>
 #include <stdlib.h>
 #include <unistd.h>

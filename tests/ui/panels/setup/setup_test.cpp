@@ -1,4 +1,5 @@
-// Setup under a scripted hand: each choice reaches the engine, and a refusal offers a way out that works.
+// A simulated user drives Setup: each choice reaches the engine, and a refused choice offers a way that
+// works.
 #include "ui/panels/setup/setup.h"
 
 #include <gmock/gmock.h>

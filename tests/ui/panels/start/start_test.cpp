@@ -1,5 +1,5 @@
-// The start page driven by a scripted person: what runs here is shown, what is recorded is opened, and what
-// was opened last is found again.
+// A simulated user drives the start page: what runs here is shown, recordings open, and what was opened last
+// is offered again.
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Columns against the buckets they are made of, their bands in whole pixels, and how few rectangles they
-// take.
+// Compares columns with the buckets that they are made of. Their bands are whole pixels, and they need few
+// rectangles.
 #include "ui/panels/timeline/history_columns.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The Timeline of a whole recording under a scripted hand: zooming, panning, its map, clicks, and the search.
+// A simulated user drives the Timeline of a whole recording: zooming, panning, its map, clicks, and the
+// search.
 #include "ui/panels/timeline/history.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The Timeline under a scripted hand: transport, selecting a block, zooming and panning.
+// A simulated user drives the Timeline: transport, selecting a block, zooming and panning.
 #include <gtest/gtest.h>
 
 #include "tests/ui/studio_harness.h"

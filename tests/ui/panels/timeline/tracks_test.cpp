@@ -1,4 +1,4 @@
-// What the timeline shows: estimated meetings, joined blocks, and what a click hits.
+// What the Timeline shows: estimated collectives, joined blocks, and what a click hits.
 #include "ui/panels/timeline/tracks.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The Traffic tab's figures follow from the Program: counts, ring bytes and what the events measured.
+// The Traffic tab's figures follow from the Program: counts, ring bytes and the measured times of the events.
 #include "ui/panels/traffic/traffic_rows.h"
 
 #include <gmock/gmock.h>

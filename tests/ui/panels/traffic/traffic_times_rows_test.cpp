@@ -1,4 +1,4 @@
-// Every step's time, and what they add up to.
+// Every step's time, and the totals.
 #include "ui/panels/traffic/traffic_times_rows.h"
 
 #include <gmock/gmock.h>

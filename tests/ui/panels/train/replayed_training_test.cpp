@@ -1,5 +1,5 @@
-// A training read back from a recording's metrics: its curve, counted as the training counted, and its
-// layers' gradients where they are known.
+// A training read back from a recording's metrics: its curve, with the training's own step numbers, and its
+// layers' gradients if they are recorded.
 #include "ui/panels/train/replayed_training.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is chosen for a training becomes settings that can be trained.
+// Choices for a training become settings that can be trained.
 #include "ui/panels/train/train_choices.h"
 
 #include <gtest/gtest.h>

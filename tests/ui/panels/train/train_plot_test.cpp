@@ -1,4 +1,4 @@
-// What the plots of a training say: at which step, of how many steps, and of which.
+// The labels of a training's plots: at which step, of how many steps, and of which training.
 #include "ui/panels/train/train_plot.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The Train tab driven by a scripted person: what is started learns, what is frozen is on the Stage, and what
-// is chosen is what is trained.
+// A simulated user drives the Train tab: a started training learns, a frozen step is on the Stage, and the
+// chosen settings are trained.
 #include <gmock/gmock.h>
 #include <unistd.h>
 

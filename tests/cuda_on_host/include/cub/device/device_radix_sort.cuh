@@ -1,4 +1,4 @@
-// CUB's stable sort of pairs.
+// CUB's stable sort of pairs, for the host.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The host's own in place of engine/device/cuda/instructions.cuh: the matrix units' instructions by their
+// Replaces engine/device/cuda/instructions.cuh on the host: the matrix units' instructions by their
 // definitions in the PTX manual.
 #pragma once
 
