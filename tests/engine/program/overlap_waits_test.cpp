@@ -13,7 +13,7 @@ namespace overlap_waits_test {
 
 // What was in the lane before one waited is over: a row-parallel product in parts, forward, is no reason for
 // the ranks' sums of the backward pass to wait for the replicas'.
-TEST(Beside, WhoWaitedLeavesTheLaneEmpty) {
+TEST(OverlapWaits, WhoWaitedLeavesTheLaneEmpty) {
   for (const Recompute recompute : {Recompute::None, Recompute::Full}) {
     Settings settings = testing::small_model(2, 2);
     settings.model.hidden = 640;  // a few buckets
@@ -40,7 +40,7 @@ TEST(Beside, WhoWaitedLeavesTheLaneEmpty) {
   }
 }
 
-TEST(Beside, WhoeverNeedsASumWaitsForIt) {
+TEST(OverlapWaits, WhoeverNeedsASumWaitsForIt) {
   const Program program = plan_program(testing::small_layer(2));
   const std::vector<bool> behind = waits_for_overlapped(program);
   int sums = 0;

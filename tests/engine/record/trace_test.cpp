@@ -13,7 +13,7 @@ namespace shardlens {
 namespace trace_test {
 
 // Every step takes a second; of two sums beside the steps one is done in time and one is late.
-TEST(SecondsWaitedBeside, AreThoseOfALateSumAlone) {
+TEST(SecondsWaitedOverlapped, AreThoseOfALateSumAlone) {
   const Program program = plan_program(testing::small_layer(2));
   const std::vector<bool> behind = waits_for_overlapped(program);
   std::vector<StepEvent> events;

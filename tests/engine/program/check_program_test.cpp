@@ -11,7 +11,7 @@
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
-namespace sound_test {
+namespace check_program_test {
 
 using ::testing::HasSubstr;
 
@@ -101,5 +101,5 @@ TEST(Sound, WhatWouldHarmAReaderIsNot) {
               HasSubstr("are too many"));
 }
 
-}  // namespace sound_test
+}  // namespace check_program_test
 }  // namespace shardlens
