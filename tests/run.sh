@@ -17,19 +17,27 @@ esac
 ./app/build.sh "$preset"
 
 echo "tests: running the suites of $preset"
+# One more at a time than there are cores: many tests wait for a time-out or for another program.
+jobs=$(($(nproc) + 1))
 # The window's tests need an X server: a virtual one, unless one is already there.
 if [ -n "${DISPLAY:-}" ]; then
-  ctest --preset "$preset" -j "$(nproc)" "$@"
+  ctest --preset "$preset" -j "$jobs" "$@"
 else
-  xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$(nproc)" "$@"
+  xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$jobs" "$@"
 fi
 
 # Once more than the suites: the hot paths' instructions, and recordings from anywhere, for a minute. Not where only
-# some tests were asked for. The harm is the same each time, so that a change is judged by what it did and not by the
+# some tests were asked for. The damage is the same each time, so that a change is judged by what it did and not by the
 # day's luck; without --seed, tests/fuzz/run.sh tries what nobody has tried.
 if [ "$preset" = release ] && [ $# -eq 0 ]; then
-  echo "tests: counting instructions"
-  ./tests/instructions/run.sh
-  echo "tests: harming recordings for a minute"
-  ./tests/fuzz/run.sh 60 --seed 1
+  echo "tests: counting instructions, and damaging recordings for a minute"
+  ./app/build.sh release instruction_paths recording_fuzz
+  # Each takes one core.
+  ./tests/fuzz/run.sh 60 --seed 1 >build/release/fuzz.log 2>&1 &
+  fuzz=$!
+  failed=0
+  ./tests/instructions/run.sh || failed=1
+  wait "$fuzz" || failed=1
+  cat build/release/fuzz.log
+  exit "$failed"
 fi

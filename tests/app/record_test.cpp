@@ -224,7 +224,7 @@ TEST_F(CliRecord, WhatIsWaitedForASumBesideTheStepsIsCounted) {
   const std::string late = layer + "--delay 1:" + std::to_string(product) + ":300 ";
   ASSERT_EQ(run_cli("step" + late + "--record " + path("late")).code, 0);
   const Ended said = run_cli("info " + path("late"));
-  const size_t of_it = said.out.find("of it ", said.out.find("rank 0"));
+  const size_t of_it = said.out.find(" with ", said.out.find("rank 0"));
   ASSERT_NE(of_it, std::string::npos) << said.out;
   EXPECT_GT(std::stod(said.out.substr(of_it + 6)), 250) << said.out;
   const json bench = json::parse(run_cli("bench step --json --repetitions 1" + late).out);

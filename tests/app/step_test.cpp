@@ -98,8 +98,8 @@ TEST_F(CliStep, AnIdThatIsNoneIsNamedWithItsFileAndPlace) {
   const std::string gpt = "step --model gpt2-tiny --tp 2 --threads 1 --tokens ",
                     bert = "step --model bert-tiny --tp 2 --threads 1 --tokens " + good;
   const std::pair<std::string, const char*> requests[] = {
-      {gpt + large, "large.npy: 600 in row 1, column 3: tokens are 0 to 256"},
-      {gpt + ids("end.npy", 17, 600), "end.npy: 600 in row 1, column 8: labels are 0 to 256, or -100"},
+      {gpt + large, "large.npy: 600 in row 1, column 3: tokens must be 0 to 256"},
+      {gpt + ids("end.npy", 17, 600), "end.npy: 600 in row 1, column 8: labels must be 0 to 256, or -100"},
       {gpt + ids("below.npy", 0, -100), "below.npy: -100 in row 0, column 0: tokens"},
       {bert + " --labels " + ids("labels.npy", 1, -1), "labels.npy: -1 in row 0, column 1: labels"},
       {bert + " --attention-mask " + ids("mask.npy", 9, 2), "mask.npy: 2 in row 1, column 0"},

@@ -179,7 +179,7 @@ TEST(LostRank, ARankThatThrowsIsNamedAndNotLost) {
 // says how often; the seed is in the message of what fails.
 TEST(LostRank, AtRandomMomentsTheLostRankIsNamed) {
   const char* wanted = std::getenv("SHARDLENS_STRESS");
-  const int rounds = wanted ? std::atoi(wanted) : 100;
+  const int rounds = wanted ? std::atoi(wanted) : 60;
   int named = 0;
   for (int round = 0; round < rounds; ++round) {
     std::mt19937 draw(static_cast<unsigned>(round));
