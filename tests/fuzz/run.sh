@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 [ $# -eq 0 ] || shift
 
-./app/build.sh release recording_fuzz shardlens-cli
+[ -n "${SHARDLENS_BUILT:-}" ] || ./app/build.sh release recording_fuzz shardlens-cli
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
