@@ -3,14 +3,14 @@
 
 namespace shardlens::cli {
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGPIPE first remove fleeting files (engine/io/signal_cleanup.h).
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGPIPE first remove temporary files (engine/io/signal_cleanup.h).
 /// A signal that is ignored, as with nohup, stays ignored.
 void end_cleanly_at_signals();
 
 /// A verb that a signal stopped early, but that ended in order, returns this plus the signal, like a shell.
 inline constexpr int kStoppedBySignal = 128;
 
-/// The handler: removes fleeting files and ends the program by `signal`.
+/// The handler: removes temporary files and ends the program by `signal`.
 void end_by_signal(int signal);
 
 }  // namespace shardlens::cli

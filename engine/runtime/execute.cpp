@@ -34,6 +34,7 @@ class Local {
 
   bool reads(Operand operand) const { return input_place(context_.program, step_, operand).has_value(); }
   bool writes(Operand operand) const { return output_place(context_.program, step_, operand).has_value(); }
+  /// The step must have the operand.
   const Tensor& input(Operand operand) const {
     return context_.program.tensor(input_of(context_.program, step_, operand));
   }

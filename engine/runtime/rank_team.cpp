@@ -59,6 +59,13 @@ constexpr double kMomentSeconds = 0.2;
 
 std::atomic<int> abandoned_count{0};
 
+// The first collective from `step` on; -1 if there is none.
+StepId next_collective(const Program& program, StepId step) {
+  const auto found = std::find_if(program.steps.begin() + step, program.steps.end(),
+                                  [](const Step& one) { return is_collective(one.op); });
+  return found == program.steps.end() ? -1 : found->id;
+}
+
 // Ranks that end a step together want the lock together, each for a tenth of a microsecond. The lock is soon
 // free, and to sleep for it takes fifty times as long.
 void lock_soon(std::unique_lock<std::mutex>& lock) {
@@ -664,14 +671,17 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
   const StepId met = ranks_[static_cast<size_t>(rank)]->met_in(step);
   const auto* const lost = dynamic_cast<const LostRanks*>(&error);
   const auto* const failed = dynamic_cast<const FailedRank*>(&error);
+  // A rank can hear of another's failure before it has been in a collective: the group is that of its next
+  // one.
+  const StepId in = failed != nullptr && met < 0 && step >= 0 ? next_collective(program, step) : met;
   if (lost != nullptr && met >= 0) {
     const std::lock_guard lock(mutex_);
     failure = finder_.missed_in(met, rank, *lost);
-  } else if (failed != nullptr && met >= 0) {
-    const std::vector<int> members = ranks_of_group(program, program.step(met), rank);
+  } else if (failed != nullptr && in >= 0) {
+    const std::vector<int> members = ranks_of_group(program, program.step(in), rank);
     const int who = members[static_cast<size_t>(failed->rank())];
-    failure.what = RunFailure{{who}, met, false};
-    failure.message = failed_message(program, who, met, failed->what());
+    failure.what = RunFailure{{who}, in, false};
+    failure.message = failed_message(program, who, in, failed->what());
   } else if (const auto* of_all = dynamic_cast<const RunFailed*>(&error)) {
     failure.kind = of_all->kind();
     failure.what = of_all->failure();

@@ -28,7 +28,7 @@ class Replay {
 
 /// A recorded pass in the form in which the studio shows any run: the result of `plan`. Its provenance is
 /// "replayed on" the machine of `header`, or "live on" it if the run goes on. `high_water_bytes` has an entry
-/// for each rank of all replicas.
+/// for each world rank.
 std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
                                               const std::shared_ptr<const Plan>& plan, RecordedPass pass,
                                               const std::vector<BytesByKind>& high_water_bytes,
