@@ -14,6 +14,7 @@
 #include "app/command_line/run_options.h"
 #include "engine/base/error.h"
 #include "engine/base/suggest.h"
+#include "engine/base/words.h"
 #include "engine/config/validate.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
@@ -41,12 +42,6 @@ PixelSize parse_size(const std::string& text) {
         text));
   }
   return size;
-}
-
-ui::ThemeName parse_theme(const std::string& name) {
-  if (name == "dark") return ui::ThemeName::Dark;
-  if (name == "light") return ui::ThemeName::Light;
-  throw unknown_name("theme", name, {"dark", "light"});
 }
 
 // Refuses a model's folder or its weights where a recording is expected, and says how to open the model.
@@ -192,7 +187,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   validate(settings);  // settings that can be planned are shown; the studio says if they cannot run here
 
   if (!size.empty()) options.size = parse_size(size);
-  if (!theme.empty()) options.theme = parse_theme(theme);
+  if (!theme.empty()) options.theme = parse_word(ui::kThemeWords, "theme", theme);
   if (!fault.empty()) options.fault = parse_fault(fault);
   if (!train_dtype.empty()) options.train_dtype = parse_dtype(train_dtype);
   if (app.count("--scale") > 0) {

@@ -1,32 +1,23 @@
 // Names of the number formats.
 #include "engine/base/dtype.h"
 
-#include "engine/base/suggest.h"
+#include "engine/base/words.h"
 
 namespace shardlens {
+namespace {
+
+// Those that ranks compute in.
+constexpr Word<DType> kDTypeWords[] = {
+    {DType::Fp32, "fp32"}, {DType::Fp64, "fp64"}, {DType::Fp16, "fp16"}, {DType::Bf16, "bf16"}};
+
+}  // namespace
 
 std::string to_string(DType dtype) {
-  switch (dtype) {
-    case DType::Fp32:
-      return "fp32";
-    case DType::Fp64:
-      return "fp64";
-    case DType::Fp16:
-      return "fp16";
-    case DType::Bf16:
-      return "bf16";
-    case DType::Int32:
-      return "int32";
-  }
-  return "?";
+  return dtype == DType::Int32 ? "int32" : word_of(kDTypeWords, dtype);
 }
 
 DType parse_dtype(const std::string& text) {
-  if (text == "fp32") return DType::Fp32;
-  if (text == "fp64") return DType::Fp64;
-  if (text == "fp16") return DType::Fp16;
-  if (text == "bf16") return DType::Bf16;
-  throw unknown_name("dtype", text, {"fp32", "fp64", "fp16", "bf16"});
+  return parse_word(kDTypeWords, "dtype", text);
 }
 
 }  // namespace shardlens

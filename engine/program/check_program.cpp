@@ -13,6 +13,7 @@ namespace {
 constexpr double kMostElements = 1e15;  // of one tensor, so that products and sums of sizes fit 64 bits
 constexpr double kMostPairs = 4e9;      // of tensors, over all ranks: the limit for the liveness analysis
 constexpr double kMostRankSteps = 5e7;
+// The messages below name these three numbers.
 
 void require_sizes(const Program& program, const std::string& source) {
   for (const Tensor& tensor : program.tensors) {

@@ -105,10 +105,9 @@ constexpr FaultFacts kFacts[] = {
 using StepAt = std::vector<Step>::iterator;
 
 [[noreturn]] void refuse(const Program& program, Fault fault) {
-  throw request_error(
-      fmt::format("the fault {0} needs {1}, but this Program (split {3}, T = {4}) has none. What works: {2}",
-                  to_string(fault), facts_of(fault).needs, facts_of(fault).options,
-                  program.settings.split.name, program.tp()));
+  throw request_error(fmt::format(
+      "the fault {} needs {}, but this Program (split {}, T = {}) has none. What works: {}", to_string(fault),
+      facts_of(fault).needs, program.settings.split.name, program.tp(), facts_of(fault).options));
 }
 
 template <typename Predicate>

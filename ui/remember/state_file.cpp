@@ -29,7 +29,6 @@ constexpr Word<ComparePage> kComparePages[] = {{ComparePage::Splits, "splits"},
                                                {ComparePage::Tournament, "tournament"},
                                                {ComparePage::Sweep, "sweep"},
                                                {ComparePage::Recordings, "recordings"}};
-constexpr Word<ThemeName> kThemes[] = {{ThemeName::Dark, "dark"}, {ThemeName::Light, "light"}};
 
 /// Throws for a split that no longer exists.
 std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
@@ -143,7 +142,7 @@ RememberedState parse(const nlohmann::json& json) {
     throw request_error(fmt::format("it has format {}, but this studio reads format {}", format, kFormat));
   }
   RememberedState state;
-  state.theme = parse_word(kThemes, "theme", json.at("theme").get<std::string>());
+  state.theme = parse_word(kThemeWords, "theme", json.at("theme").get<std::string>());
   state.scale = json.at("scale").get<float>();
   if (!(state.scale >= 0.5f && state.scale <= 4.0f)) {
     throw request_error(fmt::format("scale {} is not between 0.5 and 4", state.scale));
@@ -197,7 +196,7 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
 
 void write_state(const RememberedState& state, const std::filesystem::path& path) {
   const nlohmann::json json{{"format", kFormat},
-                            {"theme", word_of(kThemes, state.theme)},
+                            {"theme", word_of(kThemeWords, state.theme)},
                             {"scale", state.scale},
                             {"lecture", state.lecture},
                             {"tab", names_of(state.tab).word},
