@@ -1,29 +1,18 @@
-// The barrier, with Linux futexes for waiters that sleep.
+// The barrier of threads.
 #include "engine/comm/barrier.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <climits>
 #include <cmath>
-#include <thread>
 
-#include "engine/base/cpu_pause.h"
+#include "engine/base/futex.h"
+#include "engine/base/waiting.h"
 
 namespace shardlens {
 
 namespace {
 
 // Long enough for ranks that finish equal pieces of work. About as long as it takes to sleep and be woken.
-constexpr auto kSpin = std::chrono::microseconds(50);
-// After so many looks the core is offered to other threads: the scheduler may have put two members on one
-// core, and then the awaited member cannot arrive while the other one watches.
-constexpr int kLooksPerYield = 32;
+constexpr double kWatchSeconds = 50e-6;
 
 // How long a sleeper with limited patience sleeps before it wakes to count: long enough that it costs
 // nothing, and a fraction of a short patience.
@@ -31,13 +20,17 @@ constexpr double kLongestNapSeconds = 1;
 constexpr int kNapsPerPatience = 8;
 
 double nap_seconds(double patience_seconds) {
+  if (!std::isfinite(patience_seconds)) return patience_seconds;
   return std::clamp(patience_seconds / kNapsPerPatience, 1e-3, kLongestNapSeconds);
 }
 
 }  // namespace
 
 Barrier::Barrier(int members, bool spins, double patience_seconds)
-    : members_(members), spins_(spins), patience_seconds_(patience_seconds) {}
+    : members_(members),
+      spins_(spins),
+      patience_seconds_(patience_seconds),
+      nap_seconds_(nap_seconds(patience_seconds)) {}
 
 bool Barrier::pass(const Late& late, const Last& last) {
   return meet(kBroken | kGivenUp, late, last);
@@ -71,18 +64,12 @@ bool Barrier::meet(uint32_t ends, const Late& late, const Last& last) {
     state = state_.load(std::memory_order_acquire);
     return phase_of(state) != phase_of(before) || (state & ends) != 0;
   };
-  if (spins_) {
-    const auto deadline = std::chrono::steady_clock::now() + kSpin;
-    do {
-      for (int look = 0; look < kLooksPerYield && !over(); ++look) cpu_pause();
-      if (!over()) std::this_thread::yield();
-    } while (!over() && std::chrono::steady_clock::now() < deadline);
-  }
+  if (spins_) watch(kWatchSeconds, over);
   bool is_late = false;
   for (double waited_seconds = 0; !over();) {
     const bool napped = !sleep(state);
     if (!napped) continue;
-    waited_seconds += nap_seconds(patience_seconds_);
+    waited_seconds += nap_seconds_;
     if (late && !is_late && waited_seconds >= patience_seconds_) {
       is_late = true;
       late(waited_seconds);
@@ -94,27 +81,16 @@ bool Barrier::meet(uint32_t ends, const Late& late, const Last& last) {
 // Sleeps until the state differs from `state` or something else wakes it. Returns false if it slept a whole
 // nap.
 bool Barrier::sleep(uint32_t state) {
-  timespec nap{};
-  const bool limited = std::isfinite(patience_seconds_);
-  if (limited) {
-    const double seconds = nap_seconds(patience_seconds_);
-    nap.tv_sec = static_cast<time_t>(seconds);
-    nap.tv_nsec = static_cast<long>((seconds - static_cast<double>(nap.tv_sec)) * 1e9);
-  }
-  static_assert(sizeof(state_) == sizeof(uint32_t), "the kernel sleeps on 32 bits");
   // Either the thread that changes the state sees this sleeper in the count, or the kernel sees the new
   // state.
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  const long woken =
-      syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, limited ? &nap : nullptr, nullptr, 0);
-  const bool timed_out = woken != 0 && errno == ETIMEDOUT;
+  const bool was_woken = sleep_while(state_, state, nap_seconds_);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
-  return !timed_out;
+  return was_woken;
 }
 
 void Barrier::wake_all() {
-  if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
-  syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  if (sleepers_.load(std::memory_order_seq_cst) > 0) wake_sleepers(state_);
 }
 
 void Barrier::break_up() {

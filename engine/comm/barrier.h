@@ -55,6 +55,7 @@ class Barrier {
   const int members_;
   const bool spins_;
   const double patience_seconds_;
+  const double nap_seconds_;  // how long a sleeper sleeps before it wakes to count
   // On separate cache lines, so that arrivals do not take the line away from the waiters that watch the
   // phase.
   alignas(64) std::atomic<int> arrived_{0};

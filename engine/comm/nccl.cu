@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/base/cpu_pause.h"
 #include "engine/base/error.h"
 #include "engine/comm/carried.h"
 #include "engine/comm/nccl.h"
@@ -252,7 +253,7 @@ class NcclCommunicator final : public Communicator {
   void wait_while_in_progress(const std::string& what) {
     for (int looks = 0; in_progress(what); ++looks) {
       if (looks < kLooksAwake)
-        std::this_thread::yield();
+        cpu_pause();
       else
         std::this_thread::sleep_for(kPollInterval);
     }

@@ -15,6 +15,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_pause.h"
+#include "engine/base/waiting.h"
 #include "engine/base/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/work_behind.h"
@@ -536,16 +537,10 @@ void RankTeam::come_to_target(std::unique_lock<std::mutex>& lock) {
 // Spins for the time that choosing the next pass's inputs takes, if that needs no core that a rank here uses.
 void RankTeam::watch_for_next_pass(std::unique_lock<std::mutex>& lock) const {
   constexpr double kWatchSeconds = 300e-6;
-  constexpr int kLooksPerTime = 32;
   if (static_cast<int>(here_.size()) > available_cores()) return;
   const uint64_t seen = starts_;
   lock.unlock();
-  const double end = now_seconds() + kWatchSeconds;
-  const auto begun = [&] { return starts_ != seen; };
-  while (!begun() && now_seconds() < end) {
-    for (int look = 0; look < kLooksPerTime && !begun(); ++look) cpu_pause();
-    if (!begun()) std::this_thread::yield();
-  }
+  watch(kWatchSeconds, [&] { return starts_ != seen; });
   lock_soon(lock);
 }
 
