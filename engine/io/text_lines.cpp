@@ -16,8 +16,8 @@ constexpr size_t kBufferBytes = size_t{1} << 16;
 
 }  // namespace
 
-TextLines::TextLines(const std::string& path)
-    : file_(path, InputFile::Takes::FilesAndPipes), buffer_(kBufferBytes) {
+TextLines::TextLines(const std::string& path, InputFile::Takes takes)
+    : file_(path, takes), buffer_(kBufferBytes) {
   while (end_ < kTextBeginningBytes) {  // a pipe gives it in parts
     const size_t got = file_.read_next(buffer_.data() + end_, kTextBeginningBytes - end_);
     if (got == 0) break;

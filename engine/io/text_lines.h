@@ -11,11 +11,11 @@
 
 namespace shardlens {
 
-/// The lines of a text file or of a pipe, which may be larger than memory.
+/// The lines of a text, which may be larger than memory.
 class TextLines {
  public:
   /// Throws a request Error if the file cannot be opened or is no text.
-  explicit TextLines(const std::string& path);
+  explicit TextLines(const std::string& path, InputFile::Takes takes = InputFile::Takes::Files);
 
   /// The first bytes of the text: up to kTextBeginningBytes. Before the first next().
   std::string_view beginning() const { return {buffer_.data() + at_, end_ - at_}; }

@@ -112,7 +112,7 @@ class PlainText {
 
 // Reads one file, of either form. Returns what was left out; empty if nothing was.
 std::string read_file(const std::string& path, int64_t before, const OnDocument& on_document) {
-  TextLines lines(path);
+  TextLines lines(path, InputFile::Takes::FilesAndPipes);
   const bool is_json = has_name_of_json_lines(path) || begins_as_json(lines.beginning());
   JsonLines json(path);
   PlainText plain(on_document);
