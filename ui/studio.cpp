@@ -11,6 +11,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/io/file_kind.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/panels/compare/compare_view.h"
@@ -292,7 +293,7 @@ void Studio::open_dropped(const std::string& path) {
   std::error_code unknown;
   const bool is_folder = std::filesystem::is_directory(dropped, unknown);
   const std::filesystem::path folder = is_folder ? dropped : dropped.parent_path();
-  const bool is_weights = !is_folder && dropped.extension() == ".safetensors";
+  const bool is_weights = !is_folder && kind_of_file(path) == FileKind::Safetensors;
   const bool has_model = std::filesystem::exists(folder / "config.json", unknown);
   if (is_weights && !has_model) {
     message_.say({fmt::format(

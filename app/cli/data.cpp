@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/options.h"
+#include "app/cli/text_options.h"
 #include "app/cli/verbs.h"
 #include "app/command_line/live_line.h"
 #include "app/command_line/request.h"
@@ -88,6 +89,7 @@ int prepare(const DataOptions& options) {
       if (line.is_due()) line.show(words_of(progress));
     });
   }();
+  say_left_out(report.left_out);
   if (options.json) {
     ordered_json out = {{"out", options.out}};
     out.update(to_json(report));
@@ -105,7 +107,8 @@ Verb add_data(CLI::App& app) {
   CorpusOptions& corpus = options->corpus;
   app.add_option(
          "--text", corpus.sources,
-         "Plain text, JSON-lines (one \"text\" on each line) or folders of them; the word sample for the "
+         "Plain text, JSON lines (one \"text\" on each line; told by what the file begins with) or folders "
+         "of them; the word sample for the "
          "King James Version. If the tokenizer is not learned, also a pipe such as /dev/stdin: the verb "
          "waits for its writer")
       ->type_name("FILE...");

@@ -12,8 +12,9 @@
 #include "app/command_line/live_line.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/io/input_file.h"
+#include "engine/io/text_lines.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/data/json_lines.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/data/wikitext.h"
 #include "engine/train/evaluation.h"
@@ -45,10 +46,21 @@ int64_t usual_sequence(const std::string& folder, const Model& model) {
   return is_checkpoint(folder) ? read_training_state(folder).settings.seq : model.positions;
 }
 
+// Perplexity is that of a whole text. JSON lines are many, with quotes and braces that nobody wrote.
+std::string read_plain_text(const std::string& path) {
+  std::string text = read_text(path);
+  if (has_name_of_json_lines(path) || begins_as_json(text))
+    throw request_error(fmt::format(
+        "--text {} holds JSON, but perplexity is measured on a plain text: jq -r .text writes one", path));
+  return text;
+}
+
 void evaluate_bert(const EvalOptions& o, const Settings& settings, const Tokenizer& tokenizer,
                    ordered_json& json) {
-  const MaskedWords m =
-      evaluate_masked_words(settings, tokenizer, tokenise(o.text, tokenizer), progress("masked words"));
+  std::vector<std::string> left_out;
+  const auto text = tokenise(o.text, tokenizer, left_out);
+  say_left_out(left_out);
+  const MaskedWords m = evaluate_masked_words(settings, tokenizer, text, progress("masked words"));
   const double word_loss = m.nats / static_cast<double>(m.tokens);
   const double order_loss = m.order_nats / static_cast<double>(m.rows);
   json["masked_accuracy"] = m.accuracy();
@@ -76,15 +88,18 @@ int run_eval(EvalOptions o) {
   if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
   // Read before anything is computed, so that a bad file is reported now and not after minutes.
-  const std::vector<std::string> cloze =
-      o.cloze.empty() ? std::vector<std::string>() : read_cloze_file(o.cloze);
+  std::vector<std::string> left_out;
+  const std::vector<ClozeText> cloze =
+      o.cloze.empty() ? std::vector<ClozeText>() : read_cloze_file(o.cloze, left_out);
+  say_left_out(left_out);
+  const bool masks = settings.model.architecture == Architecture::Bert;
+  std::string text = o.text.empty() || masks ? std::string() : read_plain_text(o.text);
   say_untrained(settings);
   ordered_json json = {
       {"model", settings.model.title}, {"ranks", settings.tp}, {"tokenizer", tokenizer->name()}};
-  if (!o.text.empty() && settings.model.architecture == Architecture::Bert) {
+  if (!o.text.empty() && masks) {
     evaluate_bert(o, settings, *tokenizer, json);
   } else if (!o.text.empty()) {
-    std::string text = InputFile(o.text).text();
     const int64_t words = o.words > 0 ? o.words : original_tokens(text);
     if (o.wikitext) text = undo_wikitext(text);
     const Perplexity p =

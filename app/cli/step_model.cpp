@@ -4,17 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
+#include "app/cli/batch_files.h"
 #include "app/cli/heads_report.h"
 #include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
 #include "app/command_line/live_line.h"
-#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/io/npy.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/model_step.h"
@@ -25,98 +26,6 @@ namespace {
 constexpr const char* kWholeModelGroup = "Whole model";
 
 using nlohmann::ordered_json;
-
-struct Integers {
-  Shape shape;
-  std::vector<int64_t> values;
-};
-
-Integers read_integers(const std::string& path, const char* what, size_t dims) {
-  const NpyArray array = read_npy(path);
-  if (array.shape.size() != dims || element_count(array.shape) == 0) {
-    throw request_error(fmt::format("{}: {} have shape {}, but must be a non-empty array of {}", path, what,
-                                    to_string(array.shape),
-                                    counted(static_cast<int64_t>(dims), "dimension")));
-  }
-  return {array.shape, copy_integers(array, path)};
-}
-
-// The kind of a file's numbers, and the values that are allowed.
-struct Ids {
-  const char* what;             ///< "tokens"
-  int64_t last;                 ///< allowed values are 0 to `last`
-  bool may_be_ignored = false;  ///< -100 is allowed too: a label that the loss ignores
-};
-
-int32_t as_id(const Integers& array, size_t at, const std::string& path, const Ids& ids) {
-  const int64_t value = array.values[at];
-  const bool is_ignored = ids.may_be_ignored && value == kIgnoredLabel;
-  if ((value >= 0 && value <= ids.last) || is_ignored) return static_cast<int32_t>(value);
-  const size_t columns = array.shape.size() < 2 ? 1 : static_cast<size_t>(array.shape[1]);
-  throw request_error(fmt::format(
-      "{}: {} in row {}, column {}: {} must be 0 to {}{}", path, value, at / columns, at % columns, ids.what,
-      ids.last, ids.may_be_ignored ? fmt::format(", or {} to ignore one", kIgnoredLabel) : ""));
-}
-
-std::vector<int32_t> as_ids(const Integers& array, const std::string& path, const Ids& wanted) {
-  std::vector<int32_t> ids;
-  for (size_t at = 0; at < array.values.size(); ++at) ids.push_back(as_id(array, at, path, wanted));
-  return ids;
-}
-
-std::vector<int32_t> read_ids(const std::string& path, const Ids& ids, const Shape& shape) {
-  const Integers array = read_integers(path, ids.what, shape.size());
-  if (array.shape != shape) {
-    throw request_error(fmt::format("{}: {} have shape {}, but these tokens need {}", path, ids.what,
-                                    to_string(array.shape), to_string(shape)));
-  }
-  return as_ids(array, path, ids);
-}
-
-// GPT: [B, S+1]. The inputs are all columns but the last, the labels all columns but the first.
-void read_gpt(const ModelStepOptions& o, Settings& settings, Batch& batch) {
-  for (const std::string* file : {&o.labels, &o.token_types, &o.attention_mask, &o.sop}) {
-    if (!file->empty())
-      throw request_error(
-          fmt::format("{}: labels, token types, masks and sentence labels belong to an encoder "
-                      "such as bert-base; {} takes its labels from --tokens",
-                      *file, settings.model.title));
-  }
-  const Integers array = read_integers(o.tokens, "tokens", 2);
-  const int64_t columns = array.shape[1];
-  if (columns < 2) throw request_error(o.tokens + ": tokens are [B, S+1] and need at least two columns");
-  settings.batch = array.shape[0];
-  settings.seq = columns - 1;
-  const auto ids_from = [&](int64_t first_column, const Ids& wanted) {
-    std::vector<int32_t> ids;
-    for (int64_t row = 0; row < settings.batch; ++row)
-      for (int64_t col = first_column; col < first_column + settings.seq; ++col)
-        ids.push_back(as_id(array, static_cast<size_t>(row * columns + col), o.tokens, wanted));
-    return ids;
-  };
-  const int64_t last = settings.model.vocab - 1;
-  batch.tokens = ids_from(0, {"tokens", last});
-  batch.labels = ids_from(1, {"labels", last, true});
-}
-
-// BERT: [B, S] each. Without labels only --sop counts in the loss.
-void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
-  const Integers array = read_integers(o.tokens, "tokens", 2);
-  settings.batch = array.shape[0];
-  settings.seq = array.shape[1];
-  const int64_t last = settings.model.vocab - 1;
-  batch.tokens = as_ids(array, o.tokens, {"tokens", last});
-  const Shape shape = array.shape;
-  if (o.labels.empty()) {
-    batch.labels.assign(batch.tokens.size(), kIgnoredLabel);
-  } else {
-    batch.labels = read_ids(o.labels, {"labels", last, true}, shape);
-  }
-  if (!o.token_types.empty()) batch.token_types = read_ids(o.token_types, {"token types", 1}, shape);
-  if (!o.attention_mask.empty())
-    batch.attention_mask = read_ids(o.attention_mask, {"attention masks", 1}, shape);
-  if (!o.sop.empty()) batch.sentence_labels = read_ids(o.sop, {"sentence labels", 1, true}, {shape[0]});
-}
 
 // The run takes its sizes from the file of tokens. Throws a request Error if --batch or --seq differ from
 // them.
@@ -196,17 +105,21 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
     if (o.tokens.empty() && !path->empty())
       throw request_error(fmt::format("{} {} needs the tokens it belongs to: add --tokens", name, *path));
   }
+  std::optional<BatchFiles> files;
   if (!o.tokens.empty()) {
-    auto batch = std::make_shared<Batch>();
-    const bool gpt = settings.model.architecture == Architecture::Gpt;
-    gpt ? read_gpt(o, settings, *batch) : read_bert(o, settings, *batch);
+    files.emplace(o, settings.model);
+    settings.batch = files->batch();
+    settings.seq = files->seq();
     require_same_sizes(app, common, settings, o.tokens);
-    request.batch = batch;
     const int64_t parts =
         static_cast<int64_t>(std::max(1, settings.dp)) * std::max(1, settings.micro_batches);
     settings.batch = (settings.batch + parts - 1) / parts * parts;
   }
   const std::shared_ptr<const Plan> plan = make_plan(settings);
+  if (files) {
+    check_runnable(*plan);  // sizes that cannot run are refused before the files are read
+    request.batch = std::make_shared<const Batch>(files->read());
+  }
   say_seeded_heads(settings);
   std::unique_ptr<Recorder> recorder;
   std::vector<Lateness> late;

@@ -1,6 +1,9 @@
-// Finds a model's tokenizer.
+// Finds a model's tokenizer, and says what of a text was not read.
 #include "app/cli/text_options.h"
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <filesystem>
 
 namespace shardlens::cli {
@@ -8,6 +11,10 @@ namespace shardlens::cli {
 std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const std::string& tokenizer) {
   if (!tokenizer.empty()) return load_tokenizer(tokenizer);
   return load_tokenizer(std::filesystem::is_directory(model) ? model : "bytes");
+}
+
+void say_left_out(const std::vector<std::string>& left_out) {
+  for (const std::string& sentence : left_out) fmt::print(stderr, "{}\n", sentence);
 }
 
 }  // namespace shardlens::cli

@@ -14,6 +14,7 @@
 #include "app/cli/options.h"
 #include "app/cli/or_null.h"
 #include "app/cli/record.h"
+#include "app/cli/text_options.h"
 #include "app/cli/train_report.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
@@ -296,6 +297,7 @@ int run_train(const TrainVerbOptions& o) {
   const std::string tokenizer =
       options.resume.empty() || o.given("--tokenizer") ? o.tokenizer : options.resume;
   const TrainData data = open_train_data(text, tokenizer, settings.model);
+  say_left_out(data.left_out);
   options.text = {text, data.train->tokens(), data.tokenizer, data.train->hash()};
   FILE* out = o.common.json ? stderr : stdout;
   Trainer trainer(options, make_batches(data.train, *data.tokenizer, settings, settings.seed),

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <variant>
 
 #include "engine/base/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/io/file_kind.h"
 #include "engine/runtime/stored_weights.h"
 
 namespace shardlens::cli {
@@ -127,8 +127,9 @@ bool is_given(const CLI::Option* option) {
 
 InputSource parse_input(const std::string& text) {
   if (text == "normal") return {};
-  if (std::filesystem::path(text).extension() == ".npy") return {InputKind::Npy, text};
-  return {InputKind::Text, text};
+  // A damaged array is still no text, so its name counts too.
+  const bool is_array = kind_of_file(text) == FileKind::Npy || ending_of(text) == ".npy";
+  return {is_array ? InputKind::Npy : InputKind::Text, text};
 }
 
 }  // namespace

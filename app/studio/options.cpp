@@ -16,6 +16,7 @@
 #include "engine/base/suggest.h"
 #include "engine/base/words.h"
 #include "engine/config/validate.h"
+#include "engine/io/file_kind.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
@@ -47,7 +48,7 @@ PixelSize parse_size(const std::string& text) {
 // Refuses a model's folder or its weights where a recording is expected, and says how to open the model.
 void refuse_model(const std::filesystem::path& path) {
   std::error_code ignored;
-  const bool is_weights = path.extension() == ".safetensors";
+  const bool is_weights = kind_of_file(path.string()) == FileKind::Safetensors;
   if (!is_weights && !std::filesystem::exists(path / "config.json", ignored)) return;
   const std::filesystem::path folder = is_weights ? std::filesystem::absolute(path).parent_path() : path;
   throw request_error(

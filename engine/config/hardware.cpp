@@ -18,6 +18,7 @@
 #include "engine/base/suggest.h"
 #include "engine/config/assets.h"
 #include "engine/config/hardware_file.h"
+#include "engine/io/file_kind.h"
 #include "engine/io/json.h"
 
 namespace shardlens {
@@ -182,7 +183,9 @@ const Hardware& find_hardware(const std::string& name) {
   for (const Hardware& hardware : hardware_presets()) {
     if (hardware.name == name) return hardware;
   }
-  if (std::filesystem::path(name).extension() == ".json") return hardware_of_file(name);
+  std::error_code unknown;
+  if (ending_of(name) == ".json" || std::filesystem::is_regular_file(name, unknown))
+    return hardware_of_file(name);
   throw unknown_name("hardware", name, hardware_names());
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/suggest.h"
+#include "engine/io/file_kind.h"
 #include "engine/io/json.h"
 
 namespace shardlens {
@@ -76,9 +77,12 @@ Split named_split(const std::string& name) {
 }
 
 Split find_split(const std::string& name_or_file) {
-  const std::filesystem::path path(name_or_file);
-  if (name_or_file.find('/') == std::string::npos && path.extension() != ".json")
-    return named_split(name_or_file);
+  const std::vector<std::string> names = split_names();
+  const bool is_name = std::find(names.begin(), names.end(), name_or_file) != names.end();
+  std::error_code unknown;
+  const bool is_file = name_or_file.find('/') != std::string::npos || ending_of(name_or_file) == ".json" ||
+                       std::filesystem::is_regular_file(name_or_file, unknown);
+  if (is_name || !is_file) return named_split(name_or_file);
   return split_from_json(read_json_file(name_or_file), name_or_file);
 }
 

@@ -2,8 +2,8 @@
 #include "engine/io/json.h"
 
 #include <cmath>
-#include <iterator>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "engine/base/suggest.h"
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDeepestNesting = 64;
+constexpr size_t kDeepestNesting = 64;
 constexpr int64_t kMostValues =
     8'000'000;  // a value of a few letters may take a hundred times its bytes in memory
 constexpr int64_t kLargestFile = 64ll << 20;
@@ -27,35 +27,96 @@ std::string shown(const json& value) {
   return text.size() > 60 ? text.substr(0, 60) + "…" : text;
 }
 
+Error not_valid(const std::string& source, const std::string& why) {
+  return request_error(source + " is not valid JSON" + why);
+}
+
+// Builds a value from the parser's events. The library's own builder cannot refuse a duplicate key, and with
+// a callback it looks through the whole list at the end of every object in it.
+class JsonBuilder : public nlohmann::json_sax<json> {
+ public:
+  JsonBuilder(const std::string& text, const std::string& source) : text_(text), source_(source) {}
+  json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(int64_t value) override { return add(value); }
+  bool number_unsigned(uint64_t value) override { return add(value); }
+  bool number_float(double value, const std::string&) override { return add(value); }
+  bool string(std::string& value) override { return add(std::move(value)); }
+  bool binary(json::binary_t& value) override { return add(std::move(value)); }
+
+  bool start_object(size_t) override { return open(json::object()); }
+  bool start_array(size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(std::string& name) override {
+    count();
+    const auto [member, is_new] = open_.back()->get_ref<json::object_t&>().emplace(std::move(name), nullptr);
+    if (!is_new) throw request_error(source_ + ": the key \"" + member->first + "\" appears twice");
+    member_ = &member->second;
+    return true;
+  }
+
+  bool parse_error(size_t byte, const std::string&, const json::exception& error) override {
+    const std::string bytes = std::to_string(text_.size());
+    if (dynamic_cast<const json::parse_error*>(&error) == nullptr)
+      throw not_valid(source_, ": the number before byte " + std::to_string(byte) + " is too large");
+    if (byte > text_.size()) throw not_valid(source_, ": it ends in the middle, after " + bytes + " bytes");
+    throw not_valid(source_, " at byte " + std::to_string(byte) + " of " + bytes);
+  }
+
+ private:
+  void count() {
+    if (++values_ > kMostValues)
+      throw request_error(source_ + ": more than " + std::to_string(kMostValues) + " values");
+  }
+  // Puts a value to its place: the whole, the end of the open list, or the member whose key came last.
+  bool add(json&& value) {
+    count();
+    if (open_.empty()) {
+      root_ = std::move(value);
+      added_ = &root_;
+    } else if (open_.back()->is_array()) {
+      added_ = &open_.back()->get_ref<json::array_t&>().emplace_back(std::move(value));
+    } else {
+      *member_ = std::move(value);
+      added_ = member_;
+    }
+    return true;
+  }
+  bool open(json&& value) {
+    if (open_.size() == kDeepestNesting)
+      throw request_error(source_ + ": nested more than " + std::to_string(kDeepestNesting) + " levels deep");
+    add(std::move(value));
+    open_.push_back(added_);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const std::string& text_;
+  const std::string& source_;
+  json root_;
+  std::vector<json*> open_;  // lists and objects that have not ended; only the last one grows
+  json* member_ = nullptr;
+  json* added_ = nullptr;
+  int64_t values_ = 0;
+};
+
 }  // namespace
 
 json parse_json(const std::string& text, const std::string& source) {
-  std::vector<std::set<std::string>> open_objects;
-  int64_t values = 0;
-  const auto refuse_surprises = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (++values > kMostValues)
-      throw request_error(source + ": more than " + std::to_string(kMostValues) + " values");
-    if (depth > kDeepestNesting) {
-      throw request_error(source + ": nested more than " + std::to_string(kDeepestNesting) + " levels deep");
-    }
-    if (event == json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second) {
-      throw request_error(source + ": the key \"" + parsed.get<std::string>() + "\" appears twice");
-    }
-    return true;
-  };
-  try {
-    return json::parse(text, refuse_surprises);
-  } catch (const json::parse_error& error) {
-    if (error.byte > text.size())
-      throw request_error(source + " is not valid JSON: it ends in the middle, after " +
-                          std::to_string(text.size()) + " bytes");
-    throw request_error(source + " is not valid JSON at byte " + std::to_string(error.byte) + " of " +
-                        std::to_string(text.size()));
-  } catch (const json::exception&) {
-    throw request_error(source + " is not valid JSON: a number is too large or the text is not UTF-8");
-  }
+  // The parser takes a byte of 0 for the end of the text.
+  if (const size_t zero = text.find('\0'); zero != std::string::npos)
+    throw not_valid(source, " at byte " + std::to_string(zero + 1) + " of " + std::to_string(text.size()) +
+                                ": it holds a byte of 0");
+  JsonBuilder builder(text, source);
+  json::sax_parse(text, &builder);
+  return builder.take();
 }
 
 json read_json_file(const std::string& path) {

@@ -11,8 +11,8 @@
 
 namespace shardlens {
 
-/// Parses `text`; `source` names it in errors. Refuses duplicate keys, trailing text, nesting past 64
-/// levels and more than eight million values.
+/// Parses `text`; `source` names it in errors. Takes time in proportion to the text. Refuses duplicate
+/// keys, trailing text, bytes of 0, nesting past 64 levels and more than eight million keys and values.
 nlohmann::json parse_json(const std::string& text, const std::string& source);
 
 /// Reads and parses a file of at most 64 MiB.

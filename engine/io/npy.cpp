@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "engine/base/error.h"
-#include "engine/io/input_file.h"
 
 namespace shardlens {
 namespace {
@@ -160,14 +159,21 @@ std::optional<int64_t> data_bytes(const Shape& shape, NpyType type) {
   return bytes;
 }
 
+// Reads `count` numbers at `offset`, a piece at a time, so that the file's bytes need no memory of their own.
 template <class From, class To>
-void convert(const std::vector<std::byte>& bytes, To* out) {
-  const size_t count = bytes.size() / sizeof(From);
-  for (size_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
-    out[i] = static_cast<To>(value);
+void read_as(const InputFile& file, int64_t offset, int64_t count, To* out) {
+  constexpr int64_t kPiece = 1 << 16;
+  std::vector<From> piece(static_cast<size_t>(std::min(count, kPiece)));
+  for (int64_t done = 0; done < count; done += kPiece) {
+    const auto now = static_cast<size_t>(std::min(kPiece, count - done));
+    file.read(offset + done * static_cast<int64_t>(sizeof(From)), piece.data(), now * sizeof(From));
+    std::transform(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(now), out + done,
+                   [](From value) { return static_cast<To>(value); });
   }
+}
+
+bool is_integer(NpyType type) {
+  return type == NpyType::Int32 || type == NpyType::Int64;
 }
 
 }  // namespace
@@ -181,14 +187,13 @@ int64_t element_bytes(NpyType type) {
   return type == NpyType::Int32 || type == NpyType::Float32 ? 4 : 8;
 }
 
-NpyArray read_npy(const std::string& path) {
-  const InputFile file(path);
+NpyFile::NpyFile(const std::string& path) : file_(path) {
   unsigned char start[12] = {};
-  const size_t start_bytes = static_cast<size_t>(std::min<int64_t>(file.size(), sizeof start));
-  file.read(0, start, start_bytes);
+  const size_t start_bytes = static_cast<size_t>(std::min<int64_t>(file_.size(), sizeof start));
+  file_.read(0, start, start_bytes);
   if (start_bytes < 10 || std::memcmp(start, kMagic, kMagicBytes) != 0) {
     throw request_error(fmt::format("{} is not a .npy file ({} bytes, without NumPy's mark at its beginning)",
-                                    path, file.size()));
+                                    path, file_.size()));
   }
   const int version = start[6];
   if (version < 1 || version > 3) {
@@ -199,65 +204,68 @@ NpyArray read_npy(const std::string& path) {
   int64_t header_bytes = start[8] | start[9] << 8;
   if (version > 1)
     header_bytes |= static_cast<int64_t>(start[10]) << 16 | static_cast<int64_t>(start[11]) << 24;
-  if (header_bytes > kLongestNpyHeader || prefix_bytes + header_bytes > file.size()) {
+  if (header_bytes > kLongestNpyHeader || prefix_bytes + header_bytes > file_.size()) {
     throw request_error(
         fmt::format("{}: its header should have {} bytes and the whole file has {}: the file is cut "
                     "short or damaged",
-                    path, header_bytes, file.size()));
+                    path, header_bytes, file_.size()));
   }
   std::string text(static_cast<size_t>(header_bytes), '\0');
-  file.read(prefix_bytes, text.data(), text.size());
+  file_.read(prefix_bytes, text.data(), text.size());
   Header header = HeaderParser(text, path).parse();
 
-  NpyArray array;
-  array.type = type_of(header.descr, path);
-  array.shape = std::move(header.shape);
-  if (header.fortran_order && array.shape.size() > 1) {
+  type_ = type_of(header.descr, path);
+  shape_ = std::move(header.shape);
+  if (header.fortran_order && shape_.size() > 1) {
     throw request_error(
         fmt::format("{}: the array is in Fortran order; expected C order. Save "
                     "numpy.ascontiguousarray of it",
                     path));
   }
-  const std::optional<int64_t> expected = data_bytes(array.shape, array.type);
-  const int64_t found = file.size() - prefix_bytes - header_bytes;
+  const std::optional<int64_t> expected = data_bytes(shape_, type_);
+  data_begin_ = prefix_bytes + header_bytes;
+  const int64_t found = file_.size() - data_begin_;
   if (!expected || *expected != found) {
     throw request_error(
         fmt::format("{}: {} of shape {} needs {} bytes of data and the file has {}: it is cut short "
                     "or damaged",
-                    path, to_string(array.type), to_string(array.shape),
+                    path, to_string(type_), to_string(shape_),
                     expected ? std::to_string(*expected) : "more than 2^63", found));
   }
-  array.bytes.resize(static_cast<size_t>(found));
-  file.read(prefix_bytes + header_bytes, array.bytes.data(), array.bytes.size());
-  return array;
+  count_ = found / element_bytes(type_);
 }
 
-void copy_floats(const NpyArray& array, const std::string& source, DType dtype, void* out) {
-  if (array.is_integer()) {
+void NpyFile::require_floats() const {
+  if (is_integer(type_))
     throw request_error(
-        fmt::format("{}: the array has type {}; expected float32 or float64", source, to_string(array.type)));
-  }
-  const bool single = array.type == NpyType::Float32;
-  if (dtype == DType::Fp32) {
-    single ? convert<float>(array.bytes, static_cast<float*>(out))
-           : convert<double>(array.bytes, static_cast<float*>(out));
-  } else if (dtype == DType::Fp64) {
-    single ? convert<float>(array.bytes, static_cast<double*>(out))
-           : convert<double>(array.bytes, static_cast<double*>(out));
-  } else {
-    throw request_error(
-        fmt::format("{} cannot be read as {}; choose fp32 or fp64", source, to_string(dtype)));
-  }
+        fmt::format("{}: the array has type {}; expected float32 or float64", path(), to_string(type_)));
 }
 
-std::vector<int64_t> copy_integers(const NpyArray& array, const std::string& source) {
-  if (!array.is_integer()) {
+void NpyFile::require_integers() const {
+  if (!is_integer(type_))
     throw request_error(
-        fmt::format("{}: the array has type {}; expected int32 or int64", source, to_string(array.type)));
-  }
-  std::vector<int64_t> integers(array.bytes.size() / static_cast<size_t>(element_bytes(array.type)));
-  array.type == NpyType::Int32 ? convert<int32_t>(array.bytes, integers.data())
-                               : convert<int64_t>(array.bytes, integers.data());
+        fmt::format("{}: the array has type {}; expected int32 or int64", path(), to_string(type_)));
+}
+
+template <class To>
+void NpyFile::read(To* out) const {
+  if (type_ == NpyType::Int32) read_as<int32_t>(file_, data_begin_, count_, out);
+  if (type_ == NpyType::Int64) read_as<int64_t>(file_, data_begin_, count_, out);
+  if (type_ == NpyType::Float32) read_as<float>(file_, data_begin_, count_, out);
+  if (type_ == NpyType::Float64) read_as<double>(file_, data_begin_, count_, out);
+}
+
+void NpyFile::read_floats(DType dtype, void* out) const {
+  require_floats();
+  if (dtype == DType::Fp32) return read(static_cast<float*>(out));
+  if (dtype == DType::Fp64) return read(static_cast<double*>(out));
+  throw request_error(fmt::format("{} cannot be read as {}; choose fp32 or fp64", path(), to_string(dtype)));
+}
+
+std::vector<int64_t> NpyFile::read_integers() const {
+  require_integers();
+  std::vector<int64_t> integers(static_cast<size_t>(count_));
+  read(integers.data());
   return integers;
 }
 

@@ -61,6 +61,16 @@ void make_file(const std::string& path) {
   throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
+// SQLite opens the files that it keeps beside a database, whatever they are. It would wait for a pipe.
+void require_companions(const std::string& path) {
+  for (const char* const ending : {"-journal", "-wal", "-shm"}) {
+    std::error_code ignored;
+    const std::string beside = path + ending;
+    if (std::filesystem::exists(beside, ignored) && !std::filesystem::is_regular_file(beside, ignored))
+      throw request_error(fmt::format("{} is not a regular file: remove it to open {}", beside, path));
+  }
+}
+
 Error damaged(const std::string& path, const std::string& how) {
   return request_error(
       fmt::format("{} is damaged: {}. If it is a copy, the original may be intact", path, how));
@@ -76,6 +86,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
   if (!is_new && !is_there) throw request_error(fmt::format("{}: there is no such file", path));
   if (!is_new && !std::filesystem::is_regular_file(path, ignored))
     throw request_error(fmt::format("{} is not a file", path));
+  require_companions(path);
   const int flags = access == Access::Read       ? SQLITE_OPEN_READONLY
                     : access == Access::Unlocked ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
                     : is_new                     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE

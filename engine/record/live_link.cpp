@@ -17,8 +17,10 @@
 #include <thread>
 
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/io/hash.h"
 #include "engine/io/hash_of_version_1.h"
+#include "engine/io/input_file.h"
 #include "engine/io/user_folder.h"
 
 namespace shardlens {
@@ -68,6 +70,11 @@ bool stands_at(int file, const std::string& path) {
   }, there{};
   return fstat(file, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
          mine.st_dev == there.st_dev;
+}
+
+bool is_regular(int file) {
+  struct stat status {};
+  return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 int64_t unix_ns() {
@@ -160,8 +167,13 @@ void LiveLink::write() {
 }
 
 LiveWatch::LiveWatch(const std::string& recording) {
-  file_ = open(live_link_path(recording).c_str(), O_RDONLY | O_CLOEXEC);
+  file_ = open(live_link_path(recording).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file_ < 0) return;
+  if (!is_regular(file_)) {  // no writer makes a pipe
+    close(file_);
+    file_ = -1;
+    return;
+  }
   const bool readable = look();
   if (!readable) beat_seconds_ = committed_seconds_ = now_seconds();
   saw_lock_ = is_locked();
@@ -240,9 +252,12 @@ std::vector<std::string> running_recordings() {
   fs::directory_iterator entries(folder, failed);
   for (; !failed && entries != fs::directory_iterator(); entries.increment(failed)) {
     if (!entries->path().filename().string().starts_with(listed_prefix())) continue;
-    std::ifstream in(entries->path());
     std::string path;
-    std::getline(in, path);
+    try {
+      path = InputFile(entries->path().string()).text();
+    } catch (const Error&) {
+      continue;  // another process may have removed it
+    }
     if (LiveWatch(path).state() != WriterState::Gone)
       running.push_back(path);
     else

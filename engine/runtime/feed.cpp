@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/philox.h"
+#include "engine/io/file_kind.h"
 #include "engine/io/half.h"
 #include "engine/io/input_file.h"
 #include "engine/io/npy.h"
@@ -115,17 +116,18 @@ Range overlap(Range a, Range b) {
 }
 
 std::vector<double> read_npy_input(const std::string& path, const Settings& settings) {
-  const NpyArray array = read_npy(path);
+  const NpyFile array(path);
   const Shape flat{settings.tokens(), settings.model.hidden};
   const Shape batched{settings.batch, settings.seq, settings.model.hidden};
-  if (array.shape != flat && array.shape != batched) {
+  if (array.shape() != flat && array.shape() != batched) {
     throw request_error(
         fmt::format("{}: X has shape {}; this run needs {} or {}. Change --batch, --seq or the model, "
                     "or save the array in one of these shapes",
-                    path, to_string(array.shape), to_string(flat), to_string(batched)));
+                    path, to_string(array.shape()), to_string(flat), to_string(batched)));
   }
+  array.require_floats();
   std::vector<double> x(static_cast<size_t>(element_count(flat)));
-  copy_floats(array, path, DType::Fp64, x.data());
+  array.read_floats(DType::Fp64, x.data());
   return x;
 }
 
@@ -140,6 +142,7 @@ std::vector<double> read_text_input(const std::string& path, const Settings& set
   }
   std::string text(static_cast<size_t>(settings.tokens()), '\0');
   file.read(0, text.data(), text.size());
+  require_text(path, text);
   const int64_t hidden = settings.model.hidden;
   std::vector<double> table(static_cast<size_t>(256 * hidden));
   fill_normal(RandomStream(settings.seed, "byte_embedding"), 0.0, 1.0, 0, 256 * hidden, DType::Fp64,

@@ -7,12 +7,11 @@
 #include <cmath>
 #include <cstring>
 #include <span>
-#include <sstream>
 
 #include "engine/base/error.h"
-#include "engine/io/input_file.h"
-#include "engine/io/json.h"
+#include "engine/io/text_lines.h"
 #include "engine/train/data/bert_samples.h"
+#include "engine/train/data/json_lines.h"
 #include "engine/train/forward_pass.h"
 
 namespace shardlens {
@@ -78,13 +77,16 @@ struct Question {
   size_t answer = 0;  ///< where the last word begins
 };
 
-Question split_last_word(const Tokenizer& tokenizer, const std::string& text, size_t number) {
+Question split_last_word(const Tokenizer& tokenizer, const ClozeText& cloze) {
+  const std::string& text = cloze.text;
   constexpr const char* kSpaces = " \t\r\n";
   const size_t end = text.find_last_not_of(kSpaces);
   const size_t space = end == std::string::npos ? end : text.find_last_of(kSpaces, end);
   const size_t before = space == std::string::npos ? space : text.find_last_not_of(kSpaces, space);
   if (before == std::string::npos)
-    throw request_error(fmt::format("text {} has no word before its last one: \"{}\"", number + 1, text));
+    throw request_error(
+        fmt::format("{}: the text has no word before its last one: \"{}\"; give a text of at least two words",
+                    cloze.where, text));
   const std::string context = text.substr(0, before + 1);
   Question question;
   question.ids = tokenizer.encode(text.substr(0, end + 1));
@@ -180,20 +182,19 @@ MaskedWords evaluate_masked_words(const Settings& settings, const Tokenizer& tok
 }
 
 Cloze evaluate_cloze(const Settings& settings, const Tokenizer& tokenizer,
-                     const std::vector<std::string>& texts, const EvaluationProgress& on_progress) {
+                     const std::vector<ClozeText>& texts, const EvaluationProgress& on_progress) {
   check_tokenizer(settings, tokenizer);
   if (texts.empty()) throw request_error("there is no text to complete; give at least one text");
   std::vector<Row> rows;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const Question question = split_last_word(tokenizer, texts[i], i);
+  for (const ClozeText& text : texts) {
+    const Question question = split_last_word(tokenizer, text);
     const auto tokens = static_cast<int64_t>(question.ids.size());
     const int64_t start = std::max<int64_t>(0, tokens - 1 - settings.seq);
     const int64_t first_asked = static_cast<int64_t>(question.answer) - 1 - start;
     if (first_asked < 0) {
       throw request_error(
-          fmt::format("text {}: its last word alone is longer than a window of {} tokens; give a "
-                      "longer --seq",
-                      i + 1, settings.seq));
+          fmt::format("{}: the last word alone is longer than a window of {} tokens; give a longer --seq",
+                      text.where, settings.seq));
     }
     rows.push_back(window(question.ids, start, settings.seq, first_asked));
   }
@@ -215,19 +216,20 @@ Cloze evaluate_cloze(const Settings& settings, const Tokenizer& tokenizer,
   return result;
 }
 
-std::vector<std::string> read_cloze_file(const std::string& path) {
-  std::istringstream file(InputFile(path).text());
-  std::vector<std::string> texts;
-  int64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
+std::vector<ClozeText> read_cloze_file(const std::string& path, std::vector<std::string>& left_out) {
+  TextLines lines(path);
+  JsonLines json(path);
+  std::vector<ClozeText> texts;
+  for (std::string line; lines.next(line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string where = fmt::format("{}, line {}", path, number);
-    const nlohmann::json json = parse_json(line, where);
-    ObjectReader reader(json, where);
-    texts.push_back(reader.string("text"));
+    if (auto text = json.document(line, lines.number()))
+      texts.push_back({std::move(*text), fmt::format("{}, line {}", path, lines.number())});
   }
-  if (texts.empty()) throw request_error(fmt::format("{} has no lines with a \"text\"", path));
+  const std::string not_text = json.left_out();
+  if (texts.empty())
+    throw request_error(
+        fmt::format("{} has no lines with a \"text\"{}{}", path, not_text.empty() ? "" : ". ", not_text));
+  if (!not_text.empty()) left_out.push_back(not_text);
   return texts;
 }
 

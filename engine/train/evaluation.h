@@ -59,15 +59,20 @@ struct Cloze {
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(examples); }
 };
 
+/// A text whose last word is to be predicted, and its place for errors ("lambada.jsonl, line 7").
+struct ClozeText {
+  std::string text, where;
+};
+
 /// Computes the cloze accuracy. The last word of each text must be predicted from the words before it: each
 /// of its tokens must be the likeliest one given the tokens before (teacher forcing). A context longer than
-/// settings.seq loses its beginning. Throws a request Error with the text's number if the text has no last
+/// settings.seq loses its beginning. Throws a request Error with the text's place if the text has no last
 /// word, or one that is longer than a window.
 Cloze evaluate_cloze(const Settings& settings, const Tokenizer& tokenizer,
-                     const std::vector<std::string>& texts, const EvaluationProgress& on_progress = {});
+                     const std::vector<ClozeText>& texts, const EvaluationProgress& on_progress = {});
 
-/// Reads the texts of a JSON-lines file, in which each line is an object with "text". Throws a request Error
-/// that names file and line.
-std::vector<std::string> read_cloze_file(const std::string& path);
+/// Reads the texts of a JSON-lines file, in which each line is an object with "text". Throws what
+/// read_documents() throws, and adds to `left_out` what it returns.
+std::vector<ClozeText> read_cloze_file(const std::string& path, std::vector<std::string>& left_out);
 
 }  // namespace shardlens

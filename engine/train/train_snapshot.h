@@ -74,6 +74,8 @@ struct LearntText {
   int64_t train_tokens = 0, validation_tokens = 0;
   std::string tokenizer;
   double unigram_entropy_nats = 0;  ///< per token: the loss of a model that ignores context; 0: not known yet
+  std::vector<std::string>
+      left_out;  ///< what of it was not read: sentences, as read_documents() returns them
 };
 
 /// A frozen training step: everything that the studio shows of a Program's run, for this step.

@@ -273,6 +273,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
   const Model& first = wish.models.front().options.settings.model;  // one text for all
   const TrainData data =
       wish.text.empty() ? open_built_in_text(first) : open_train_data(wish.text, {}, first);
+  now_.text.left_out = data.left_out;
   now_.text.train_tokens = data.train->tokens();
   now_.text.validation_tokens = data.validation ? data.validation->tokens() : 0;
   now_.text.tokenizer = data.tokenizer->name();

@@ -112,6 +112,38 @@ TEST_F(CliStep, AnIdThatIsNoneIsNamedWithItsFileAndPlace) {
   EXPECT_EQ(run_cli(gpt + ids("ignored.npy", 17, -100)).code, 0);
 }
 
+// A hole in the file system of 18 GB: whoever reads it before its head is looked at has no memory for it.
+TEST_F(CliStep, SizesThatCannotRunAreRefusedByTheHeadOfTheFile) {
+  const std::string head = "{'descr': '<i4', 'fortran_order': False, 'shape': (500000000, 9)}";
+  const std::string bytes =
+      std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(head.size()) + '\0' + head;
+  const std::string huge = path("huge.npy"), small = path("small.npy");
+  std::ofstream(huge, std::ios::binary) << bytes;
+  std::filesystem::resize_file(huge, bytes.size() + 500'000'000ull * 9 * 4);
+  shardlens::write_npy(small, shardlens::NpyType::Int32, {2, 16}, std::vector<int32_t>(32, 1).data());
+  const std::pair<std::string, const char*> requests[] = {
+      {"step --model gpt2-tiny --threads 1 --tokens " + huge, "batch = 500000000 is not possible"},
+      {"step --model gpt2-tiny --batch 2 --threads 1 --tokens " + huge, "the file has batch 500000000"},
+      {"step --model bert-tiny --threads 1 --tokens " + small + " --labels " + huge,
+       "huge.npy: labels have shape [500000000, 9], but these tokens need [2, 16]"},
+      {"step --model gpt2-tiny --layer --threads 1 --input " + huge, "huge.npy: X has shape [500000000, 9]"},
+  };
+  for (const auto& [arguments, must_say] : requests) {
+    const Ended ended = run_cli(arguments);
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_TRUE(contains(ended.err, must_say)) << ended.err;
+  }
+}
+
+// The name says what its owner thinks that a file is, and its bytes what it is.
+TEST_F(CliStep, AnArrayUnderAnotherNameIsReadAsOne) {
+  const std::string x = path("x.bin");
+  shardlens::write_npy(x, shardlens::NpyType::Float32, {3, 3}, std::vector<float>(9, 1).data());
+  const Ended ended = run_cli("step --model gpt2-tiny --layer --threads 1 --input " + x);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(contains(ended.err, "x.bin: X has shape [3, 3]")) << ended.err;
+}
+
 TEST_F(CliStep, SizesThatATokenFileContradictsAreRefused) {
   const std::string tokens = path("tokens.npy");
   const std::vector<int32_t> ids(18, 1);

@@ -14,6 +14,7 @@
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/io/json.h"
 #include "engine/io/user_folder.h"
 
 namespace shardlens::ui {
@@ -30,12 +31,24 @@ constexpr Word<ComparePage> kComparePages[] = {{ComparePage::Splits, "splits"},
                                                {ComparePage::Sweep, "sweep"},
                                                {ComparePage::Recordings, "recordings"}};
 
+std::vector<std::string> texts_of(const nlohmann::json& json, const std::string& where) {
+  const bool texts = json.is_array() && std::all_of(json.begin(), json.end(), [](const nlohmann::json& one) {
+                       return one.is_string();
+                     });
+  if (!texts) throw request_error(where + ": expected a list of texts");
+  return json.get<std::vector<std::string>>();
+}
+
 /// Throws for a split that no longer exists.
-std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
-  const auto splits = json.get<std::array<std::string, 3>>();
-  for (const std::string& name : splits) {
+std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json, const std::string& where) {
+  std::array<std::string, 3> splits;
+  const std::vector<std::string> names = texts_of(json, where);
+  if (names.size() != splits.size())
+    throw request_error(fmt::format("{}: expected {} names", where, splits.size()));
+  for (const std::string& name : names) {
     if (!name.empty() && name != kOwnSplit) named_split(name);
   }
+  std::copy(names.begin(), names.end(), splits.begin());
   return splits;
 }
 
@@ -64,23 +77,24 @@ nlohmann::json as_json(const TrainChoices& choices) {
 }
 
 /// Throws for a preset that no longer exists, and for missing values.
-TrainChoices parse_choices(const nlohmann::json& json) {
+TrainChoices parse_choices(const nlohmann::json& json, const std::string& where) {
+  ObjectReader reader(json, where);
   TrainChoices choices;
-  choices.model = model_preset(json.at("model").get<std::string>()).name;
-  choices.layers = json.at("layers").get<int64_t>();
-  choices.tp = json.at("tp").get<int>();
-  choices.dp = json.at("dp").get<int>();
-  choices.batch = json.at("batch").get<int64_t>();
-  choices.seq = json.at("seq").get<int64_t>();
-  choices.steps = json.at("steps").get<int64_t>();
-  choices.peak = json.at("peak").get<double>();
-  choices.warmup = json.at("warmup").get<int64_t>();
-  choices.decay = parse_decay(json.at("decay").get<std::string>());
-  choices.dropout = json.at("dropout").get<double>();
-  choices.text = json.at("text").get<std::string>();
-  choices.dtype = parse_dtype(json.value("dtype", to_string(choices.dtype)));  // not in older files
-  choices.checkpoint_every = json.value("checkpoint_every", choices.checkpoint_every);
-  choices.timeout_seconds = json.value("timeout_seconds", choices.timeout_seconds);
+  choices.model = reader.word("model", model_preset).name;
+  choices.layers = reader.integer("layers");
+  choices.tp = reader.small_integer("tp");
+  choices.dp = reader.small_integer("dp");
+  choices.batch = reader.integer("batch");
+  choices.seq = reader.integer("seq");
+  choices.steps = reader.integer("steps");
+  choices.peak = reader.number("peak");
+  choices.warmup = reader.integer("warmup");
+  choices.decay = reader.word("decay", parse_decay);
+  choices.dropout = reader.number("dropout");
+  choices.text = reader.string("text");
+  if (reader.has("dtype")) choices.dtype = reader.word("dtype", parse_dtype);  // not in older files
+  choices.checkpoint_every = reader.integer_or("checkpoint_every", choices.checkpoint_every);
+  choices.timeout_seconds = reader.number_or("timeout_seconds", choices.timeout_seconds);
   if (choices.checkpoint_every < 0 || !(choices.timeout_seconds >= 0))
     throw request_error("the checkpoint interval or the time-out of a training is below 0");
   for (const int64_t count : {choices.layers, static_cast<int64_t>(choices.tp),
@@ -98,9 +112,10 @@ nlohmann::json as_json(const WritingWish& wish) {
 }
 
 /// Throws for missing values and for values below their minimum.
-WritingWish parse_writing(const nlohmann::json& json) {
-  const WritingWish wish{json.at("prompt").get<std::string>(), json.at("tokens").get<int64_t>(),
-                         json.at("temperature").get<double>(), json.at("every").get<int64_t>()};
+WritingWish parse_writing(const nlohmann::json& json, const std::string& where) {
+  ObjectReader reader(json, where);
+  const WritingWish wish{reader.string("prompt"), reader.integer("tokens"), reader.number("temperature"),
+                         reader.integer("every")};
   if (wish.tokens < 1 || wish.every < 0 || !(wish.temperature >= 0))
     throw request_error("a text needs 1 or more tokens, and a temperature and interval of 0 or more");
   return wish;
@@ -119,17 +134,19 @@ nlohmann::json as_json(const ScalingView& view) {
 }
 
 /// Throws for a preset that no longer exists, and for missing values.
-ScalingView parse_scaling(const nlohmann::json& json) {
+ScalingView parse_scaling(const nlohmann::json& json, const std::string& where) {
+  ObjectReader reader(json, where);
   ScalingView view;
-  view.page = parse_word(kScalingPages, "page", json.at("page").get<std::string>());
-  view.crossing = find_hardware(json.at("crossing").get<std::string>()).name;
-  view.this_run = json.at("this_run").get<bool>();
-  view.model = model_preset(json.at("model").get<std::string>()).name;
-  view.cluster = find_hardware(json.at("cluster").get<std::string>()).name;
-  view.tp = json.at("tp").get<int64_t>();
-  view.pp = json.at("pp").get<int64_t>();
-  view.dp = json.at("dp").get<int64_t>();
-  view.parts = json.at("parts").get<int64_t>();
+  view.page =
+      reader.word("page", [](const std::string& word) { return parse_word(kScalingPages, "page", word); });
+  view.crossing = reader.word("crossing", find_hardware).name;
+  view.this_run = reader.boolean("this_run");
+  view.model = reader.word("model", model_preset).name;
+  view.cluster = reader.word("cluster", find_hardware).name;
+  view.tp = reader.integer("tp");
+  view.pp = reader.integer("pp");
+  view.dp = reader.integer("dp");
+  view.parts = reader.integer("parts");
   for (const int64_t count : {view.tp, view.pp, view.dp, view.parts}) {
     if (count < 1 || count > 1'000'000)
       throw request_error(fmt::format("a number of the cluster is {}, not 1 to 1,000,000", count));
@@ -137,32 +154,37 @@ ScalingView parse_scaling(const nlohmann::json& json) {
   return view;
 }
 
-RememberedState parse(const nlohmann::json& json) {
-  if (const int format = json.at("format").get<int>(); format != kFormat) {
+RememberedState parse(const nlohmann::json& json, const std::string& path) {
+  ObjectReader reader(json, path);
+  if (const int64_t format = reader.integer("format"); format != kFormat) {
     throw request_error(fmt::format("it has format {}, but this studio reads format {}", format, kFormat));
   }
+  const auto part = [&](const char* key, const auto& parse_part, auto& out) {
+    if (reader.has(key)) out = parse_part(reader.child(key), fmt::format("{}, {}", path, key));
+  };
   RememberedState state;
-  state.theme = parse_word(kThemeWords, "theme", json.at("theme").get<std::string>());
-  state.scale = json.at("scale").get<float>();
+  state.theme =
+      reader.word("theme", [](const std::string& word) { return parse_word(kThemeWords, "theme", word); });
+  state.scale = static_cast<float>(reader.number("scale"));
   if (!(state.scale >= 0.5f && state.scale <= 4.0f)) {
     throw request_error(fmt::format("scale {} is not between 0.5 and 4", state.scale));
   }
-  state.lecture = json.at("lecture").get<bool>();
-  state.tab = parse_tab(json.at("tab").get<std::string>());
+  state.lecture = reader.boolean("lecture");
+  state.tab = reader.word("tab", parse_tab);
+  state.layout = reader.string("layout");
   // Added later, so older files do not have them.
-  state.memory_this_layer = json.value("memory_this_layer", false);
-  state.program_filter = json.value("program_filter", std::string());
-  state.layout = json.at("layout").get<std::string>();
-  if (json.contains("train")) state.train = parse_choices(json.at("train"));  // not in older files
-  if (json.contains("compare_page"))
-    state.compare_page = parse_word(kComparePages, "page", json.at("compare_page").get<std::string>());
-  if (json.contains("compare_splits"))
-    state.compare_splits = parse_compared_splits(json.at("compare_splits"));
-  if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
-  if (json.contains("writing")) state.writing = parse_writing(json.at("writing"));
-  state.traffic_times = json.value("traffic_times", false);
-  state.recent = json.value("recent", std::vector<std::string>());
-  if (json.contains("scaling")) state.scaling = parse_scaling(json.at("scaling"));
+  state.memory_this_layer = reader.boolean_or("memory_this_layer", false);
+  state.program_filter = reader.string_or("program_filter", "");
+  part("train", parse_choices, state.train);
+  if (reader.has("compare_page"))
+    state.compare_page = reader.word(
+        "compare_page", [](const std::string& word) { return parse_word(kComparePages, "page", word); });
+  part("compare_splits", parse_compared_splits, state.compare_splits);
+  part("compared", parse_choices, state.compared);
+  part("writing", parse_writing, state.writing);
+  state.traffic_times = reader.boolean_or("traffic_times", false);
+  part("recent", texts_of, state.recent);
+  part("scaling", parse_scaling, state.scaling);
   return state;
 }
 
@@ -183,11 +205,11 @@ std::filesystem::path default_checkpoints_folder() {
 
 RememberedState read_state(const std::filesystem::path& path, std::string& problem) {
   problem.clear();
-  std::ifstream file(path);
-  if (!file) return {};
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown) && !unknown) return {};
   try {
-    return parse(nlohmann::json::parse(file));
-  } catch (const std::exception& error) {
+    return parse(read_json_file(path.string()), path.string());
+  } catch (const Error& error) {
     problem = fmt::format("cannot read {} ({}): the studio starts with its first settings", path.string(),
                           error.what());
     return {};

@@ -2,6 +2,7 @@
 #include "engine/train/data/corpus.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -59,25 +60,30 @@ void check(const CorpusOptions& options) {
                                     options.jaccard));
 }
 
-// Calls on_document for every cleaned document of every source.
-void for_each_document(const CorpusOptions& options, const std::string& phase, const Progress& on_progress,
-                       const std::function<void(std::string&&, bool changed)>& on_document) {
+// Calls on_document for every cleaned document of every source. Returns what was left out.
+std::vector<std::string> for_each_document(
+    const CorpusOptions& options, const std::string& phase, const Progress& on_progress,
+    const std::function<void(std::string&&, bool changed)>& on_document) {
   CorpusProgress progress{phase, 0, 0, 0};
   for (const std::string& source : options.sources) progress.bytes += source_bytes(source);
+  std::vector<std::string> left_out;
   int64_t before = 0;
   for (const std::string& source : options.sources) {
     int64_t read = 0;
-    read_documents(source, [&](const std::string& document, int64_t bytes_read) {
-      std::string cleaned = clean_text(document);
-      const bool changed = cleaned != document;
-      on_document(std::move(cleaned), changed);
-      read = bytes_read;
-      progress.bytes_read = before + read;
-      ++progress.documents;
-      if (on_progress) on_progress(progress);
-    });
+    const std::vector<std::string> of_source =
+        read_documents(source, [&](const std::string& document, int64_t bytes_read) {
+          std::string cleaned = clean_text(document);
+          const bool changed = cleaned != document;
+          on_document(std::move(cleaned), changed);
+          read = bytes_read;
+          progress.bytes_read = before + read;
+          ++progress.documents;
+          if (on_progress) on_progress(progress);
+        });
+    left_out.insert(left_out.end(), of_source.begin(), of_source.end());
     before += read;
   }
+  return left_out;
 }
 
 std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, const Progress& on_progress) {
@@ -107,27 +113,29 @@ void stage(const CorpusOptions& options, const Tokenizer& tokenizer, const std::
   TokenFileWriter writer(path, tokenizer);
   NearDuplicates duplicates(options.jaccard);
   int64_t longest = 0;
-  for_each_document(options, "encoding", on_progress, [&](std::string&& document, bool changed) {
-    ++report.documents_read;
-    report.documents_cleaned += changed;
-    std::vector<int32_t> ids = tokenizer.encode(document);
-    const auto tokens = static_cast<int64_t>(ids.size());
-    longest = std::max(longest, tokens);
-    if (tokens < options.shortest_tokens) {
-      ++report.documents_short;
-      return;
-    }
-    if (options.jaccard < 1 && duplicates.seen(document)) {
-      ++report.documents_duplicate;
-      return;
-    }
-    report.text_bytes += static_cast<int64_t>(document.size());
-    if (const auto end = tokenizer.end_of_text()) ids.push_back(*end);
-    writer.add(ids);
-  });
+  report.left_out =
+      for_each_document(options, "encoding", on_progress, [&](std::string&& document, bool changed) {
+        ++report.documents_read;
+        report.documents_cleaned += changed;
+        std::vector<int32_t> ids = tokenizer.encode(document);
+        const auto tokens = static_cast<int64_t>(ids.size());
+        longest = std::max(longest, tokens);
+        if (tokens < options.shortest_tokens) {
+          ++report.documents_short;
+          return;
+        }
+        if (options.jaccard < 1 && duplicates.seen(document)) {
+          ++report.documents_duplicate;
+          return;
+        }
+        report.text_bytes += static_cast<int64_t>(document.size());
+        if (const auto end = tokenizer.end_of_text()) ids.push_back(*end);
+        writer.add(ids);
+      });
   const std::string sources = fmt::format("{}", fmt::join(options.sources, ", "));
   if (report.documents_read == 0)
-    throw request_error(fmt::format("there is no text in {}: the corpus is empty", sources));
+    throw request_error(fmt::format("there is no text in {}: the corpus is empty{}{}", sources,
+                                    report.left_out.empty() ? "" : ". ", fmt::join(report.left_out, ". ")));
   if (writer.documents() == 0)
     throw request_error(
         fmt::format("no document is left of the {} in {}: each has fewer than {} tokens (the longest {}); "
@@ -257,7 +265,8 @@ nlohmann::ordered_json to_json(const CorpusReport& report) {
           {"unigram_entropy_nats", report.unigram_entropy_nats},
           {"train", counts(report.train)},
           {"validation", counts(report.validation)},
-          {"test", counts(report.test)}};
+          {"test", counts(report.test)},
+          {"left_out", report.left_out}};
 }
 
 std::vector<std::string> corpus_files() {
@@ -314,7 +323,7 @@ Corpus open_corpus(const std::string& folder, const std::string& name) {
                     folder, kFacts, folder));
   const std::string facts_path = join_path(folder, kFacts);
   const nlohmann::json facts = read_json_file(facts_path);
-  if (!facts.is_object() || facts.value("version", 0) != kFactsVersion)
+  if (ObjectReader(facts, facts_path).integer("version") != kFactsVersion)
     throw request_error(
         fmt::format("{} does not have version {}; prepare the corpus again", facts_path, kFactsVersion));
   Corpus corpus;

@@ -40,6 +40,7 @@ struct CorpusReport {
   double unigram_entropy_nats =
       0;  ///< per token of the train split: the loss of a model that ignores context
   SplitCounts train, validation, test;
+  std::vector<std::string> left_out;  ///< sentences, as read_documents() returns them
 };
 
 /// The report as JSON, as in corpus.json and on the command line.

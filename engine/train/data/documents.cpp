@@ -2,19 +2,21 @@
 #include "engine/train/data/documents.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <new>
+#include <utility>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
-#include "engine/io/json.h"
+#include "engine/io/file_kind.h"
+#include "engine/io/text_lines.h"
+#include "engine/train/data/json_lines.h"
 
 namespace shardlens {
 namespace {
@@ -23,11 +25,58 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSample = "sample";
 constexpr const char* kSampleCommand = "bible -f gen1:1-rev22:21 2>/dev/null";
-constexpr int64_t kLooksLikeText = 8192;  // bytes at the beginning of a file that must not hold a zero
 constexpr size_t kEndAtBlankLine = 4096, kEndAtLine = 8192;  // bytes
 
-bool is_json_lines(const fs::path& path) {
-  return path.extension() == ".jsonl" || path.extension() == ".ndjson";
+bool is_blank(const std::string& line) {
+  return line.find_first_not_of(" \t\r") == std::string::npos;
+}
+
+bool holds_json_lines(const std::string& path) {
+  try {
+    TextLines lines(path);
+    std::string line;
+    while (lines.next(line) && is_blank(line)) {
+    }
+    return begins_as_json(line) && JsonLines(path).document(line, lines.number()).has_value();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The files in and below a folder: the texts, by their names or, if it is a .json file, by its first line.
+struct Folder {
+  std::vector<std::string> texts, others;
+};
+
+Folder files_of(const std::string& folder) {
+  Folder found;
+  std::error_code failed;
+  fs::recursive_directory_iterator entries(folder, failed);
+  for (; !failed && entries != fs::recursive_directory_iterator(); entries.increment(failed)) {
+    std::error_code unknown;
+    if (fs::is_directory(entries->path(), unknown)) continue;
+    const std::string path = entries->path().string(), ending = ending_of(path);
+    const bool is_text =
+        entries->is_regular_file(unknown) &&
+        (ending == ".txt" || has_name_of_json_lines(path) || (ending == ".json" && holds_json_lines(path)));
+    (is_text ? found.texts : found.others).push_back(path);
+  }
+  if (failed) throw run_error(fmt::format("cannot read the folder {}: {}", folder, failed.message()));
+  std::sort(found.texts.begin(), found.texts.end());
+  std::sort(found.others.begin(), found.others.end());
+  return found;
+}
+
+std::string left_out_of(const std::string& folder) {
+  constexpr size_t kMostListed = 3;
+  std::vector<std::string> others = files_of(folder).others;
+  if (others.empty()) return {};
+  const bool one = others.size() == 1, more = others.size() > kMostListed;
+  const std::string count = counted(static_cast<int64_t>(others.size()), "file");
+  if (more) others.resize(kMostListed);
+  return fmt::format("{} of the folder {} {} neither .txt nor JSON lines and {} left out: {}{}", count,
+                     folder, one ? "is" : "are", one ? "was" : "were", fmt::join(others, ", "),
+                     more ? " and others" : "");
 }
 
 // The size of a file; 0 if it has none, for example a pipe.
@@ -37,63 +86,58 @@ int64_t file_bytes(const std::string& path) {
   return error ? 0 : static_cast<int64_t>(bytes);
 }
 
-bool is_blank(const std::string& line) {
-  return line.find_first_not_of(" \t\r") == std::string::npos;
-}
+// Cuts a plain text into documents, line by line.
+class PlainText {
+ public:
+  explicit PlainText(const OnDocument& on_document) : on_document_(on_document) {}
 
-std::ifstream open_text(const std::string& path) {
-  if (fs::is_directory(path)) throw request_error(fmt::format("{} is a folder, not a text", path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw request_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-  return file;
-}
-
-void read_json_lines(const std::string& path, int64_t before, const OnDocument& on_document) {
-  std::ifstream file = open_text(path);
-  int64_t bytes = before, number = 0;
-  for (std::string line; std::getline(file, line);) {
-    bytes += static_cast<int64_t>(line.size()) + 1;
-    const std::string where = fmt::format("{}, line {}", path, ++number);
-    if (is_blank(line)) continue;
-    const nlohmann::json object = parse_json(line, where);
-    const auto text = object.is_object() ? object.find("text") : object.end();
-    if (!object.is_object() || text == object.end() || !text->is_string())
-      throw request_error(where + ": expected one object per line, with a string \"text\"");
-    on_document(text->get<std::string>(), bytes);
-  }
-}
-
-void read_plain_text(const std::string& path, int64_t before, const OnDocument& on_document) {
-  std::ifstream file = open_text(path);
-  int64_t bytes = before, number = 0;
-  std::string document;
-  const auto end_document = [&] {
-    if (!is_blank(document)) on_document(std::move(document), bytes);
-    document.clear();
-  };
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (bytes - before < kLooksLikeText && line.find('\0') < static_cast<size_t>(kLooksLikeText))
-      throw request_error(fmt::format(
-          "{}, line {} holds a byte of 0, so it is not a text in UTF-8. Give a text file; to convert a text "
-          "from UTF-16, use `iconv -f UTF-16 -t UTF-8`",
-          path, number));
-    bytes += static_cast<int64_t>(line.size()) + 1;
-    if (line == "<|endoftext|>") {
-      end_document();
-      continue;
-    }
+  // `bytes`: read so far, with this line.
+  void add(const std::string& line, int64_t bytes) {
+    bytes_ = bytes;
+    if (line == "<|endoftext|>") return end();
     const bool blank = is_blank(line);
-    if (!document.empty() || !blank) document += line + "\n";
-    if (document.size() >= kEndAtLine || (blank && document.size() >= kEndAtBlankLine)) end_document();
+    if (!document_.empty() || !blank) document_ += line + "\n";
+    if (document_.size() >= kEndAtLine || (blank && document_.size() >= kEndAtBlankLine)) end();
   }
-  end_document();
+  void end() {
+    if (!is_blank(document_)) on_document_(std::move(document_), bytes_);
+    document_.clear();
+  }
+
+ private:
+  const OnDocument& on_document_;
+  std::string document_;
+  int64_t bytes_ = 0;
+};
+
+// Reads one file, of either form. Returns what was left out; empty if nothing was.
+std::string read_file(const std::string& path, int64_t before, const OnDocument& on_document) {
+  TextLines lines(path, InputFile::Takes::FilesAndPipes);
+  const bool is_json = has_name_of_json_lines(path) || begins_as_json(lines.beginning());
+  JsonLines json(path);
+  PlainText plain(on_document);
+  std::string line;
+  try {
+    while (lines.next(line)) {
+      const int64_t bytes = before + lines.bytes();
+      if (!is_json) {
+        plain.add(line, bytes);
+      } else if (!is_blank(line)) {
+        if (auto document = json.document(line, lines.number())) on_document(std::move(*document), bytes);
+      }
+    }
+    plain.end();
+  } catch (const std::bad_alloc&) {
+    throw run_error(
+        fmt::format("{}, line {}: there is not enough memory for the text up to here", path, lines.number()));
+  }
+  return json.left_out();
 }
 
 // `bible` prints one verse per line: "Ge1:1 In the beginning ...". The part before the colon names the
 // chapter.
 void read_sample(const OnDocument& on_document) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(kSampleCommand, "r"), pclose);
+  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(kSampleCommand, "r"), pclose);
   int64_t bytes = 0;
   std::string chapter, document, line;
   const auto end_line = [&] {
@@ -120,6 +164,11 @@ void read_sample(const OnDocument& on_document) {
       line.clear();
     }
   }
+  const bool failed = pipe && (std::ferror(pipe.get()) != 0 || pclose(pipe.release()) != 0);
+  if (failed && bytes > 0)
+    throw run_error(fmt::format(
+        "the program bible, which prints the sample corpus, failed after {} bytes: its text is not whole",
+        bytes));
   if (!document.empty()) on_document(std::move(document), bytes);
   if (bytes == 0)
     throw request_error(
@@ -135,14 +184,9 @@ std::vector<std::string> source_files(const std::string& source) {
     throw request_error(
         fmt::format("there is no text at {}; give a file, a folder, or the word {}", source, kSample));
   if (!fs::is_directory(source)) return {source};
-  std::vector<std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(source)) {
-    if (entry.is_regular_file() && (entry.path().extension() == ".txt" || is_json_lines(entry.path())))
-      files.push_back(entry.path().string());
-  }
+  std::vector<std::string> files = files_of(source).texts;
   if (files.empty())
     throw request_error(fmt::format("the folder {} has no .txt, .jsonl or .ndjson file", source));
-  std::sort(files.begin(), files.end());
   return files;
 }
 
@@ -162,17 +206,22 @@ void require_many_reads(const std::string& source) {
                       file));
 }
 
-void read_documents(const std::string& source, const OnDocument& on_document) {
-  if (source == kSample) return read_sample(on_document);
+std::vector<std::string> read_documents(const std::string& source, const OnDocument& on_document) {
+  std::vector<std::string> left_out;
+  const auto note = [&](std::string what) {
+    if (!what.empty()) left_out.push_back(std::move(what));
+  };
+  if (source == kSample) {
+    read_sample(on_document);
+    return left_out;
+  }
   int64_t before = 0;
   for (const std::string& file : source_files(source)) {
-    if (is_json_lines(file)) {
-      read_json_lines(file, before, on_document);
-    } else {
-      read_plain_text(file, before, on_document);
-    }
+    note(read_file(file, before, on_document));
     before += file_bytes(file);
   }
+  if (fs::is_directory(source)) note(left_out_of(source));
+  return left_out;
 }
 
 }  // namespace shardlens

@@ -1,16 +1,11 @@
 // Writes and reads a corpus as token ids in one file.
 #include "engine/train/data/token_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 
@@ -128,89 +123,98 @@ void TokenFileWriter::commit() {
   file_.commit();
 }
 
-TokenFile::TokenFile(const std::string& path, const std::string& name) : name_(name.empty() ? path : name) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw request_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-  struct stat status {};
-  const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  void* mapped = MAP_FAILED;
-  if (regular && status.st_size > 0) {
-    size_ = static_cast<size_t>(status.st_size);
-    mapped = mmap(nullptr, size_, PROT_READ, MAP_SHARED, file, 0);
-  }
-  const int reason = errno;
-  close(file);
-  if (!regular) throw request_error(fmt::format("{} is not a regular file", path));
-  if (size_ > 0 && mapped == MAP_FAILED)
-    throw run_error(fmt::format("cannot map {} into memory: {}", path, std::strerror(reason)));
-  bytes_ = size_ > 0 ? static_cast<const unsigned char*>(mapped) : nullptr;
-  try {
-    open_and_check();
-  } catch (...) {
-    if (bytes_) munmap(const_cast<unsigned char*>(bytes_), size_);
-    throw;
-  }
+TokenFile::TokenFile(const std::string& path, const std::string& name)
+    : file_(path), name_(name.empty() ? path : name) {
+  open_and_check();
 }
 
-TokenFile::~TokenFile() {
-  munmap(const_cast<unsigned char*>(bytes_), size_);
+void TokenFile::refuse(const std::string& why) const {
+  throw request_error(fmt::format("{} {}; prepare the corpus again with shardlens-cli data", name_, why));
 }
 
 void TokenFile::open_and_check() {
-  const auto refuse = [&](const std::string& why) {
-    throw request_error(fmt::format("{} {}; prepare the corpus again with shardlens-cli data", name_, why));
-  };
+  const auto size = static_cast<size_t>(file_.size());
   Header header;
-  if (size_ < sizeof(header) || std::memcmp(bytes_, kHeaderMagic.data(), kHeaderMagic.size()) != 0)
+  if (size >= sizeof(header)) file_.read(0, &header, sizeof(header));
+  if (size < sizeof(header) || header.magic != kHeaderMagic)
     refuse("is not a token file (it does not begin with SLTOKENS)");
-  std::memcpy(&header, bytes_, sizeof(header));
   if (header.version != kTokenFileVersion)
     refuse(fmt::format("is a token file of version {}, this program reads version {}", header.version,
                        kTokenFileVersion));
 
   Footer footer;
-  if (size_ < sizeof(header) + sizeof(footer)) refuse("is cut short: it ends after its header");
-  std::memcpy(&footer, bytes_ + size_ - sizeof(footer), sizeof(footer));
+  if (size < sizeof(header) + sizeof(footer)) refuse("is cut short: it ends after its header");
+  file_.read(static_cast<int64_t>(size - sizeof(footer)), &footer, sizeof(footer));
   if (footer.magic != kFooterMagic) refuse("is cut short: it does not end with SLTOKEND");
   const bool plausible = (header.token_bytes == 2 || header.token_bytes == 4) && header.vocab_size > 0 &&
-                         header.tokenizer.back() == 0 && footer.tokens < size_ && footer.documents < size_;
+                         header.tokenizer.back() == 0 && footer.tokens < size && footer.documents < size;
   const size_t token_bytes = plausible ? footer.tokens * header.token_bytes : 0;
   const size_t index_at = sizeof(header) + token_bytes + padding(token_bytes);
   const size_t index_bytes = plausible ? (footer.documents + 1) * sizeof(uint64_t) : 0;
-  if (!plausible || index_at + index_bytes + sizeof(footer) != size_)
+  if (!plausible || index_at + index_bytes + sizeof(footer) != size)
     refuse(fmt::format("is damaged: its {} bytes do not hold the {} tokens in {} documents of its footer",
-                       size_, footer.tokens, footer.documents));
+                       size, footer.tokens, footer.documents));
 
   token_bytes_ = header.token_bytes;
   documents_ = static_cast<int64_t>(footer.documents);
   tokens_ = static_cast<int64_t>(footer.tokens);
-  starts_ = reinterpret_cast<const uint64_t*>(bytes_ + index_at);
+  starts_.resize(footer.documents + 1);
+  file_.read(static_cast<int64_t>(index_at), starts_.data(), index_bytes);
   source_ = {header.tokenizer.data(), header.fingerprint, header.vocab_size, header.end_of_text};
-  if (starts_[0] != 0 || starts_[documents_] != footer.tokens ||
-      !std::is_sorted(starts_, starts_ + documents_ + 1))
+  if (starts_.front() != 0 || starts_.back() != footer.tokens ||
+      !std::is_sorted(starts_.begin(), starts_.end()))
     refuse("is damaged: its index of documents is not in order");
 
-  hash_ = chain(0, &header, sizeof(header));
-  for (int64_t i = 0; i < documents_; ++i) {
-    hash_ = chain(hash_, bytes_ + sizeof(header) + starts_[i] * token_bytes_,
-                  (starts_[i + 1] - starts_[i]) * token_bytes_);
-  }
-  hash_ = chain(hash_, starts_, index_bytes);
+  hash_ = check_documents(chain(0, &header, sizeof(header)));
+  hash_ = chain(hash_, starts_.data(), index_bytes);
   if (hash_ != footer.hash) refuse("is damaged: its contents do not match its checksum");
+}
+
+// Reads the documents, many at a time, and goes on with the chain of hashes that began with the header.
+// Refuses an id that the file's own vocabulary does not have.
+uint64_t TokenFile::check_documents(uint64_t hash) {
+  std::vector<unsigned char> block;
+  const auto bytes_of = [&](size_t first, size_t end) {
+    return (starts_[end] - starts_[first]) * token_bytes_;
+  };
+  const auto check_ids = [&](size_t document, const auto* ids) {
+    const size_t count = starts_[document + 1] - starts_[document];
+    uint32_t largest = 0;
+    for (size_t i = 0; i < count; ++i) largest = std::max<uint32_t>(largest, ids[i]);
+    if (count == 0 || largest < static_cast<uint32_t>(source_.vocab_size)) return;
+    const auto place = std::find(ids, ids + count, largest) - ids;
+    refuse(fmt::format("is damaged: token {} of document {} is {}, but its vocabulary has {} entries",
+                       place + 1, document + 1, largest, source_.vocab_size));
+  };
+  const auto documents = static_cast<size_t>(documents_);
+  for (size_t first = 0; first < documents;) {
+    size_t end = first + 1;
+    while (end < documents && bytes_of(first, end + 1) <= kBufferBytes) ++end;
+    block.resize(bytes_of(first, end));
+    const auto begin = static_cast<int64_t>(sizeof(Header) + starts_[first] * token_bytes_);
+    file_.read(begin, block.data(), block.size());
+    const unsigned char* document = block.data();
+    for (; first < end; ++first) {
+      const size_t bytes = bytes_of(first, first + 1);
+      hash = chain(hash, document, bytes);
+      token_bytes_ == 2 ? check_ids(first, reinterpret_cast<const uint16_t*>(document))
+                        : check_ids(first, reinterpret_cast<const uint32_t*>(document));
+      document += bytes;
+    }
+  }
+  return hash;
 }
 
 void TokenFile::read(int64_t first, int64_t count, int32_t* out) const {
   if (first < 0 || count < 0 || first + count > tokens_)
     throw std::logic_error(
         fmt::format("tokens [{}, {}) of {}, which has {}", first, first + count, name_, tokens_));
-  const unsigned char* tokens = bytes_ + sizeof(Header);
-  if (token_bytes_ == 2) {
-    const auto* from = reinterpret_cast<const uint16_t*>(tokens) + first;
-    std::copy(from, from + count, out);
-  } else {
-    const auto* from = reinterpret_cast<const uint32_t*>(tokens) + first;
-    std::copy(from, from + count, out);
-  }
+  const auto place = static_cast<int64_t>(sizeof(Header)) + first * static_cast<int64_t>(token_bytes_);
+  if (token_bytes_ == sizeof(*out))  // ids are below 2^31
+    return file_.read(place, out, static_cast<size_t>(count) * token_bytes_);
+  std::vector<uint16_t> stored(static_cast<size_t>(count));
+  file_.read(place, stored.data(), stored.size() * token_bytes_);
+  std::copy(stored.begin(), stored.end(), out);
 }
 
 std::vector<int32_t> TokenFile::document(int64_t index) const {

@@ -1,5 +1,5 @@
 // A corpus as token ids in one file. It is written document by document, appears completely or not at all,
-// and is read memory-mapped.
+// and is read piece by piece: only the index of documents stays in memory.
 //
 //   header   64 bytes: magic "SLTOKENS", version, bytes per token (2 or 4), vocabulary size, end-of-text
 //            id or -1, the tokenizer's fingerprint and name
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/io/atomic_file.h"
+#include "engine/io/input_file.h"
 #include "engine/train/tokenizer/tokenizer.h"
 
 namespace shardlens {
@@ -60,12 +61,9 @@ class TokenFileWriter {
 class TokenFile {
  public:
   /// Opens a file and checks it by reading it once. Throws a request Error that names the file and the
-  /// problem: not a token file, another version, cut short, damaged. `name` is its name in errors; empty: its
-  /// path.
+  /// problem: not a token file, another version, cut short, damaged, an id outside the vocabulary. `name` is
+  /// its name in errors; empty: its path.
   explicit TokenFile(const std::string& path, const std::string& name = {});
-  ~TokenFile();
-  TokenFile(const TokenFile&) = delete;
-  TokenFile& operator=(const TokenFile&) = delete;
 
   const std::string& name() const { return name_; }
   const TokenSource& source() const { return source_; }
@@ -75,9 +73,11 @@ class TokenFile {
   uint64_t hash() const { return hash_; }
 
   /// The first token of document `index`; index == documents() gives the end of the last document.
-  int64_t document_begin(int64_t index) const { return static_cast<int64_t>(starts_[index]); }
+  int64_t document_begin(int64_t index) const {
+    return static_cast<int64_t>(starts_[static_cast<size_t>(index)]);
+  }
 
-  /// out[i] = token first + i, for 0 <= i < count.
+  /// out[i] = token first + i, for 0 <= i < count. Throws a run Error if the file cannot be read any more.
   void read(int64_t first, int64_t count, int32_t* out) const;
   std::vector<int32_t> document(int64_t index) const;
 
@@ -88,15 +88,16 @@ class TokenFile {
 
  private:
   void open_and_check();
+  uint64_t check_documents(uint64_t hash);
+  [[noreturn]] void refuse(const std::string& why) const;
 
+  InputFile file_;
   std::string name_;
-  const unsigned char* bytes_ = nullptr;  // the whole file, mapped
-  size_t size_ = 0;
   TokenSource source_;
   size_t token_bytes_ = 0;
   int64_t documents_ = 0, tokens_ = 0;
   uint64_t hash_ = 0;
-  const uint64_t* starts_ = nullptr;
+  std::vector<uint64_t> starts_;
 };
 
 }  // namespace shardlens

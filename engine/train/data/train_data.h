@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/config/settings.h"
 #include "engine/train/data/token_file.h"
@@ -14,6 +15,7 @@ namespace shardlens {
 struct TrainData {
   std::shared_ptr<const Tokenizer> tokenizer;
   std::shared_ptr<const TokenFile> train, validation;  ///< validation may be null
+  std::vector<std::string> left_out;                   ///< sentences to say, as read_documents() returns them
 };
 
 /// The default tokenizer of a model's text: the tokenizer in the model's folder if there is one. Otherwise
@@ -21,15 +23,17 @@ struct TrainData {
 /// text and as large as the model's. The value is that of CorpusOptions::tokenizer.
 std::string usual_tokenizer(const Model& model);
 
-/// `where`: a corpus that `data` prepared, a *.tokens file, or a source of read_documents(). `tokenizer` is
-/// that of CorpusOptions::tokenizer, or for a *.tokens file that of load_tokenizer(). If it is empty: a
-/// corpus uses its own, a text uses usual_tokenizer(), and a *.tokens file uses bytes. Throws a request Error
+/// `where`: a corpus that `data` prepared, a token file, or a source of read_documents(). Its bytes tell a
+/// token file from a text, whatever its name. `tokenizer` is that of CorpusOptions::tokenizer, or for a token
+/// file that of load_tokenizer(). If it is empty: a corpus uses its own, a text uses usual_tokenizer(), and a
+/// token file uses bytes. Throws a request Error
 /// if `where` does not exist, holds nothing to learn from, or was tokenised with another tokenizer.
 TrainData open_train_data(const std::string& where, const std::string& tokenizer, const Model& model);
 
-/// Tokenises a whole text into one temporary file, which is deleted when the result is released. `where` as
-/// in read_documents().
-std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer);
+/// Tokenises a whole text into one temporary file, which is deleted when the result is released. `where` and
+/// `left_out` (added to) as in read_documents().
+std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer,
+                                          std::vector<std::string>& left_out);
 
 /// A small text that is embedded in the programs, for a first run on any machine.
 TrainData open_built_in_text(const Model& model);

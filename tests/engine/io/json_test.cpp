@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
+
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
 namespace json_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using JsonTest = TestFolder;
 
@@ -59,6 +62,38 @@ TEST_F(JsonTest, RefusesBrokenText) {
   EXPECT_EQ(parse_json(R"({"a": {"b": 1}, "b": [{"b": 2}, {"b": 3}]})", "t").size(), 2u);
   EXPECT_THAT(error_of([&] { parse_json(std::string(1'000'000, '['), "t"); }),
               HasSubstr("nested more than 64"));
+}
+
+// The parser takes it for the end, and what follows would not be read.
+TEST_F(JsonTest, RefusesAByteOfZero) {
+  for (const std::string& text :
+       {std::string("{\"a\": 1}\0", 9), std::string("{\"a\": 1}\0{", 10), std::string("{\"a\": \0 1}", 10)}) {
+    EXPECT_THAT(error_of([&] { parse_json(text, "zero.json"); }),
+                AllOf(HasSubstr("zero.json is not valid JSON at byte"), HasSubstr("it holds a byte of 0")));
+  }
+  EXPECT_EQ(parse_json("\"\\u0000\"", "t").get<std::string>(), std::string(1, '\0'));
+}
+
+TEST_F(JsonTest, TakesTimeInProportionToTheText) {
+  std::string text = "[";
+  for (int i = 0; i < 1'000'000; ++i) text += "{},";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(parse_json(text + "[]]", "t").size(), 1'000'001u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));  // it was ten minutes
+}
+
+TEST_F(JsonTest, RefusesTooManyValues) {
+  std::string text = "[0";
+  for (int i = 0; i < 8'000'000; ++i) text += ",0";
+  EXPECT_THAT(error_of([&] { parse_json(text + "]", "t"); }), HasSubstr("t: more than 8000000 values"));
+}
+
+TEST_F(JsonTest, KeepsEveryValueAndItsPlace) {
+  const char* const text =
+      R"({"a":[1,[2,{"b":[]}],{}],"c":{"d":{"e":null,"f":[true,-2.5]}},"g":"\ud83d\ude00","h":18446744073709551615})";
+  EXPECT_EQ(parse_json(text, "t"), nlohmann::json::parse(text));
+  for (const char* single : {"3", "null", "\"x\"", "[]", " {} "})
+    EXPECT_EQ(parse_json(single, "t"), nlohmann::json::parse(single));
 }
 
 TEST_F(JsonTest, ReadsFiles) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -255,6 +256,17 @@ TEST_F(LiveLinkTest, AStaleLinkIsNoWriter) {
   const Recording recording(path("run"));
   EXPECT_EQ(recording.writer(), WriterState::Gone);
   EXPECT_TRUE(recording.finished());
+}
+
+// Nothing that lies beside a recording is waited for.
+TEST_F(LiveLinkTest, APipeBesideARecordingIsNoWriterAndNoJournal) {
+  const DrawnRecording drawn(10);
+  drawn.write(path("run"));
+  ASSERT_EQ(mkfifo(path("run-live").c_str(), 0600), 0);
+  EXPECT_EQ(Recording(path("run")).writer(), WriterState::Gone);
+  ASSERT_EQ(mkfifo(path("run-journal").c_str(), 0600), 0);
+  EXPECT_TRUE(error_of([&] { Recording recording(path("run")); }).find("run-journal is not a regular file") !=
+              std::string::npos);
 }
 
 // The timeline of a recording that grows is that of the finished one.

@@ -102,10 +102,12 @@ TEST(Perplexity, CountsWordsAndLineEndsOfTheTextWithoutItsMargins) {
 }
 
 TEST(Cloze, AsksForEveryTokenOfTheLastWord) {
-  const std::vector<std::string> texts{"a b", "the end of it all", "one two  three \n",
-                                       "a much longer text than a window holds, at last"};
+  const std::vector<ClozeText> texts{{"a b", "1"},
+                                     {"the end of it all", "2"},
+                                     {"one two  three \n", "3"},
+                                     {"a much longer text than a window holds, at last", "4"}};
   int64_t correct = 0;
-  for (const std::string& text : texts) {
+  for (const auto& [text, where] : texts) {
     const std::string trimmed = text.substr(0, text.find_last_not_of(" \n") + 1);
     const std::vector<int32_t> ids = BytesTokenizer().encode(trimmed);
     const auto tokens = static_cast<int64_t>(ids.size());
@@ -145,7 +147,8 @@ TEST_F(ClozeFile, ATrainedModelIsRightWhereItShouldBe) {
   trainer.save();
   Settings settings = byte_model(3);
   settings.weights_path = path("run/model.safetensors");
-  const Cloze cloze = evaluate_cloze(settings, BytesTokenizer(), {"a a a a", "a a a b", "a a a aa", "a a"});
+  const Cloze cloze = evaluate_cloze(settings, BytesTokenizer(),
+                                     {{"a a a a", "1"}, {"a a a b", "2"}, {"a a a aa", "3"}, {"a a", "4"}});
   EXPECT_EQ(cloze.correct, 2);
   EXPECT_EQ(cloze.examples, 4);
 }
@@ -162,7 +165,8 @@ class MaskedWordsTest : public TestFolder {
   BertAndText bert(int tp, int dp = 1) {
     const std::string words = std::string(asset("text/genesis.txt")).substr(0, 1500);
     BertAndText out{WordPieceTokenizer::train({words}, 120), nullptr, testing::small_bert(tp, dp)};
-    out.text = tokenise(write("words.txt", words), *out.tokenizer);
+    std::vector<std::string> left_out;
+    out.text = tokenise(write("words.txt", words), *out.tokenizer, left_out);
     out.settings.dtype = DType::Fp64;
     out.settings.model.vocab = 120;
     out.settings.model.positions = out.settings.seq = 24;
@@ -252,23 +256,34 @@ TEST(Evaluation, BadInputIsNamed) {
   EXPECT_THAT(error_of([&] { evaluate_perplexity(byte_model(1), bytes, " \n", 5, 0); }), HasSubstr("empty"));
   EXPECT_THAT(error_of([&] { evaluate_perplexity(byte_model(1), bytes, kText, 17, 0); }),
               HasSubstr("1 to 16"));
+  EXPECT_THAT(
+      error_of([&] {
+        evaluate_cloze(byte_model(1), bytes, {{"fine text", "x.jsonl, line 1"}, {"word", "x.jsonl, line 3"}});
+      }),
+      HasSubstr("x.jsonl, line 3: the text has no word before its last one: \"word\""));
   EXPECT_THAT(error_of([&] {
-                evaluate_cloze(byte_model(1), bytes, {"fine text", "word"});
+                evaluate_cloze(byte_model(1), bytes, {{"a supercalifragilistic", "x.jsonl, line 7"}});
               }),
-              HasSubstr("text 2"));
-  EXPECT_THAT(error_of([&] { evaluate_cloze(byte_model(1), bytes, {"a supercalifragilistic"}); }),
-              HasSubstr("longer than a window"));
+              HasSubstr("x.jsonl, line 7: the last word alone is longer than a window"));
   EXPECT_THAT(error_of([&] { evaluate_perplexity(testing::small_bert(1), bytes, kText, 5, 0); }),
               HasSubstr("encoder"));
 }
 
 TEST_F(ClozeFile, IsReadLineByLine) {
-  EXPECT_THAT(read_cloze_file(write("c.jsonl", "{\"text\": \"a b\"}\n\n{\"text\": \"c d\", \"id\": 2}\n")),
-              ::testing::ElementsAre("a b", "c d"));
-  EXPECT_THAT(error_of([&] { read_cloze_file(write("d.jsonl", "{\"text\": \"a b\"}\n{\"txt\": 1}\n")); }),
+  std::vector<std::string> left_out;
+  const auto read = [&](const std::string& file) { return read_cloze_file(file, left_out); };
+  const std::vector<ClozeText> texts =
+      read(write("c.jsonl", "{\"text\": \"a b\"}\n\n{\"text\": \"c d\", \"id\": 2}\n"));
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0].text + texts[1].text, "a bc d");
+  EXPECT_EQ(texts[1].where, path("c.jsonl") + ", line 3");
+  EXPECT_TRUE(left_out.empty());
+  EXPECT_THAT(error_of([&] { read(write("d.jsonl", "{\"text\": \"a b\"}\n{\"txt\": 1}\n")); }),
               AllOf(HasSubstr("d.jsonl, line 2"), HasSubstr("text")));
-  EXPECT_THAT(error_of([&] { read_cloze_file(write("e.jsonl", "\n")); }), HasSubstr("e.jsonl"));
-  EXPECT_THAT(error_of([&] { read_cloze_file(path("absent")); }), HasSubstr("absent"));
+  EXPECT_THAT(error_of([&] { read(write("e.jsonl", "\n")); }), HasSubstr("e.jsonl"));
+  EXPECT_THAT(error_of([&] { read(path("absent")); }), HasSubstr("absent"));
+  EXPECT_EQ(read(write("f.jsonl", "{\"text\": \"a b\"}\n{\"text\": \"a \\ud800\"}\n")).size(), 1u);
+  EXPECT_THAT(left_out, ::testing::ElementsAre(HasSubstr("f.jsonl is not text and was left out: line 2 (")));
 }
 
 }  // namespace evaluation_test

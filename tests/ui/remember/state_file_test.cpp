@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -66,6 +67,31 @@ TEST_F(StateFile, IsWrittenWholeOrNotAtAll) {
 TEST_F(StateFile, NoFileIsTheFirstStart) {
   EXPECT_EQ(read_state(path_, problem_), RememberedState{});
   EXPECT_EQ(problem_, "");
+}
+
+TEST_F(StateFile, AWrongValueIsNamedByItsKey) {
+  std::filesystem::create_directories(path_.parent_path());
+  const std::string begin =
+      R"({"format":1,"theme":"dark","scale":1,"lecture":false,"tab":"stage","layout":"")";
+  const std::pair<const char*, const char*> cases[] = {
+      {R"(,"recent":[1]})", "recent: expected a list of texts"},
+      {R"(,"train":{"model":3}})", "train: \"model\" must be a text, found 3"},
+      {R"(,"writing":7})", "writing: expected an object, found 7"},
+      {R"(,"traffic_times":"yes"})", "\"traffic_times\" must be true or false, found \"yes\""},
+      {R"(,"compare_splits":["megatron"]})", "compare_splits: expected 3 names"}};
+  for (const auto& [rest, why] : cases) {
+    write(begin + rest);
+    EXPECT_EQ(read_state(path_, problem_), RememberedState{});
+    EXPECT_THAT(problem_, HasSubstr(why));
+    EXPECT_EQ(problem_.find("json.exception"), std::string::npos) << problem_;
+  }
+}
+
+TEST_F(StateFile, APipeIsNotWaitedFor) {
+  std::filesystem::create_directories(path_.parent_path());
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(read_state(path_, problem_), RememberedState{});
+  EXPECT_THAT(problem_, HasSubstr("is not a regular file"));
 }
 
 TEST_F(StateFile, AFileThatCannotBeUnderstoodGivesTheDefaultsAndASentence) {

@@ -1,5 +1,6 @@
 // The Train tab: what is trained and how, buttons that start and pause it, and the curves while they grow.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <icons_font_awesome_4.h>
 
 #include <algorithm>
@@ -92,10 +93,11 @@ std::string run_text(const TrainSnapshot& train) {
                                ? fmt::format("{}, {} layers, post-LN and pre-LN, same seed and batches",
                                              settings.model.title, settings.model.layers)
                                : fmt::format("{}, {} layers", settings.model.title, settings.model.layers);
-  return fmt::format("{} · T = {}, D = {} · {} · batch {} × {} · {}, {} tokens · measured on {}", what,
+  const std::string left_out = fmt::format("{}", fmt::join(train.text.left_out, " · "));
+  return fmt::format("{} · T = {}, D = {} · {} · batch {} × {} · {}, {} tokens{}{} · measured on {}", what,
                      settings.tp, settings.dp, to_string(settings.dtype), settings.batch, settings.seq,
                      train.text.name, format_count(static_cast<double>(train.text.train_tokens)),
-                     train.machine);
+                     left_out.empty() ? "" : " · ", left_out, train.machine);
 }
 
 struct RunButton {

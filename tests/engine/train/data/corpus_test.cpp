@@ -201,6 +201,19 @@ TEST_F(CorpusTest, FilesThatDoNotBelongTogetherAreRefused) {
               AllOf(HasSubstr("no corpus.json"), HasSubstr("shardlens-cli data")));
 }
 
+TEST_F(CorpusTest, FactsThatAreNoneAreNamedByFileAndKey) {
+  prepare_corpus(options(lines(20)), path("corpus"));
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"version": "x"})", "corpus.json: \"version\" must be a whole number, found \"x\""},
+      {R"({})", "corpus.json: the key \"version\" is missing"},
+      {R"([1])", "corpus.json: expected an object, found an array"},
+      {R"({"version": 2})", "corpus.json does not have version 1"}};
+  for (const auto& [facts, why] : cases) {
+    write("corpus/corpus.json", facts);
+    EXPECT_THAT(error_of([&] { open_corpus(path("corpus")); }), HasSubstr(why));
+  }
+}
+
 TEST_F(CorpusTest, UnigramEntropyIsThatOfTheCounts) {
   TokenFileWriter writer(path("x.tokens"), *load_tokenizer("bytes"));
   writer.add(std::vector<int32_t>{1, 1, 2, 3});

@@ -32,10 +32,64 @@ TEST_F(DocumentsTest, JsonLinesHaveADocumentEach) {
 }
 
 TEST_F(DocumentsTest, ABadJsonLineIsNamed) {
-  for (const char* line : {"{", "[]", "{\"text\": 3}", "{\"txt\": \"a\"}"}) {
+  for (const char* line : {"{", "[]", "{\"text\": 3}", "{\"txt\": \"a\"}", "{\"text\": \"\\ud800\", }"}) {
     const std::string file = write("x.jsonl", std::string("{\"text\": \"good\"}\n") + line + "\n");
     EXPECT_THAT(error_of([&] { read(file); }), HasSubstr("x.jsonl, line 2")) << line;
   }
+}
+
+TEST_F(DocumentsTest, JsonLinesAreToldByWhatTheyBeginWith) {
+  const std::string lines = "\n {\"id\": 1, \"text\": \"one\"}\n{\"text\": \"two\"}\n";
+  for (const char* name : {"x.json", "x.JSONL", "x.NdJson", "x.txt", "x"})
+    EXPECT_THAT(read(write(name, lines)), ElementsAre("one", "two")) << name;
+  EXPECT_THAT(read(write("mark.json", "\xef\xbb\xbf{\"text\": \"one\"}\n")), ElementsAre("one"));
+}
+
+TEST_F(DocumentsTest, OtherFormsOfJsonAreRefusedWithTheRemedy) {
+  for (const char* text : {"[{\"text\": \"one\"}]", "[\n  {\n    \"text\": \"one\"\n  }\n]",
+                           "[\"one\", \"two\"]", "{\n  \"text\": \"one\"\n}", "{\"text\": \"cut sh"}) {
+    for (const char* name : {"x.json", "x.jsonl"})
+      EXPECT_THAT(error_of([&] { read(write(name, text)); }), AllOf(HasSubstr(name), HasSubstr("jq -c")))
+          << text;
+  }
+}
+
+TEST_F(DocumentsTest, ProseAndProgramsThatBeginWithABracketAreText) {
+  for (const char* text : {"[1] Introduction\n", "[Verse 1]\n", "[\"Well,\" he said]\n", "{ int a; }\n",
+                           "{\n", "[1, 2]\n", "[]\n", "{\"a cut", "{braces}: \"quoted\"\n"})
+    EXPECT_EQ(read(write("x.txt", text)).size(), 1u) << text;
+}
+
+TEST_F(DocumentsTest, ALineThatIsNoTextIsLeftOutAndSaid) {
+  const std::string good = "{\"text\": \"good \\ud83d\\ude00 \\\\ud800\"}\n";
+  const std::string file =
+      write("x.jsonl", good + "{\"text\": \"\\ud800 half\"}\n" + good +
+                           "{\"text\": \"\\ude00\\ud83d\"}\n{\"text\": \"\xff\"}\n" + good);
+  std::vector<std::string> documents;
+  const auto left_out =
+      read_documents(file, [&](std::string document, int64_t) { documents.push_back(std::move(document)); });
+  EXPECT_THAT(documents, ElementsAre("good 😀 \\ud800", "good 😀 \\ud800", "good 😀 \\ud800"));
+  EXPECT_THAT(left_out, ElementsAre(HasSubstr("3 lines of " + file +
+                                              " are not text and were left out: lines 2, 4, 5 (")));
+  EXPECT_THAT(read_documents(write("y.jsonl", good + "{\"text\": \"\\udc00\"}\n"),
+                             [](const std::string&, int64_t) {}),
+              ElementsAre(HasSubstr("y.jsonl is not text and was left out: line 2 (")));
+  EXPECT_TRUE(read_documents(write("z.jsonl", good), [](const std::string&, int64_t) {}).empty());
+}
+
+// The first page of a process's memory is not there: reading it is an input/output error for any user.
+TEST_F(DocumentsTest, AReadErrorInTheMiddleOfASourceIsNotItsEnd) {
+  std::filesystem::create_directory(path("books"));
+  write("books/a.txt", "first\n");
+  std::filesystem::create_symlink("/proc/self/mem", path("books/b.txt"));
+  EXPECT_THAT(error_of([&] { read(path("books")); }),
+              AllOf(HasSubstr("b.txt"), HasSubstr("Input/output error")));
+}
+
+TEST_F(DocumentsTest, ADeviceThatNeverEndsIsNoText) {
+  std::filesystem::create_symlink("/dev/zero", path("zero.txt"));
+  EXPECT_THAT(error_of([&] { read(path("zero.txt")); }),
+              HasSubstr("zero.txt is not a regular file or a pipe"));
 }
 
 TEST_F(DocumentsTest, PlainTextEndsAtMarksBlankLinesAndLines) {
@@ -79,9 +133,21 @@ TEST_F(DocumentsTest, AFolderIsReadInOrderAndCountsItsBytes) {
   write("ignored.png", "x");
   EXPECT_THAT(read(folder_.string()), ElementsAre("first", "second\n", "third\n"));
   EXPECT_EQ(source_bytes(folder_.string()), 7 + 18 + 6);
+  EXPECT_THAT(read_documents(folder_.string(), [](const std::string&, int64_t) {}),
+              ElementsAre(AllOf(HasSubstr("1 file of the folder"), HasSubstr("was left out: "),
+                                HasSubstr("ignored.png"))));
   int64_t last = 0;
   read_documents(folder_.string(), [&](const std::string&, int64_t bytes) { last = bytes; });
   EXPECT_EQ(last, 7 + 18 + 6);
+}
+
+TEST_F(DocumentsTest, AFolderTakesJsonByItsFirstLine) {
+  write("a.JSONL", "{\"text\": \"first\"}\n");
+  write("b.json", "{\"text\": \"second\"}\n");
+  write("c.TXT", "third\n");
+  write("facts.json", "{\n  \"name\": \"books\"\n}\n");
+  write("one.json", "{\"name\": \"books\"}\n");
+  EXPECT_THAT(read(folder_.string()), ElementsAre("first", "second", "third\n"));
 }
 
 TEST_F(DocumentsTest, APipeIsATextToo) {
@@ -97,6 +163,16 @@ TEST_F(DocumentsTest, APipeIsATextToo) {
 TEST_F(DocumentsTest, WhatIsNotThereIsNamed) {
   EXPECT_THAT(error_of([&] { read(path("none.txt")); }), AllOf(HasSubstr("none.txt"), HasSubstr("sample")));
   EXPECT_THAT(error_of([&] { read(folder_.string()); }), HasSubstr(".jsonl"));
+}
+
+TEST_F(DocumentsTest, ASampleThatBreaksOffIsNotTheWhole) {
+  write("bible", "#!/bin/sh\necho 'Ge1:1 In the beginning'\nexit 1\n");
+  std::filesystem::permissions(path("bible"), std::filesystem::perms::owner_all);
+  const std::string before = getenv("PATH");
+  setenv("PATH", (folder_.string() + ":" + before).c_str(), 1);
+  const std::string message = error_of([&] { read("sample"); });
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_THAT(message, HasSubstr("the program bible, which prints the sample corpus, failed after 24 bytes"));
 }
 
 TEST_F(DocumentsTest, TheSampleIsTheChaptersOfTheKingJamesVersion) {

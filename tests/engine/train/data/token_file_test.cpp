@@ -3,7 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <array>
+#include <cstring>
+
+#include "engine/io/hash_of_version_1.h"
 #include "engine/train/tokenizer/bytes_tokenizer.h"
 #include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
@@ -114,6 +119,56 @@ TEST_F(TokenFileTest, EveryDamagedBitIsFound) {
       ASSERT_THAT(open_error(write("bad.tokens", damaged)), HasSubstr("bad.tokens")) << i << " bit " << bit;
     }
   }
+}
+
+// A file whose checksum holds, made by another program: its header says 300 entries, then 200.
+TEST_F(TokenFileTest, AnIdOutsideTheVocabularyIsRefusedByItsPlace) {
+  for (const int32_t vocab : {300, 70'000}) {
+    const size_t token_bytes = vocab == 300 ? 2 : 4;
+    write_tokens(Numbers(vocab), {{1, 2, 3}, {}, {4, vocab - 1, 5}});
+    std::string bytes = contents("x.tokens");
+    const int32_t smaller = 200;
+    std::memcpy(bytes.data() + 16, &smaller, sizeof smaller);
+    uint64_t hash = 0;
+    const auto chain = [&](size_t at, size_t count) {
+      const std::array<uint64_t, 2> links = {hash, hash_of_version_1(bytes.data() + at, count)};
+      hash = hash_of_version_1(links.data(), sizeof links);
+    };
+    const size_t index_at = 64 + (6 * token_bytes + 7) / 8 * 8;
+    chain(0, 64);
+    chain(64, 3 * token_bytes);
+    chain(64, 0);
+    chain(64 + 3 * token_bytes, 3 * token_bytes);
+    chain(index_at, 4 * sizeof(uint64_t));
+    std::memcpy(bytes.data() + bytes.size() - 16, &hash, sizeof hash);
+    EXPECT_THAT(
+        open_error(write("other.tokens", bytes)),
+        AllOf(HasSubstr("other.tokens is damaged: token 2 of document 3 is " + std::to_string(vocab - 1)),
+              HasSubstr("its vocabulary has 200 entries")));
+  }
+}
+
+// Many documents in a block, and one that is larger than a block.
+TEST_F(TokenFileTest, ReadsManyDocuments) {
+  std::vector<std::vector<int32_t>> documents(20'000);
+  for (size_t i = 0; i < documents.size(); ++i) documents[i].assign(i % 97, static_cast<int32_t>(i % 257));
+  documents[10'000].assign(1'500'000, 9);
+  const TokenFile file(write_tokens(BytesTokenizer(), documents));
+  for (size_t i = 0; i < documents.size(); i += 99)
+    ASSERT_EQ(file.document(static_cast<int64_t>(i)), documents[i]) << i;
+  EXPECT_EQ(file.document(10'000), documents[10'000]);
+}
+
+// The file is read piece by piece, so one that was cut meanwhile is an error and not a signal.
+TEST_F(TokenFileTest, AFileThatShrinksWhileItIsOpenIsNamed) {
+  const TokenFile file(write_tokens(BytesTokenizer(), {std::vector<int32_t>(100'000, 7)}));
+  std::filesystem::resize_file(path("x.tokens"), 1000);
+  EXPECT_THAT(error_of([&] { file.document(0); }), AllOf(HasSubstr("x.tokens ends at byte 1000")));
+}
+
+TEST_F(TokenFileTest, APipeIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path("pipe.tokens").c_str(), 0600), 0);
+  EXPECT_THAT(open_error(path("pipe.tokens")), HasSubstr("is not a regular file"));
 }
 
 TEST_F(TokenFileTest, OtherFilesAreRefused) {
