@@ -11,6 +11,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/config/weights_of_model.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/panels/compare/compare_view.h"
@@ -302,8 +303,7 @@ void Studio::open_dropped(const std::string& path) {
     last_change_ = Clock::now();
     return;
   }
-  if (has_model && (is_folder || is_weights))
-    return take_model(folder, is_weights ? path : weights_of_model(folder.string()));
+  if (has_model && (is_folder || is_weights)) return take_model(folder, is_weights ? path : std::string());
   if (view_.chooser_open) return take_chosen(context(), path);
   if (is_folder) {
     view_.of<ChooserView>().chosen_for = ChosenFor::Replay;
@@ -313,7 +313,8 @@ void Studio::open_dropped(const std::string& path) {
   open_recording(path);
 }
 
-/// Replaces the model and the weights in Setup by those of a model's folder, such as a checkpoint.
+/// Replaces the model and the weights in Setup by those of a model's folder, such as a checkpoint. `weights`
+/// are those of several that a person chose; empty: the folder's own.
 void Studio::take_model(const std::filesystem::path& folder, const std::string& weights) {
   if (held_.replay->is_open()) {
     message_.say(
@@ -323,12 +324,12 @@ void Studio::take_model(const std::filesystem::path& folder, const std::string& 
   try {
     Settings changed = context().wanted();
     changed.model = find_model(folder.string());
-    changed.weights_path = weights;
+    changed.weights_path = weights.empty() ? weights_of_model(folder.string()) : weights;
     changed.layer = 0;
     changed.seq = std::min(changed.seq, changed.model.positions);
-    context().want(changed);
     view_.chooser_open = false;  // the list would cover the new model
     message_.close();
+    context().want_weights(changed);
   } catch (const std::exception& error) {
     message_.say({error.what()});
   }

@@ -207,7 +207,6 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
     settings.batch = (settings.batch + parts - 1) / parts * parts;
   }
   const std::shared_ptr<const Plan> plan = make_plan(settings);
-  say_seeded_heads(settings);
   std::unique_ptr<Recorder> recorder;
   std::vector<Lateness> late;
   request.observer = [&](const Executor& executor) {
