@@ -45,15 +45,11 @@ bool is_weights(std::string name) {
         "{0} is not called model.safetensors, so it may hold something else: if it holds the model's "
         "weights, add --weights {0}",
         path));
-  throw request_error(
-      fmt::format("{0} holds weights in a form that is not read here. Write them as model.safetensors with "
-                  "the program that "
-                  "made them; for PyTorch's: python -c \\" import transformers as t;
-                  "
-                  "t.AutoModelForPreTraining.from_pretrained('{1}').save_pretrained('{1}')\\"
-                  ",
-                  path,
-                  folder));
+  throw request_error(fmt::format(
+      "{0} holds weights in a form that is not read here. Write them as model.safetensors with the program "
+      "that made them; for PyTorch's: python -c \"import transformers as t; "
+      "t.AutoModelForPreTraining.from_pretrained('{1}').save_pretrained('{1}')\"",
+      path, folder));
 }
 
 }  // namespace

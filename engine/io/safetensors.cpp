@@ -58,9 +58,9 @@ void check_against_index(const std::vector<StoredTensor>& tensors, const std::se
   std::set<std::string> rest = expected;
   for (const StoredTensor& tensor : tensors) {
     if (rest.erase(tensor.name) > 0) continue;
-    throw request_error(fmt::format(
-        "{} holds the tensor " {} ", but {} does not say so: these files do not belong together", path,
-        tensor.name, index));
+    throw request_error(
+        fmt::format("{} holds the tensor \"{}\", but {} does not say so: these files do not belong together",
+                    path, tensor.name, index));
   }
   if (rest.empty()) return;
   throw request_error(

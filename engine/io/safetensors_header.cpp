@@ -25,23 +25,23 @@ const std::map<std::string, int64_t>& stored_types() {
   return types;
 }
 
-std::vector<int64_t> whole_numbers(const nlohmann::json& json, const std::string& where) {
+std::vector<int64_t> whole_numbers(const nlohmann::json& list, const std::string& where) {
   std::vector<int64_t> numbers;
-  if (json.is_array()) {
-    for (const nlohmann::json& entry : json) {
+  if (list.is_array()) {
+    for (const nlohmann::json& entry : list) {
       if (!entry.is_number_unsigned() || entry.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) break;
       numbers.push_back(entry.get<int64_t>());
     }
-    if (numbers.size() == json.size()) return numbers;
+    if (numbers.size() == list.size()) return numbers;
   }
   throw request_error(where + " must be a list of whole numbers of at least 0");
 }
 
 // Reads one header entry, and checks its offsets against its own shape and the data's length.
-StoredTensor read_entry(const std::string& name, const nlohmann::json& json, const std::string& path,
+StoredTensor read_entry(const std::string& name, const nlohmann::json& entry, const std::string& path,
                         int64_t data_begin, int64_t data_bytes) {
   const std::string where = path + ", tensor \"" + name + "\"";
-  ObjectReader reader(json, where);
+  ObjectReader reader(entry, where);
   StoredTensor tensor;
   tensor.name = name;
   tensor.dtype = reader.string("dtype");
@@ -142,13 +142,13 @@ SafetensorsHeader read_safetensors_header(const InputFile& file) {
   }
   std::string text(static_cast<size_t>(header_bytes), '\0');
   file.read(kLengthBytes, text.data(), text.size());
-  const nlohmann::json json = parse_json(text, path + ", header");
-  if (!json.is_object()) throw request_error(path + ", header: expected an object");
+  const nlohmann::json entries = parse_json(text, path + ", header");
+  if (!entries.is_object()) throw request_error(path + ", header: expected an object");
 
   const int64_t data_begin = kLengthBytes + static_cast<int64_t>(header_bytes);
   const int64_t data_bytes = file.size() - data_begin;
   SafetensorsHeader header;
-  for (const auto& [name, entry] : json.items()) {
+  for (const auto& [name, entry] : entries.items()) {
     if (name != "__metadata__") {
       header.tensors.push_back(read_entry(name, entry, path, data_begin, data_bytes));
       continue;

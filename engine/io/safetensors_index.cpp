@@ -32,8 +32,8 @@ bool is_plain_name(const std::string& name) {
 }  // namespace
 
 std::map<std::string, std::set<std::string>> read_safetensors_index(const std::string& path) {
-  const nlohmann::json json = read_json_file(path);
-  ObjectReader reader(json, path);
+  const nlohmann::json index = read_json_file(path);
+  ObjectReader reader(index, path);
   const nlohmann::json& weight_map = reader.child("weight_map");
   ObjectReader entries(weight_map, path + ", \"weight_map\"");
   std::map<std::string, std::set<std::string>> files;

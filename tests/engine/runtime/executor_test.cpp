@@ -2,6 +2,7 @@
 // cancelled, and a failure on one rank reaches all ranks.
 #include "engine/runtime/executor.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
