@@ -12,6 +12,7 @@
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "engine/config/weights_of_model.h"
+#include "engine/io/safetensors_index.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/panels/compare/compare_view.h"
@@ -293,17 +294,20 @@ void Studio::open_dropped(const std::string& path) {
   std::error_code unknown;
   const bool is_folder = std::filesystem::is_directory(dropped, unknown);
   const std::filesystem::path folder = is_folder ? dropped : dropped.parent_path();
-  const bool is_weights = !is_folder && dropped.extension() == ".safetensors";
+  const std::string name = dropped.filename().string();
+  const bool is_models = is_written_for("model.safetensors", name);  // one file or shards: the folder's own
+  const bool is_weights = !is_folder && (is_models || dropped.extension() == ".safetensors");
   const bool has_model = std::filesystem::exists(folder / "config.json", unknown);
   if (is_weights && !has_model) {
     message_.say({fmt::format(
         "{} holds weights, but its folder has no config.json that names the model. If the weights "
         "belong to the model in Setup, choose the file under Weights in Setup.",
-        dropped.filename().string())});
+        name)});
     last_change_ = Clock::now();
     return;
   }
-  if (has_model && (is_folder || is_weights)) return take_model(folder, is_weights ? path : std::string());
+  if (has_model && (is_folder || is_weights))
+    return take_model(folder, is_weights && !is_models ? path : std::string());
   if (view_.chooser_open) return take_chosen(context(), path);
   if (is_folder) {
     view_.of<ChooserView>().chosen_for = ChosenFor::Replay;
