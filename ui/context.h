@@ -46,6 +46,9 @@ struct Context : Snapshots {
   /// recording cannot be changed; want() then shows a message.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
   void want(const Settings& settings) const;
+  /// The same for settings with other weights: fits the model to the file, and says what a person should know
+  /// about it.
+  void want_weights(Settings settings) const;
   void undo() const;  ///< goes back to the settings before the last change
   void redo() const;
 

@@ -11,7 +11,9 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/config/weights_of_model.h"
 #include "engine/io/file_kind.h"
+#include "engine/io/safetensors_index.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/panels/compare/compare_view.h"
@@ -293,18 +295,20 @@ void Studio::open_dropped(const std::string& path) {
   std::error_code unknown;
   const bool is_folder = std::filesystem::is_directory(dropped, unknown);
   const std::filesystem::path folder = is_folder ? dropped : dropped.parent_path();
-  const bool is_weights = !is_folder && kind_of_file(path) == FileKind::Safetensors;
+  const std::string name = dropped.filename().string();
+  const bool is_models = is_written_for("model.safetensors", name);  // one file or shards: the folder's own
+  const bool is_weights = !is_folder && (is_models || kind_of_file(path) == FileKind::Safetensors);
   const bool has_model = std::filesystem::exists(folder / "config.json", unknown);
   if (is_weights && !has_model) {
     message_.say({fmt::format(
         "{} holds weights, but its folder has no config.json that names the model. If the weights "
         "belong to the model in Setup, choose the file under Weights in Setup.",
-        dropped.filename().string())});
+        name)});
     last_change_ = Clock::now();
     return;
   }
   if (has_model && (is_folder || is_weights))
-    return take_model(folder, is_weights ? path : weights_of_model(folder.string()));
+    return take_model(folder, is_weights && !is_models ? path : std::string());
   if (view_.chooser_open) return take_chosen(context(), path);
   if (is_folder) {
     view_.of<ChooserView>().chosen_for = ChosenFor::Replay;
@@ -314,7 +318,8 @@ void Studio::open_dropped(const std::string& path) {
   open_recording(path);
 }
 
-/// Replaces the model and the weights in Setup by those of a model's folder, such as a checkpoint.
+/// Replaces the model and the weights in Setup by those of a model's folder, such as a checkpoint. `weights`
+/// are those of several that a person chose; empty: the folder's own.
 void Studio::take_model(const std::filesystem::path& folder, const std::string& weights) {
   if (held_.replay->is_open()) {
     message_.say(
@@ -324,12 +329,12 @@ void Studio::take_model(const std::filesystem::path& folder, const std::string& 
   try {
     Settings changed = context().wanted();
     changed.model = find_model(folder.string());
-    changed.weights_path = weights;
+    changed.weights_path = weights.empty() ? weights_of_model(folder.string()) : weights;
     changed.layer = 0;
     changed.seq = std::min(changed.seq, changed.model.positions);
-    context().want(changed);
     view_.chooser_open = false;  // the list would cover the new model
     message_.close();
+    context().want_weights(changed);
   } catch (const std::exception& error) {
     message_.say({error.what()});
   }

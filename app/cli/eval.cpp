@@ -12,6 +12,7 @@
 #include "app/command_line/live_line.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/config/presets.h"
 #include "engine/io/text_lines.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/data/json_lines.h"
@@ -43,7 +44,8 @@ EvaluationProgress progress(const char* what) {
 
 // A model that was trained here has learned only the positions of its training sequences.
 int64_t usual_sequence(const std::string& folder, const Model& model) {
-  return is_checkpoint(folder) ? read_training_state(folder).settings.seq : model.positions;
+  return !folder.empty() && is_checkpoint(folder) ? read_training_state(folder).settings.seq
+                                                  : model.positions;
 }
 
 // Perplexity is that of a whole text. JSON lines are many, with quotes and braces that nobody wrote.
@@ -83,7 +85,7 @@ int run_eval(EvalOptions o) {
   if (o.words < 0)
     throw request_error(fmt::format("--words {}: give 1 or more, or 0 to count them", o.words));
   Settings settings = to_settings(o.common);
-  if (o.seq->count() == 0) settings.seq = usual_sequence(o.common.model, settings.model);
+  if (o.seq->count() == 0) settings.seq = usual_sequence(folder_of_model(o.common.model), settings.model);
   if (settings.seq < 1) throw request_error(fmt::format("--seq {}: give 1 or more", settings.seq));
   if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);

@@ -11,6 +11,7 @@
 #include "app/cli/verbs.h"
 #include "app/command_line/request.h"
 #include "engine/base/error.h"
+#include "engine/config/presets.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/generate/writing.h"
 
@@ -38,8 +39,9 @@ int run_generate(GenerateOptions o) {
   const std::vector<int32_t> prompt = prompt_tokens(o.prompt, *tokenizer);
   const int64_t positions = settings.model.positions;
   settings.seq = std::min(static_cast<int64_t>(prompt.size()) + std::min(o.tokens, positions), positions);
-  if (is_checkpoint(o.common.model)) {
-    const int64_t trained = read_training_state(o.common.model).settings.seq;
+  const std::string folder = folder_of_model(o.common.model);
+  if (!folder.empty() && is_checkpoint(folder)) {
+    const int64_t trained = read_training_state(folder).settings.seq;
     if (settings.seq > trained)
       fmt::print(stderr, "{} was trained on sequences of {} tokens: it has not learned later positions\n",
                  o.common.model, trained);

@@ -8,7 +8,6 @@
 #include "engine/base/error.h"
 #include "engine/device/gpu_plugin.h"
 #include "engine/runtime/choose.h"
-#include "engine/runtime/stored_weights.h"
 
 namespace shardlens::cli {
 namespace {
@@ -38,15 +37,9 @@ void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>&
 
 Settings to_settings(const CommonOptions& o) {
   Settings settings = settings_of(o);
+  for (const std::string& remark : fit_to_files(o, settings)) fmt::print(stderr, "{}\n", remark);
   // The GPU plug-in is opened only if GPUs were asked for.
   return settings.backend == BackendChoice::Auto ? settled(std::move(settings), gpu_facts()) : settings;
-}
-
-void say_seeded_heads(const Settings& settings) {
-  const std::vector<std::string> heads = seeded_heads(settings);
-  if (heads.empty()) return;
-  fmt::print(stderr, "{} has no {}: they start from --seed instead\n", settings.weights_path,
-             fmt::join(heads, ", no "));
 }
 
 void say_untrained(const Settings& settings) {

@@ -24,11 +24,9 @@ void add_common(CLI::App& verb, CommonOptions& options);
 void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>& options,
                            const std::string& why);
 
-/// Returns settings_of(), adapted to this machine. Throws a request Error for an unknown name.
+/// Returns settings_of(), fitted to the model's files and adapted to this machine. Prints on stderr what a
+/// person should know about the files. Throws a request Error for an unknown name or an unreadable file.
 Settings to_settings(const CommonOptions& options);
-
-/// Prints on stderr which heads of the model start from the seed because the weights file does not have them.
-void say_seeded_heads(const Settings& settings);
 
 /// Prints on stderr that the model is untrained, if no weights were given. For verbs that use what a model
 /// has learned.

@@ -120,7 +120,6 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
     check_runnable(*plan);  // sizes that cannot run are refused before the files are read
     request.batch = std::make_shared<const Batch>(files->read());
   }
-  say_seeded_heads(settings);
   std::unique_ptr<Recorder> recorder;
   std::vector<Lateness> late;
   request.observer = [&](const Executor& executor) {

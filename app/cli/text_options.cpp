@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
+
+#include "engine/config/presets.h"
 
 namespace shardlens::cli {
 
 std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const std::string& tokenizer) {
   if (!tokenizer.empty()) return load_tokenizer(tokenizer);
-  return load_tokenizer(std::filesystem::is_directory(model) ? model : "bytes");
+  const std::string folder = folder_of_model(model);
+  return load_tokenizer(folder.empty() ? "bytes" : folder);
 }
 
 void say_left_out(const std::vector<std::string>& left_out) {

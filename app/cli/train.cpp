@@ -319,7 +319,6 @@ int run_train(const TrainVerbOptions& o) {
                trainer.steps_done() + 1, options.steps, options.resume);
   if (record.path != o.record.path)
     fmt::print(out, "recording into {}: {} holds an earlier start\n", record.path, o.record.path);
-  say_seeded_heads(settings);
   trainer.measure_ceiling();
   stop_on_signals();
   TrainReport report(out, options, o.log, trainer.steps_done());

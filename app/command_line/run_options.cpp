@@ -10,6 +10,7 @@
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/config/weights_of_model.h"
 #include "engine/io/file_kind.h"
 #include "engine/runtime/stored_weights.h"
 
@@ -67,7 +68,9 @@ std::vector<RunOption> run_options() {
       {Part::Run, "--dropout", &O::dropout,
        "Probability that dropout zeroes a value, in attention and the residual stream"},
       {Part::Run, "--weights", &O::weights,
-       "GPT-2 weights with Hugging Face's names (FILE.safetensors); random from --seed if left out"},
+       "Weights with Hugging Face's names (FILE.safetensors, or the index of its shards); the model folder's "
+       "own, "
+       "or random from --seed, if left out"},
       {Part::Run, "--backend", &O::backend, "cpu, cuda (GPUs), or auto: GPUs if there are any"},
       {Part::Run, "--gpu", &O::gpus, "GPUs that ranks are spread over, such as 0,2; all if left out", "LIST"},
       {Part::Run, "--tf32", &O::tf32,
@@ -194,6 +197,13 @@ Settings settings_of(const RunOptions& o) {
   settings.delays = parse_delays(o.delays);
   settings.timeout_seconds = o.timeout_seconds;
   return settings;
+}
+
+std::vector<std::string> fit_to_files(const RunOptions& o, Settings& settings) {
+  std::vector<std::string> remarks = fit_to_weights(settings);
+  const std::string hidden = hidden_folder_remark(o.model);
+  if (!hidden.empty()) remarks.insert(remarks.begin(), hidden);
+  return remarks;
 }
 
 std::vector<Delay> parse_delays(const std::vector<std::string>& texts) {

@@ -64,6 +64,10 @@ void add_run_options(CLI::App& app, RunOptions& options, std::initializer_list<P
 /// Reads presets and files. Throws a request Error for an unknown name.
 Settings settings_of(const RunOptions& options);
 
+/// Fits the settings to their weights (fit_to_weights()). Returns what a person should know about the files
+/// of the model, a sentence each. Throws what fit_to_weights() throws.
+std::vector<std::string> fit_to_files(const RunOptions& options, Settings& settings);
+
 /// Returns the part of the model that runs. Throws a request Error for an unknown block.
 Block block_of(const RunOptions& options);
 

@@ -1,5 +1,6 @@
 // shardlens: opens the studio, or draws it into a file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
@@ -31,6 +32,7 @@ void open_window(const Options& options) {
   const std::unique_ptr<Platform> platform = make_window_platform("Shardlens", options.size);
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),
                     replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
+  studio.view().said = fmt::format("{}", fmt::join(options.remarks, ". "));
   if (replays) studio.open_recording(options.recording.string());
   apply_looks(options, studio.view());
   bool step_wanted = !options.step.empty() || !options.open.empty();
@@ -51,6 +53,7 @@ void open_window(const Options& options) {
 }
 
 void run(const Options& options) {
+  for (const std::string& remark : options.remarks) fmt::print(stderr, "{}\n", remark);
   if (!options.screenshot.empty()) {
     write_screenshot(options);
   } else if (!options.figure.empty()) {

@@ -179,6 +179,10 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   if (options.frame_benchmark && app.count("--tp") == 0) run.tp = 8;
   options.settings = cli::settings_of(run);
   Settings& settings = options.settings;
+  try {
+    options.remarks = cli::fit_to_files(run, settings);
+  } catch (const Error&) {  // the run says why its weights cannot be read
+  }
   if (settings.communicator == CommunicatorChoice::Mpi)
     throw request_error("--comm mpi is only for shardlens-cli under mpirun: leave it out");
   const bool replays = !options.recording.empty() || is_replay_view(options.view);

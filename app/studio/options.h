@@ -15,6 +15,7 @@ namespace shardlens {
 
 struct Options {
   Settings settings;
+  std::vector<std::string> remarks;  ///< what a person should know about the model's files, a sentence each
   std::optional<PixelSize> size;
   std::optional<ui::ThemeName> theme;
   std::optional<float> scale;

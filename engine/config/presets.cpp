@@ -1,6 +1,8 @@
 // Model presets, Hugging Face configurations and the parameter counts of both.
 #include "engine/config/presets.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -143,22 +145,25 @@ Model model_preset(const std::string& name) {
 }
 
 Model find_model(const std::string& name_or_folder) {
-  for (const Model& model : model_presets()) {
-    if (model.name == name_or_folder) return model;
-  }
-  const bool folder =
-      name_or_folder.find('/') != std::string::npos || std::filesystem::is_directory(name_or_folder);
-  return folder ? read_hugging_face(name_or_folder) : model_preset(name_or_folder);
+  const std::string folder = folder_of_model(name_or_folder);
+  return folder.empty() ? model_preset(name_or_folder) : read_hugging_face(folder);
 }
 
-std::string weights_of_model(const std::string& name_or_folder) {
-  const std::filesystem::path folder = name_or_folder, weights = folder / "model.safetensors";
-  // A checkpoint, and the files that other programs write instead: such a model was trained.
-  for (const std::filesystem::path& sign :
-       {weights, folder / "training.json", folder / "model.safetensors.index.json",
-        folder / "pytorch_model.bin"})
-    if (std::filesystem::exists(sign)) return weights.string();
-  return {};
+std::string folder_of_model(const std::string& name_or_folder) {
+  const std::vector<std::string> names = model_names();
+  if (std::find(names.begin(), names.end(), name_or_folder) != names.end()) return {};
+  const bool folder =
+      name_or_folder.find('/') != std::string::npos || std::filesystem::is_directory(name_or_folder);
+  return folder ? name_or_folder : std::string();
+}
+
+std::string hidden_folder_remark(const std::string& name_or_folder) {
+  std::error_code unknown;
+  const bool hidden = folder_of_model(name_or_folder).empty() &&
+                      std::filesystem::exists(name_or_folder + "/config.json", unknown);
+  if (!hidden) return {};
+  return fmt::format("{0} is the built-in model here; for the model in the folder of this name write ./{0}",
+                     name_or_folder);
 }
 
 int64_t layer_parameter_count(const Model& model) {

@@ -18,12 +18,14 @@ std::vector<std::string> model_names();
 Model model_preset(const std::string& name);
 
 /// Returns the model for a `--model` value: a preset name, or a folder with a Hugging Face config.json of a
-/// `gpt2` or `bert` model. A text with a slash, or the name of a folder, is read as a folder.
+/// `gpt2` or `bert` model.
 Model find_model(const std::string& name_or_folder);
-/// Returns the path of the weights in a folder of that name. Also returns it if the file is missing but other
-/// files show that the model was trained: reading then reports the missing file, and random weights cannot
-/// pass for trained ones. Empty if there are none.
-std::string weights_of_model(const std::string& name_or_folder);
+/// The folder that a `--model` value names; empty if it is a preset. Of a preset and a folder of one name,
+/// the preset is meant, and "./name" is the folder. A text with a slash, or the name of a folder, is a
+/// folder.
+std::string folder_of_model(const std::string& name_or_folder);
+/// A sentence that says so, if both are there; otherwise empty.
+std::string hidden_folder_remark(const std::string& name_or_folder);
 
 /// Parameters by place. Weights and biases are counted exactly; the output embedding is tied to the input
 /// embedding and counted once. For BERT, `heads` holds the pooler, the masked-LM head and the two-way

@@ -1,5 +1,4 @@
-// Reads and writes safetensors files. Layout: 8 bytes of header length (little-endian), the JSON header, then
-// the data. Offsets in the header count from the beginning of the data.
+// Opens one safetensors file or the files of an index, and reads their tensors.
 #include "engine/io/safetensors.h"
 
 #include <fmt/format.h>
@@ -7,129 +6,22 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <numeric>
-#include <stdexcept>
+#include <filesystem>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/suggest.h"
-#include "engine/io/atomic_file.h"
 #include "engine/io/half.h"
-#include "engine/io/json.h"
+#include "engine/io/safetensors_header.h"
+#include "engine/io/safetensors_index.h"
 
 namespace shardlens {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian and read as they are");
 
-constexpr int64_t kLengthBytes = 8;
-constexpr int64_t kLongestHeader = 100'000'000;  // the format's own limit
-
-// Returns the bytes of one element for each type name of the format.
-const std::map<std::string, int64_t>& stored_types() {
-  static const std::map<std::string, int64_t> types = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
-      {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},     {"I64", 8},     {"U64", 8}, {"F64", 8}};
-  return types;
-}
-
-const char* stored_type(DType dtype) {
-  switch (dtype) {
-    case DType::Fp32:
-      return "F32";
-    case DType::Fp64:
-      return "F64";
-    case DType::Fp16:
-      return "F16";
-    case DType::Bf16:
-      return "BF16";
-    case DType::Int32:
-      return "I32";
-  }
-  return "?";
-}
-
 bool is_number(const std::string& type) {
   return type == "F32" || type == "F64" || type == "F16" || type == "BF16";
-}
-
-std::vector<int64_t> whole_numbers(const nlohmann::json& json, const std::string& where) {
-  std::vector<int64_t> numbers;
-  if (json.is_array()) {
-    for (const nlohmann::json& entry : json) {
-      if (!entry.is_number_unsigned() || entry.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) break;
-      numbers.push_back(entry.get<int64_t>());
-    }
-    if (numbers.size() == json.size()) return numbers;
-  }
-  throw request_error(where + " must be a list of whole numbers of at least 0");
-}
-
-// Reads one header entry, and checks its offsets against its own shape and the data's length.
-StoredTensor read_entry(const std::string& name, const nlohmann::json& json, const std::string& path,
-                        int64_t data_begin, int64_t data_bytes) {
-  const std::string where = path + ", tensor \"" + name + "\"";
-  ObjectReader reader(json, where);
-  StoredTensor tensor;
-  tensor.name = name;
-  tensor.dtype = reader.string("dtype");
-  tensor.shape = whole_numbers(reader.child("shape"), where + ": \"shape\"");
-  const std::vector<int64_t> offsets =
-      whole_numbers(reader.child("data_offsets"), where + ": \"data_offsets\"");
-  reader.finish();
-
-  const auto type = stored_types().find(tensor.dtype);
-  if (type == stored_types().end()) {
-    std::vector<std::string> known;
-    for (const auto& [word, bytes] : stored_types()) known.push_back(word);
-    throw request_error(where + ": " + unknown_name("dtype", tensor.dtype, known).what());
-  }
-  int64_t expected = type->second;
-  const bool empty = std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end();
-  for (const int64_t extent : tensor.shape) {
-    if (!empty && __builtin_mul_overflow(expected, extent, &expected)) {
-      throw request_error(
-          fmt::format("{}: the shape {} has more than 2^63 bytes", where, to_string(tensor.shape)));
-    }
-  }
-  if (empty) expected = 0;
-  if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-    throw request_error(where + ": \"data_offsets\" must be two numbers, begin and end");
-  }
-  tensor.bytes = offsets[1] - offsets[0];
-  if (tensor.bytes != expected) {
-    throw request_error(fmt::format("{}: {} of shape {} has {} bytes but its offsets span {}", where,
-                                    tensor.dtype, to_string(tensor.shape), expected, tensor.bytes));
-  }
-  if (offsets[1] > data_bytes) {
-    throw request_error(
-        fmt::format("{}: ends at byte {} of the data and the file has {}: it is cut short or damaged", where,
-                    offsets[1], data_bytes));
-  }
-  tensor.offset = data_begin + offsets[0];
-  return tensor;
-}
-
-// Checks that the tensors fill the data without overlap or hole: every byte must belong to a tensor in the
-// header.
-void check_coverage(const std::vector<StoredTensor>& tensors, const std::string& path, int64_t data_begin,
-                    int64_t data_bytes) {
-  int64_t end = data_begin;
-  for (const StoredTensor& tensor : tensors) {
-    if (tensor.offset != end) {
-      throw request_error(fmt::format("{}, tensor \"{}\": begins at byte {} of the data, {} {}", path,
-                                      tensor.name, tensor.offset - data_begin,
-                                      tensor.offset < end
-                                          ? "inside the tensor before it, which ends at"
-                                          : "with a hole after the tensor before it, which ends at",
-                                      end - data_begin));
-    }
-    end += tensor.bytes;
-  }
-  if (end != data_begin + data_bytes) {
-    throw request_error(
-        fmt::format("{}: {} bytes after the last tensor belong to no tensor; the file is damaged", path,
-                    data_begin + data_bytes - end));
-  }
 }
 
 template <class From, class To, class Widen>
@@ -149,48 +41,6 @@ void convert(const std::string& type, const std::byte* from, size_t count, To* t
   if (type == "BF16") convert_each<uint16_t>(from, count, to, bfloat_to_float);
 }
 
-}  // namespace
-
-SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
-  unsigned char length[kLengthBytes] = {};
-  if (file_.size() < kLengthBytes + 2) {
-    throw request_error(
-        fmt::format("{} is not a safetensors file: it has only {} bytes", path, file_.size()));
-  }
-  file_.read(0, length, sizeof length);
-  uint64_t header_bytes = 0;
-  std::memcpy(&header_bytes, length, sizeof length);
-  const auto room = static_cast<uint64_t>(std::min(file_.size() - kLengthBytes, kLongestHeader));
-  if (header_bytes < 2 || header_bytes > room) {
-    throw request_error(
-        fmt::format("{}: its header should have {} bytes and the whole file has {}: it is cut short, "
-                    "damaged, or not a safetensors file",
-                    path, header_bytes, file_.size()));
-  }
-  std::string text(static_cast<size_t>(header_bytes), '\0');
-  file_.read(kLengthBytes, text.data(), text.size());
-  const nlohmann::json header = parse_json(text, path + ", header");
-  if (!header.is_object()) throw request_error(path + ", header: expected an object");
-
-  const int64_t data_begin = kLengthBytes + static_cast<int64_t>(header_bytes);
-  const int64_t data_bytes = file_.size() - data_begin;
-  for (const auto& [name, json] : header.items()) {
-    if (name != "__metadata__") {
-      tensors_.push_back(read_entry(name, json, path, data_begin, data_bytes));
-      continue;
-    }
-    ObjectReader reader(json, path + ", __metadata__");
-    for (const auto& [key, value] : json.items()) metadata_[key] = reader.string(key);
-  }
-  std::sort(tensors_.begin(), tensors_.end(), [](const StoredTensor& a, const StoredTensor& b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
-  });
-  check_coverage(tensors_, path, data_begin, data_bytes);
-  for (size_t i = 0; i < tensors_.size(); ++i) index_[tensors_[i].name] = i;
-}
-
-namespace {
-
 // Returns the older name: in checkpoints converted from TensorFlow, a LayerNorm's parameters are called gamma
 // and beta.
 std::string older_name(const std::string& name) {
@@ -202,7 +52,72 @@ std::string older_name(const std::string& name) {
   return name;
 }
 
+// Throws unless a file holds exactly the tensors that the index says.
+void check_against_index(const std::vector<StoredTensor>& tensors, const std::set<std::string>& expected,
+                         const std::string& path, const std::string& index) {
+  std::set<std::string> rest = expected;
+  for (const StoredTensor& tensor : tensors) {
+    if (rest.erase(tensor.name) > 0) continue;
+    throw request_error(
+        fmt::format("{} holds the tensor \"{}\", but {} does not say so: these files do not belong together",
+                    path, tensor.name, index));
+  }
+  if (rest.empty()) return;
+  throw request_error(
+      fmt::format("{} has no tensor \"{}\", which {} says is in it: these files do not belong together", path,
+                  *rest.begin(), index));
+}
+
+// Keeps the values that are the same in both.
+void keep_common(std::map<std::string, std::string>& metadata,
+                 const std::map<std::string, std::string>& other) {
+  std::erase_if(metadata, [&](const auto& entry) {
+    const auto found = other.find(entry.first);
+    return found == other.end() || found->second != entry.second;
+  });
+}
+
 }  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
+  auto first = std::make_unique<const InputFile>(path);
+  if (!is_json_instead(*first)) {
+    add(std::move(first));
+    return;
+  }
+  for (const auto& [name, expected] : read_safetensors_index(path)) {
+    const std::filesystem::path shard = std::filesystem::path(path).parent_path() / name;
+    if (!std::filesystem::exists(shard))
+      throw request_error(fmt::format("{} is missing; {} says that it holds {} of the tensors",
+                                      shard.string(), path, expected.size()));
+    const size_t before = tensors_.size();
+    add(std::make_unique<const InputFile>(shard.string()));
+    check_against_index({tensors_.begin() + static_cast<std::ptrdiff_t>(before), tensors_.end()}, expected,
+                        shard.string(), path);
+  }
+}
+
+void SafetensorsFile::add(std::unique_ptr<const InputFile> file) {
+  SafetensorsHeader header = read_safetensors_header(*file);
+  for (StoredTensor& tensor : header.tensors) {
+    tensor.file = files_.size();
+    index_[tensor.name] = tensors_.size();
+    tensors_.push_back(std::move(tensor));
+  }
+  if (files_.empty()) {
+    metadata_ = std::move(header.metadata);
+  } else {
+    keep_common(metadata_, header.metadata);
+  }
+  files_.push_back(std::move(file));
+}
+
+std::vector<std::string> SafetensorsFile::paths() const {
+  std::vector<std::string> paths{path_};
+  for (const auto& file : files_)
+    if (file->path() != path_) paths.push_back(file->path());
+  return paths;
+}
 
 const StoredTensor* SafetensorsFile::find(const std::string& name) const {
   std::vector<std::string> spellings;
@@ -226,37 +141,37 @@ const StoredTensor& SafetensorsFile::require(const std::string& name, const Shap
     std::vector<std::string> names;
     for (const StoredTensor& stored : tensors_) names.push_back(stored.name);
     const std::string nearest = nearest_name(name, names);
-    throw request_error(fmt::format("{} has no tensor \"{}\" among its {}{}", path(), name, tensors_.size(),
+    throw request_error(fmt::format("{} has no tensor \"{}\" among its {}{}", path_, name, tensors_.size(),
                                     nearest.empty() ? "" : "; the nearest name is \"" + nearest + "\""));
   }
   if (tensor->shape != expected) {
-    throw request_error(fmt::format("{}, tensor \"{}\": its shape is {}; expected {}", path(), tensor->name,
-                                    to_string(tensor->shape), to_string(expected)));
+    throw request_error(fmt::format("{}, tensor \"{}\": its shape is {}; expected {}", path_of(*tensor),
+                                    tensor->name, to_string(tensor->shape), to_string(expected)));
   }
   if (!is_number(tensor->dtype)) {
     throw request_error(fmt::format("{}, tensor \"{}\": its type is {}; expected F32, F64, F16 or BF16",
-                                    path(), tensor->name, tensor->dtype));
+                                    path_of(*tensor), tensor->name, tensor->dtype));
   }
   return *tensor;
 }
 
 void SafetensorsFile::read(const StoredTensor& tensor, const Shape& view, const std::vector<Range>& region,
                            DType dtype, void* out) const {
-  const auto stored_bytes = static_cast<size_t>(stored_types().at(tensor.dtype));
+  const auto stored_bytes = static_cast<size_t>(stored_element_bytes(tensor.dtype));
   if (!is_number(tensor.dtype) || (dtype != DType::Fp32 && dtype != DType::Fp64)) {
-    throw request_error(fmt::format("{}, tensor \"{}\": {} cannot be read as {}", path(), tensor.name,
-                                    tensor.dtype, to_string(dtype)));
+    throw request_error(fmt::format("{}, tensor \"{}\": {} cannot be read as {}", path_of(tensor),
+                                    tensor.name, tensor.dtype, to_string(dtype)));
   }
   if (element_count(view) * static_cast<int64_t>(stored_bytes) != tensor.bytes ||
       region.size() != view.size()) {
-    throw request_error(fmt::format("{}, tensor \"{}\": its shape {} cannot be seen as {}", path(),
+    throw request_error(fmt::format("{}, tensor \"{}\": its shape {} cannot be seen as {}", path_of(tensor),
                                     tensor.name, to_string(tensor.shape), to_string(view)));
   }
   int64_t wanted = 1;
   for (size_t d = 0; d < view.size(); ++d) {
     if (region[d].begin < 0 || region[d].end > view[d] || region[d].size() < 0) {
       throw request_error(fmt::format("{}, tensor \"{}\": [{}, {}) reaches outside dimension {} of {}",
-                                      path(), tensor.name, region[d].begin, region[d].end, d,
+                                      path_of(tensor), tensor.name, region[d].begin, region[d].end, d,
                                       to_string(view)));
     }
     wanted *= region[d].size();
@@ -288,8 +203,8 @@ void SafetensorsFile::read(const StoredTensor& tensor, const Shape& view, const 
       element += (d < outer_dims ? at[d] : region[d].begin) * stride[d];
     for (int64_t done = 0; done < run; done += kChunk) {
       const auto count = static_cast<size_t>(std::min(kChunk, run - done));
-      file_.read(tensor.offset + (element + done) * static_cast<int64_t>(stored_bytes), buffer.data(),
-                 count * stored_bytes);
+      files_[tensor.file]->read(tensor.offset + (element + done) * static_cast<int64_t>(stored_bytes),
+                                buffer.data(), count * stored_bytes);
       if (dtype == DType::Fp32) {
         convert(tensor.dtype, buffer.data(), count, static_cast<float*>(out) + written);
       } else {
@@ -308,55 +223,6 @@ void SafetensorsFile::read(const StoredTensor& tensor, DType dtype, void* out) c
   std::vector<Range> region;
   for (const int64_t extent : tensor.shape) region.push_back({0, extent});
   read(tensor, tensor.shape, region, dtype, out);
-}
-
-void write_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
-                       const std::map<std::string, std::string>& metadata,
-                       const std::function<void(const void* data, size_t bytes)>& written) {
-  // Wide elements come first. With a header of a multiple of eight bytes, every tensor is then aligned.
-  std::vector<size_t> order(tensors.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return element_bytes(tensors[a].dtype) > element_bytes(tensors[b].dtype);
-  });
-
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  int64_t end = 0;
-  for (const size_t i : order) {
-    const TensorToStore& tensor = tensors[i];
-    if (header.contains(tensor.name)) {
-      throw request_error(fmt::format("cannot write {}: two tensors are called \"{}\"", path, tensor.name));
-    }
-    const int64_t begin = end;
-    end += element_count(tensor.shape) * element_bytes(tensor.dtype);
-    header[tensor.name] = {
-        {"dtype", stored_type(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
-  }
-  std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');
-  const uint64_t header_bytes = text.size();
-
-  AtomicFile file(path);
-  const auto write = [&](const void* data, size_t bytes) {
-    file.write(data, bytes);
-    if (written) written(data, bytes);
-  };
-  write(&header_bytes, sizeof header_bytes);
-  write(text.data(), text.size());
-  for (const size_t i : order) {
-    const TensorToStore& tensor = tensors[i];
-    const auto bytes = static_cast<size_t>(element_count(tensor.shape) * element_bytes(tensor.dtype));
-    if (tensor.data != nullptr || !tensor.make) {
-      write(tensor.data, bytes);
-      continue;
-    }
-    const std::vector<std::byte> made = tensor.make();
-    if (made.size() != bytes)
-      throw std::logic_error("tensor " + tensor.name + " has another size than its shape");
-    write(made.data(), bytes);
-  }
-  file.commit();
 }
 
 }  // namespace shardlens

@@ -1,11 +1,13 @@
 // Hugging Face's safetensors files: a JSON header of names, types, shapes and offsets, then the tensors'
-// bytes. The whole header is checked when a file is opened. Tensors are read by region, so a rank reads only
-// its own slice, and converted while they are read.
+// bytes. A large model has several files and an index that names them (engine/io/safetensors_index.h); they
+// are read as one. All headers are checked when the file is opened. Tensors are read by region, so a rank
+// reads only its own slice, and converted while they are read.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,16 +25,23 @@ struct StoredTensor {
   Shape shape;
   int64_t offset = 0;  ///< of its first byte, from the beginning of the file
   int64_t bytes = 0;
+  size_t file = 0;  ///< which of the files of an index
 };
 
 class SafetensorsFile {
  public:
-  /// Opens a file and checks its header against the file's size: sizes, types, and offsets without overlap or
-  /// hole. Throws a request Error that names the file, the tensor, what was found and what is expected.
+  /// Opens a file, or an index and all files that it names, and checks every header against its file's size:
+  /// sizes, types, and offsets without overlap or hole. Throws a request Error that names the file, the
+  /// tensor, what was found and what is expected; also if the index and its files disagree about a tensor.
   explicit SafetensorsFile(const std::string& path);
 
-  const std::string& path() const { return file_.path(); }
-  const std::vector<StoredTensor>& tensors() const { return tensors_; }  ///< in the order of their bytes
+  const std::string& path() const { return path_; }
+  std::vector<std::string> paths() const;  ///< path(), and after an index the files that it names
+  const std::string& path_of(const StoredTensor& tensor) const { return files_[tensor.file]->path(); }
+  const std::vector<StoredTensor>& tensors() const {
+    return tensors_;
+  }  ///< file by file, in the order of their bytes
+  /// What the files say about themselves; of an index, what all its files say alike.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   /// Returns the tensor with this name. Also tries the name with or without the prefix "transformer." or
@@ -53,7 +62,10 @@ class SafetensorsFile {
   void read(const StoredTensor& tensor, DType dtype, void* out) const;
 
  private:
-  InputFile file_;
+  void add(std::unique_ptr<const InputFile> file);
+
+  std::string path_;
+  std::vector<std::unique_ptr<const InputFile>> files_;
   std::vector<StoredTensor> tensors_;
   std::map<std::string, size_t> index_;
   std::map<std::string, std::string> metadata_;
@@ -69,10 +81,21 @@ struct TensorToStore {
   std::function<std::vector<std::byte>()> make = {};
 };
 
+/// Receives every byte of a file that is written, in the file's order, for a checksum.
+using WrittenBytes = std::function<void(const std::string& path, const void* data, size_t bytes)>;
+
 /// Writes a file atomically. After an error nothing is left behind, and an old file stays as it was.
-/// `written` receives every byte in the file's order, for a checksum.
 void write_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string>& metadata = {},
-                       const std::function<void(const void* data, size_t bytes)>& written = {});
+                       const WrittenBytes& written = {});
+
+/// How many bytes of tensors are written into one file of a model, as in transformers.
+inline constexpr int64_t kShardBytes = 50'000'000'000;
+
+/// Writes one file at `path`, or if the tensors have more than `shard_bytes` together, several files of at
+/// most so many bytes (or of one tensor) and an index. Each file is written atomically, the index last.
+void write_sharded_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
+                               const std::map<std::string, std::string>& metadata, int64_t shard_bytes,
+                               const WrittenBytes& written);
 
 }  // namespace shardlens

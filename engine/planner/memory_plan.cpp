@@ -57,13 +57,19 @@ void find_lifetimes(const Program& program, MemoryPlan& plan) {
   }
 }
 
+// The bytes of an arena that a tensor holds, and the steps between which it holds them.
+struct Placed {
+  Range bytes;
+  StepId first = -1, last = -1;
+};
+
 // A range of an arena in which tensors are placed: the whole arena, or one layer's part of the weight
 // gradients.
 struct Room {
   MemoryKind arena = MemoryKind::Activation;
   int64_t begin = 0;  // in the arena
   int64_t bytes = 0;
-  std::vector<TensorId> placed;
+  std::vector<Placed> placed;  // by their first byte
 };
 
 class Placer {
@@ -117,26 +123,25 @@ class Placer {
   // The lowest offset in the room at which the tensor overlaps no tensor that is alive at the same time.
   int64_t lowest_offset(TensorId id, const Room& room) const {
     const auto i = static_cast<size_t>(id);
-    std::vector<Range> taken;
-    for (TensorId other : room.placed) {
-      const auto o = static_cast<size_t>(other);
-      const bool together =
-          plan_.first_step[o] <= plan_.last_step[i] && plan_.first_step[i] <= plan_.last_step[o];
-      if (together) taken.push_back({plan_.offset[o], plan_.offset[o] + aligned(plan_.bytes[o])});
-    }
-    std::sort(taken.begin(), taken.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    const StepId first = plan_.first_step[i], last = plan_.last_step[i];
     int64_t offset = room.begin;
-    for (const Range& range : taken) {
-      if (offset + plan_.bytes[i] <= range.begin) break;
-      offset = std::max(offset, range.end);
+    for (const Placed& other : room.placed) {
+      if (other.first > last || first > other.last) continue;
+      if (offset + plan_.bytes[i] <= other.bytes.begin) break;
+      offset = std::max(offset, other.bytes.end);
     }
     return offset;
   }
 
   void place(TensorId id, Room& room, int64_t offset) {
-    plan_.arena[static_cast<size_t>(id)] = room.arena;
-    plan_.offset[static_cast<size_t>(id)] = offset;
-    room.placed.push_back(id);
+    const auto i = static_cast<size_t>(id);
+    plan_.arena[i] = room.arena;
+    plan_.offset[i] = offset;
+    const Placed placed{{offset, offset + aligned(plan_.bytes[i])}, plan_.first_step[i], plan_.last_step[i]};
+    const auto after =
+        std::upper_bound(room.placed.begin(), room.placed.end(), offset,
+                         [](int64_t begin, const Placed& other) { return begin < other.bytes.begin; });
+    room.placed.insert(after, placed);
   }
 
   void place_in_own(TensorId id, Room& room) {
@@ -189,19 +194,26 @@ class Placer {
   std::map<int, Room> layers_;  // in the gradients' arena: outside the layers (-1), then layer by layer
 };
 
-// Counts the bytes that are held while each step runs, and how many of them are in other kinds' arenas.
+// Counts the bytes that are held while each step runs, and how many of them are in other kinds' arenas. Notes
+// first by how much they grow and shrink at each step, and then adds up.
 void count_live_bytes(const Program& program, MemoryPlan& plan) {
   const auto end = static_cast<StepId>(program.steps.size());
   std::vector<BytesByKind> borrowed(program.steps.size(), BytesByKind{});
   for (const Tensor& tensor : program.tensors) {
     const auto i = static_cast<size_t>(tensor.id);
     const auto kind = static_cast<size_t>(tensor.kind);
-    if (tensor.storage != kNoTensor) continue;
-    for (StepId s = std::max(plan.first_step[i], 0); s <= std::min(plan.last_step[i], end - 1); ++s) {
-      plan.live_bytes[static_cast<size_t>(s)][kind] += plan.bytes[i];
-      if (plan.arena[i] != tensor.kind) borrowed[static_cast<size_t>(s)][kind] += plan.bytes[i];
-    }
+    const StepId first = std::max(plan.first_step[i], 0), after = std::min(plan.last_step[i], end - 1) + 1;
+    if (tensor.storage != kNoTensor || first >= after) continue;
+    const auto hold = [&](std::vector<BytesByKind>& held) {
+      held[static_cast<size_t>(first)][kind] += plan.bytes[i];
+      if (after < end) held[static_cast<size_t>(after)][kind] -= plan.bytes[i];
+    };
+    hold(plan.live_bytes);
+    if (plan.arena[i] != tensor.kind) hold(borrowed);
   }
+  for (std::vector<BytesByKind>* held : {&plan.live_bytes, &borrowed})
+    for (size_t step = 1; step < held->size(); ++step)
+      for (size_t kind = 0; kind < kMemoryKinds; ++kind) (*held)[step][kind] += (*held)[step - 1][kind];
   for (const BytesByKind& step : borrowed)
     for (size_t kind = 0; kind < step.size(); ++kind)
       plan.borrowed_bytes[kind] = std::max(plan.borrowed_bytes[kind], step[kind]);

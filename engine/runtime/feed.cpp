@@ -115,6 +115,19 @@ Range overlap(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
+// Throws a run Error if one of `count` values is not a finite number. `say_where` says where the value of an
+// index is in the file.
+template <class SayWhere>
+void require_finite_values(DType dtype, const void* data, int64_t count, const SayWhere& say_where) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = dtype == DType::Fp64 ? static_cast<const double*>(data)[i]
+                                              : static_cast<double>(static_cast<const float*>(data)[i]);
+    if (std::isfinite(value)) continue;
+    throw run_error(fmt::format("{} is {}, but it must be a finite number", say_where(i),
+                                std::isnan(value) ? "NaN" : "infinite"));
+  }
+}
+
 std::vector<double> read_npy_input(const std::string& path, const Settings& settings) {
   const NpyFile array(path);
   const Shape flat{settings.tokens(), settings.model.hidden};
@@ -128,6 +141,13 @@ std::vector<double> read_npy_input(const std::string& path, const Settings& sett
   array.require_floats();
   std::vector<double> x(static_cast<size_t>(element_count(flat)));
   array.read_floats(DType::Fp64, x.data());
+  if (settings.dtype != DType::Fp64)  // as copy_as() will round it
+    for (double& value : x) value = static_cast<double>(static_cast<float>(value));
+  const int64_t cols = settings.model.hidden;
+  require_finite_values(DType::Fp64, x.data(), element_count(flat), [&](int64_t i) {
+    return fmt::format("{}: the value of X {} at {}", path, to_string(flat),
+                       to_string(Shape{i / cols, i % cols}));
+  });
   return x;
 }
 
@@ -156,18 +176,18 @@ std::vector<double> read_text_input(const std::string& path, const Settings& set
   return x;
 }
 
-void check_finite(const Tensor& tensor, const void* data, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = tensor.dtype == DType::Fp64
-                             ? static_cast<const double*>(data)[i]
-                             : static_cast<double>(static_cast<const float*>(data)[i]);
-    if (!std::isfinite(value)) {
-      throw run_error(
-          fmt::format("tensor {} {} holds {} at element {} of this rank's slice; the file's values must be "
-                      "finite numbers",
-                      tensor.name, to_string(tensor.shape), std::isnan(value) ? "NaN" : "infinity", i));
-    }
-  }
+// The same as require_finite_values() for a region of a stored tensor that was read into `data`.
+void require_finite_region(const SafetensorsFile& file, const StoredTensor& stored,
+                           const std::vector<Range>& region, DType dtype, const void* data) {
+  const int64_t cols = region.back().size();
+  int64_t count = cols;
+  if (region.size() == 2) count *= region[0].size();
+  require_finite_values(dtype, data, count, [&](int64_t i) {
+    Shape place{region.back().begin + i % cols};
+    if (region.size() == 2) place.insert(place.begin(), region[0].begin + i / cols);
+    return fmt::format("{}, tensor \"{}\" of shape {}: the value at {}", file.path_of(stored), stored.name,
+                       to_string(stored.shape), to_string(place));
+  });
 }
 
 }  // namespace
@@ -191,6 +211,7 @@ Feed::Feed(const Program& program) : program_(program), partner_(program.tensors
   if (settings.input.kind == InputKind::Text) input_ = read_text_input(settings.input.path, settings);
   if (settings.weights_path.empty()) return;
   weights_ = std::make_unique<StoredWeights>(settings.weights_path, settings);
+  if (settings.block == Block::Model) require_fitted(*weights_);
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
     if (!weights_->has(tensor)) continue;
@@ -199,6 +220,10 @@ Feed::Feed(const Program& program) : program_(program), partner_(program.tensors
 }
 
 Feed::~Feed() = default;
+
+std::vector<std::string> Feed::weight_files() const {
+  return weights_ ? weights_->file().paths() : std::vector<std::string>();
+}
 
 void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) const {
   const Settings& settings = program_.settings;
@@ -253,6 +278,7 @@ void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
       if (tensor.row_dims == 0) region = {in_cols};
       std::vector<std::byte> piece(static_cast<size_t>(rows.size() * cols.size() * element));
       weights_->file().read(stored, part.shape, region, tensor.dtype, piece.data());
+      require_finite_region(weights_->file(), stored, region, tensor.dtype, piece.data());
       for (int64_t row = 0; row < rows.size(); ++row) {
         const int64_t to = (place.local_rows.begin + rows.begin - place.rows.begin + row) * own_cols +
                            place.local_cols.begin + cols.begin - place.cols.begin;
@@ -302,10 +328,8 @@ void Feed::fill(const Tensor& tensor, int rank, int threads, void* data) const {
   }
   if (tensor.kind == MemoryKind::Input && tensor.name == "X" && !input_.empty()) {
     copy_as(tensor.dtype, input_.data(), count, data);
-    check_finite(tensor, data, count);
   } else if (tensor.kind == MemoryKind::Weight && weights_ && weights_->has(tensor)) {
     fill_stored(tensor, rank, data);
-    check_finite(tensor, data, count);
   } else if (is_zero(tensor)) {
     fill_constant(tensor.dtype, 0, count, data);
   } else {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/program/program.h"
@@ -20,9 +21,12 @@ class Feed {
   explicit Feed(const Program& program);
   ~Feed();
 
+  /// The files that the weights are read from; none if they are seeded.
+  std::vector<std::string> weight_files() const;
+
   /// Fills `data` (host memory) with rank `rank`'s slice: of a weight, of an input that every pass shares, or
   /// of the optimizer's state before the first update. Uses up to `threads` threads; their number changes no
-  /// bit. Any thread. Throws a run Error that names the tensor, the rank and the element if a file's value is
+  /// bit. Any thread. Throws a run Error that names the file, the tensor and the element if a file's value is
   /// NaN or infinite.
   void fill(const Tensor& tensor, int rank, int threads, void* data) const;
 

@@ -106,6 +106,10 @@ std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& wei
   return parts;
 }
 
+std::string second_name(const Settings& settings, const std::string& name) {
+  return !settings.model.tied && name == kHeadBias ? kDecoderBias : "";
+}
+
 void take_part(const Tensor& weight, const StoredPart& part, const std::byte* whole, int64_t element_bytes,
                std::byte* stored) {
   for_each_piece(weight, part, element_bytes, [&](size_t in_whole, size_t in_stored, size_t bytes) {

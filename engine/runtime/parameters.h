@@ -12,6 +12,11 @@
 
 namespace shardlens {
 
+/// The two names of the bias of BERT's output matrix. transformers ties them like the matrix and the
+/// embedding; if they are not tied, it adds the decoder's.
+inline constexpr const char* kHeadBias = "cls.predictions.bias";
+inline constexpr const char* kDecoderBias = "cls.predictions.decoder.bias";
+
 /// One stored tensor and the rectangle that it fills of the parameter's full matrix (matrix_shape()). Several
 /// parameters may be columns of the same stored tensor: their parts then have the same name and shape.
 struct StoredPart {
@@ -25,6 +30,10 @@ struct StoredPart {
 /// Returns the parts of a weight of a Program that was planned from `settings`, in the order of their
 /// columns.
 std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight);
+
+/// The second name under which a whole parameter is stored once more, because transformers asks for both: the
+/// bias of BERT's output matrix if that is not tied. Empty for all others.
+std::string second_name(const Settings& settings, const std::string& name);
 
 /// Copies the elements of `part` from the whole parameter (row-major, `element_bytes` for each element) into
 /// their place in the stored tensor, which has part.shape.

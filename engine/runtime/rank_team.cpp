@@ -124,8 +124,8 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> l
         "a Program can run over another Program's memory only if both lay out the same weights");
   feed_ = std::make_unique<Feed>(program);
   // Borrowed weights were already checked against their checksum by the team that lends them.
-  const std::string& weights = program.settings.weights_path;
-  if (!lender_ && !weights.empty()) require_as_saved(weights);
+  if (!lender_)
+    for (const std::string& file : feed_->weight_files()) require_as_saved(file);
   behind_lane_ = waits_for_overlapped(program);
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));

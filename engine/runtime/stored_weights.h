@@ -1,6 +1,6 @@
-// A checkpoint's weights under the names of stored_parts(). It also reads files that store the masked-word
-// bias beside its decoder, and files that were saved without the encoder's heads. (SafetensorsFile handles
-// prefixes and older names.)
+// A checkpoint's weights under the names of stored_parts(). It also reads files that name the output matrix
+// and its bias in other ways, and files that were saved without the encoder's heads. (SafetensorsFile handles
+// shards, prefixes and older names.) And it knows which tensors of the file nobody reads.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace shardlens {
 
 class StoredWeights {
  public:
-  /// Opens the file; throws what SafetensorsFile throws.
+  /// Opens the file, or an index and its files; throws what SafetensorsFile throws.
   StoredWeights(const std::string& path, const Settings& settings);
 
   /// False for a parameter of a head of which the file has nothing; such a head starts seeded.
@@ -26,13 +26,30 @@ class StoredWeights {
   /// The heads of which the file has nothing, as words: "pooler", "masked-word head", "sentence head".
   std::vector<std::string> missing_heads() const;
 
+  /// True if the settings tie the output matrix to the embedding, but the file holds both and they differ.
+  /// The model that was saved is then not tied, and transformers does not tie it either. Reads both tensors.
+  bool has_untied_head() const;
+
+  /// The tensors for which the model has no place, in the order of their names. Buffers that hold no weights
+  /// and copies of tied weights are left out.
+  std::vector<std::string> unread() const;
+
  private:
+  const StoredTensor* find(const std::string& part_name) const;
+  bool is_same(const std::string& a, const std::string& b) const;
+
   SafetensorsFile file_;
+  const Model model_;
   std::vector<std::string> missing_;  ///< prefixes of their parameters' names
 };
 
-/// The heads of the settings' model that start seeded because the weights file has nothing of them; opens the
-/// file. Empty if there is no file.
-std::vector<std::string> seeded_heads(const Settings& settings);
+/// Makes the settings' model the one that the weights file holds: not tied if has_untied_head(). Returns what
+/// a person should know about the file, a sentence each: that, heads that start seeded, tensors that are not
+/// read. Empty if there is no file. Throws what StoredWeights throws.
+std::vector<std::string> fit_to_weights(Settings& settings);
+
+/// Throws a request Error if the settings' model is tied but has_untied_head(): fit_to_weights() was not
+/// asked, and the numbers would be another model's.
+void require_fitted(const StoredWeights& weights);
 
 }  // namespace shardlens

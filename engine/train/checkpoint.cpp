@@ -18,6 +18,7 @@
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
+#include "engine/io/safetensors_index.h"
 #include "engine/io/signal_cleanup.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/parameters.h"
@@ -95,10 +96,14 @@ std::vector<TensorToStore> tensors_to_store(const Executor& executor, const Prog
         const std::vector<std::byte> whole = read_whole(executor, program, id);
         take_part(program.tensor(id), part, whole.data(), element_bytes(dtype), bytes.data());
       }
-      require_finite(sources.front().part.name, dtype, bytes);
+      require_finite("tensor " + sources.front().part.name, dtype, bytes);
       return bytes;
     };
+    const std::string again = second_name(program.settings, one.name);
     stored.push_back(std::move(one));
+    if (again.empty()) continue;
+    stored.push_back(stored.back());
+    stored.back().name = again;
   }
   return stored;
 }
@@ -132,7 +137,7 @@ ordered_json to_json(const TrainingState& state, const TrainText& text, const Ch
 }
 
 void write_files(const fs::path& part, const TrainingState& state, const TrainText& text,
-                 const Executor& executor, const Program& program) {
+                 const Executor& executor, const Program& program, int64_t shard_bytes) {
   const auto in = [&](const std::string& name) { return (part / name).string(); };
   // Hugging Face's loaders require "format". The step tells files of different checkpoints apart.
   const std::map<std::string, std::string> metadata{{"format", "pt"}, {"step", std::to_string(state.step)}};
@@ -145,10 +150,12 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
   Checksums checksums;
   for (const auto& [name, kind] :
        {std::pair{kWeights, MemoryKind::Weight}, {kOptimizer, MemoryKind::OptimizerState}}) {
-    Checksum checksum;
-    write_safetensors(in(name), tensors_to_store(executor, program, kind), metadata,
-                      [&](const void* data, size_t bytes) { checksum.add(data, bytes); });
-    checksums[name] = checksum.text();
+    std::map<std::string, Checksum> of_files;
+    write_sharded_safetensors(in(name), tensors_to_store(executor, program, kind), metadata, shard_bytes,
+                              [&](const std::string& path, const void* data, size_t bytes) {
+                                of_files[fs::path(path).filename()].add(data, bytes);
+                              });
+    for (const auto& [file, checksum] : of_files) checksums[file] = checksum.text();
   }
   write_file_atomically(in(kState), to_json(state, text, checksums).dump(2) + "\n");
 }
@@ -159,6 +166,11 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
 
 void rename_or_fail(const fs::path& from, const fs::path& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail("move", from);
+}
+
+// True for files of tensors that a checkpoint writes, in one file or in several.
+bool is_own(const std::string& file) {
+  return is_written_for(kWeights, file) || is_written_for(kOptimizer, file);
 }
 
 // Puts `part` in the place of `path` and removes the old folder. Files in it that no checkpoint has belong to
@@ -175,7 +187,7 @@ void change_places(const fs::path& part, const fs::path& path) {
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(old)) {
     const fs::path kept = path / entry.path().filename();
-    if (!fs::exists(kept)) rename_or_fail(entry.path(), kept);
+    if (!fs::exists(kept) && !is_own(kept.filename())) rename_or_fail(entry.path(), kept);
   }
   fs::remove_all(old);
 }
@@ -240,12 +252,12 @@ void require_no_other_run(const std::string& folder, const std::string& resume) 
 }
 
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
-                     const Executor& executor, const Program& program) {
+                     const Executor& executor, const Program& program, int64_t shard_bytes) {
   const fs::path path = place(folder), part = part_of(path);
   try {
     fs::remove_all(part);
     fs::create_directories(part);
-    write_files(part, state, text, executor, program);
+    write_files(part, state, text, executor, program, shard_bytes);
     change_places(part, path);
     bring_to_disk(path.parent_path());
   } catch (const std::exception& error) {
@@ -314,15 +326,16 @@ TrainingState read_training_state(const std::string& folder) {
 }
 
 std::string checkpoint_weights(const std::string& folder, const TrainingState& state) {
-  const fs::path path = standing(folder) / kWeights;
+  const std::string path = file_or_index((standing(folder) / kWeights).string());
   open_of_step(path, state);
-  return path.string();
+  return path;
 }
 
 void load_optimizer_state(const std::string& folder, const TrainingState& state, Executor& executor,
                           const Program& program) {
-  const std::unique_ptr<SafetensorsFile> file = open_of_step(standing(folder) / kOptimizer, state);
-  require_as_saved(file->path());
+  const std::unique_ptr<SafetensorsFile> file =
+      open_of_step(file_or_index((standing(folder) / kOptimizer).string()), state);
+  for (const std::string& path : file->paths()) require_as_saved(path);
   for (const TensorId id : lasting_tensors(program)) {
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != MemoryKind::OptimizerState) continue;
@@ -330,8 +343,9 @@ void load_optimizer_state(const std::string& folder, const TrainingState& state,
     for (const StoredPart& part : stored_parts(program.settings, tensor)) {
       std::vector<std::byte> bytes(
           static_cast<size_t>(element_count(part.shape) * element_bytes(tensor.dtype)));
-      file->read(file->require(part.name, part.shape), tensor.dtype, bytes.data());
-      require_finite(part.name, tensor.dtype, bytes);
+      const StoredTensor& stored = file->require(part.name, part.shape);
+      file->read(stored, tensor.dtype, bytes.data());
+      require_finite(fmt::format("{}, tensor {}", file->path_of(stored), part.name), tensor.dtype, bytes);
       put_part(tensor, part, bytes.data(), element_bytes(tensor.dtype), whole.data());
     }
     write_whole(executor, program, id, whole);

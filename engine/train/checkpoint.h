@@ -5,8 +5,10 @@
 //   model.safetensors       the parameters under Hugging Face's names
 //   optimizer.safetensors   adam.m.<name>, adam.v.<name>, in half precision master.<name> in fp32
 //   training.json           step, schedule, loss scale, settings, text and tokenizer, and the checksums of
-//                           the two files of tensors and of itself (engine/runtime/checksum.h)
+//                           the files of tensors and of itself (engine/runtime/checksum.h)
 //   tokenizer.json, …       the tokenizer's own files
+//
+// Tensors of more than kShardBytes are written as several files with an index, as in transformers.
 //
 // A checkpoint is written into a folder next to its place. Then it replaces the previous checkpoint in one
 // move of the file system. So a kill or a full disk at any moment leaves one whole checkpoint, the old or the
@@ -16,6 +18,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/io/safetensors.h"
 #include "engine/io/sole_writer.h"
 #include "engine/runtime/executor.h"
 #include "engine/train/schedule.h"
@@ -58,9 +61,10 @@ void require_no_other_run(const std::string& folder, const std::string& resume);
 
 /// Writes the tensors of `executor`'s ranks, which must be idle, and `state`, to a reserved folder. Throws a
 /// run Error that says what went wrong and that the previous checkpoint is unchanged. Also throws it if a
-/// parameter is not a finite number, because no run could continue from that.
+/// parameter is not a finite number, because no run could continue from that. Tensors of more than
+/// `shard_bytes` together are written into several files.
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
-                     const Executor& executor, const Program& program);
+                     const Executor& executor, const Program& program, int64_t shard_bytes = kShardBytes);
 
 /// True if a training run was saved in `folder`.
 bool is_checkpoint(const std::string& folder);

@@ -101,13 +101,13 @@ double element_of(DType dtype, const std::byte* bytes, size_t index) {
   return element;
 }
 
-void require_finite(const std::string& name, DType dtype, const std::vector<std::byte>& bytes) {
+void require_finite(const std::string& what, DType dtype, const std::vector<std::byte>& bytes) {
   const size_t count = bytes.size() / static_cast<size_t>(element_bytes(dtype));
   for (size_t i = 0; i < count; ++i) {
     const double value = element_of(dtype, bytes.data(), i);
     if (!std::isfinite(value))
       throw run_error(
-          fmt::format("tensor {} holds {} at element {}", name, std::isnan(value) ? "NaN" : "infinity", i));
+          fmt::format("{} holds {} at element {}", what, std::isnan(value) ? "NaN" : "infinity", i));
   }
 }
 

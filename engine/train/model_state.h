@@ -23,9 +23,9 @@ void write_whole(Executor& executor, const Program& program, TensorId tensor,
 /// same T, and `to` on no more replicas than `from`.
 void copy_weights(const Executor& from, const Program& from_program, Executor& to, const Program& to_program);
 
-/// Throws a run Error that names the tensor and the element unless all of `bytes` are finite numbers of
-/// `dtype`.
-void require_finite(const std::string& name, DType dtype, const std::vector<std::byte>& bytes);
+/// Throws a run Error unless all of `bytes` are finite numbers of `dtype`. It names the tensor as `what`,
+/// such as "tensor ln_f.weight" or, from a file, "FILE, tensor ln_f.weight", and the element.
+void require_finite(const std::string& what, DType dtype, const std::vector<std::byte>& bytes);
 
 /// Converts the first `count` elements of `bytes` from `dtype` to double.
 void elements_of(DType dtype, const std::byte* bytes, size_t count, double* to);

@@ -225,7 +225,8 @@ void Trainer::save() {
     state.loss_scale = scaler_->scale();
     state.scale_good_steps = scaler_->good_steps();
   }
-  save_checkpoint(options_.checkpoint, state, options_.text, *executor_, plan_->program);
+  save_checkpoint(options_.checkpoint, state, options_.text, *executor_, plan_->program,
+                  options_.shard_bytes);
   saved_ = done_;
   if (done_ >= options_.steps) place_.reset();
 }

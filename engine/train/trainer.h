@@ -34,7 +34,8 @@ struct TrainOptions {
   int64_t validation_batches = 16;  ///< at most this many
   std::string checkpoint;           ///< folder; empty: nothing is saved
   int64_t checkpoint_every = 0;     ///< steps; 0: only at the end
-  std::string resume;               ///< the checkpoint to resume from; empty: from the beginning
+  int64_t shard_bytes = kShardBytes;  ///< tensors of a checkpoint are written into files of at most this size
+  std::string resume;                 ///< the checkpoint to resume from; empty: from the beginning
   double first_loss_scale = LossScaler::kFirstScale;  ///< fp16 only; a resumed run has its own
   TrainText text;                                     ///< what a checkpoint stores about the text
   std::optional<Fault> fault;  ///< planted in the Program on purpose; nothing else is told about it

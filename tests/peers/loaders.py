@@ -5,7 +5,7 @@ what the model computes there with a dump of `shardlens-cli step` on the same ba
     python loaders.py FOLDER --dump OUT.safetensors --tokens T.npy [--labels L.npy --token-types Y.npy
                              --attention-mask M.npy --sop S.npy]
 
-FOLDER holds config.json and model.safetensors. Without --dump, the check is that every tensor finds its place and
+FOLDER holds config.json and model.safetensors, or the index and files of a large model. Without --dump, the check is that every tensor finds its place and
 no place stays empty. A dump made without updates is compared completely: loss, logits, hidden and every gradient.
 Exits 1 when something does not load or differs by more than --bound (2e-5 in fp32, 1e-11 in fp64).
 """
@@ -91,9 +91,12 @@ def main():
     if arguments.dump and not arguments.tokens:
         parser.error("--dump needs --tokens, the batch the dump was made with")
 
-    with safe_open(arguments.folder / "model.safetensors", "pt") as file:
-        names = list(file.keys())
-    print(f"safetensors: {len(names)} tensors")
+    files = sorted(arguments.folder.glob("model*.safetensors"))
+    names = []
+    for path in files:
+        with safe_open(path, "pt") as file:
+            names += file.keys()
+    print(f"safetensors: {len(names)} tensors in {len(files)} files")
     dump = load_file(arguments.dump) if arguments.dump else {}
     dtype = torch.float64 if dump and dump["loss"].dtype == torch.float64 else torch.float32
     model, problems = load(arguments.folder, dtype)

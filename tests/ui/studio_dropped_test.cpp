@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/io/safetensors.h"
 #include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 
@@ -83,6 +84,34 @@ TEST_F(Dropped, WeightsWithoutTheirModelSayWhatIsMissing) {
   EXPECT_EQ(harness_.snapshot().settings, before);
   EXPECT_EQ(harness_.studio().replayed().message, "") << "nobody took it for a recording";
   harness_.perform([](ImGuiTestContext& person) { EXPECT_TRUE(person.ItemExists("//Message/Close")); });
+}
+
+TEST_F(Dropped, WeightsInAnotherFormAreNotReplacedByRandomOnes) {
+  const Settings before = harness_.snapshot().settings;
+  std::ofstream(folder_ / "model" / "pytorch_model.bin") << "whatever";
+  drop(folder_ / "model");
+  EXPECT_EQ(harness_.snapshot().settings, before);
+  harness_.perform([](ImGuiTestContext& person) { EXPECT_TRUE(person.ItemExists("//Message/Close")); });
+}
+
+TEST_F(Dropped, TensorsThatAreNotReadAreSaid) {
+  const float value = 1;
+  write_safetensors((folder_ / "model" / "model.safetensors").string(),
+                    {{"classifier.weight", DType::Fp32, {1}, &value}});
+  drop(folder_ / "model");
+  harness_.perform([](ImGuiTestContext& person) { EXPECT_TRUE(person.ItemExists("//Message/Close")); });
+}
+
+// Any of the files stands for all.
+TEST_F(Dropped, AShardBringsTheIndex) {
+  const fs::path index = folder_ / "model" / "model.safetensors.index.json";
+  const fs::path shard = folder_ / "model" / "model-00001-of-00002.safetensors";
+  for (const fs::path& file : {index, shard})
+    std::ofstream(file) << "none that can be read, which the run says";
+  for (const fs::path& file : {index, shard}) {
+    drop(file);
+    EXPECT_EQ(harness_.snapshot().settings.weights_path, index);
+  }
 }
 
 TEST_F(Dropped, AnyOtherFolderIsLookedInto) {

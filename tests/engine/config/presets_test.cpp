@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/config/model_config.h"
 #include "engine/config/validate.h"
+#include "engine/config/weights_of_model.h"
 
 namespace shardlens {
 namespace presets_test {
@@ -191,15 +192,23 @@ TEST_F(ModelFolder, RefusesAnotherFunction) {
   EXPECT_EQ(error_of(), "no error");
 }
 
-TEST_F(ModelFolder, BringsItsWeightsAlong) {
-  EXPECT_EQ(weights_of_model(folder_.string()), "");
-  for (const char* file :
-       {"training.json", "model.safetensors.index.json", "pytorch_model.bin", "model.safetensors"}) {
-    std::ofstream(folder_ / file) << "of a model that was trained";
-    EXPECT_EQ(weights_of_model(folder_.string()), folder_ / "model.safetensors") << file;
-    std::filesystem::remove(folder_ / file);
-  }
-  EXPECT_EQ(weights_of_model("gpt2"), "");
+// A folder with the name of a preset is another model: which one is meant must not depend on the question.
+TEST_F(ModelFolder, APresetIsNotMixedWithAFolderOfItsName) {
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "n_head": 5, "vocab_size": 503,)"
+               R"( "n_positions": 17})");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  std::filesystem::create_directories("gpt2-tiny");
+  std::filesystem::copy(folder_ / "config.json", folder_ / "gpt2-tiny");
+  std::ofstream("gpt2-tiny/model.safetensors") << "of the folder";
+  EXPECT_EQ(find_model("gpt2-tiny").title, model_preset("gpt2-tiny").title);
+  EXPECT_EQ(weights_of_model("gpt2-tiny"), "");
+  EXPECT_THAT(hidden_folder_remark("gpt2-tiny"), HasSubstr("write ./gpt2-tiny"));
+  EXPECT_EQ(find_model("./gpt2-tiny").title, "gpt2-tiny");
+  EXPECT_EQ(weights_of_model("./gpt2-tiny"), "./gpt2-tiny/model.safetensors");
+  EXPECT_EQ(hidden_folder_remark("./gpt2-tiny"), "");
+  EXPECT_EQ(hidden_folder_remark("gpt2"), "");
+  std::filesystem::current_path(before);
 }
 
 }  // namespace presets_test

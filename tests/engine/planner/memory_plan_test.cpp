@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/clock.h"
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
 #include "engine/program/overlap_waits.h"
@@ -338,6 +339,37 @@ TEST(MemoryPlan, AttentionsScratchIsPlannedForWhatNeedsIt) {
       EXPECT_EQ(gpu, cpu);
     }
   }
+}
+
+// Counts the live bytes of each step one by one.
+TEST(MemoryPlan, LiveBytesAreThoseOfTheTensorsAlive) {
+  for (const Program& program : {plan_program(small_model(2)), plan_program(small_layer(3))}) {
+    const MemoryPlan plan = plan_memory(program, 1);
+    const auto end = static_cast<StepId>(program.steps.size());
+    for (StepId step = 0; step < end; ++step) {
+      BytesByKind expected{};
+      for (const Tensor& tensor : program.tensors) {
+        const auto i = static_cast<size_t>(tensor.id);
+        const bool alive = plan.first_step[i] <= step && step <= plan.last_step[i];
+        if (tensor.storage == kNoTensor && alive) expected[index_of(tensor.kind)] += plan.bytes[i];
+      }
+      EXPECT_EQ(plan.live_bytes[static_cast<size_t>(step)], expected) << step;
+    }
+  }
+}
+
+// A config.json may ask for thousands of layers. With twice as many, planning may take about twice as long.
+TEST(MemoryPlan, TimeGrowsWithTheLayers) {
+  const auto seconds_for = [](int64_t layers) {
+    Settings settings = small_model(2);
+    settings.model.layers = layers;
+    const Program program = plan_program(settings);
+    const double begin = now_seconds();
+    plan_memory(program, 0);
+    return now_seconds() - begin;
+  };
+  seconds_for(50);
+  EXPECT_LT(seconds_for(800), 8 * 4 * seconds_for(100));
 }
 
 }  // namespace memory_plan_test

@@ -2,6 +2,7 @@
 // cancelled, and a failure on one rank reaches all ranks.
 #include "engine/runtime/executor.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -385,7 +386,7 @@ TEST_F(ExecutorFiles, ACheckpointThatDoesNotFitIsRefusedBeforeTheRun) {
   EXPECT_NE(refusal(small_layer(2)).find("other.safetensors"), std::string::npos);
 }
 
-TEST_F(ExecutorFiles, NanInTheWeightsIsNamedWithTensorRankAndStep) {
+TEST_F(ExecutorFiles, NanInTheWeightsIsNamedWithFileTensorRankAndStep) {
   const std::string file = path("nan.safetensors");
   write_layer_weights(file, small_layer(1), 0, true);
   Settings settings = small_layer(2);
@@ -397,30 +398,28 @@ TEST_F(ExecutorFiles, NanInTheWeightsIsNamedWithTensorRankAndStep) {
     FAIL() << "NaN went unnoticed";
   } catch (const Error& error) {
     const std::string message = error.what();
-    EXPECT_NE(message.find("transformer.h.0.mlp.c_fc.weight"), std::string::npos) << message;
+    const Settings& s = settings;
+    EXPECT_NE(message.find(file + ", tensor \"transformer.h.0.mlp.c_fc.weight\""), std::string::npos)
+        << message;
+    EXPECT_NE(message.find(fmt::format("at [{}, {}] is NaN", s.model.hidden - 1, s.model.ffn - 1)),
+              std::string::npos)
+        << message;
     EXPECT_NE(message.find("rank 1, before step 0"), std::string::npos)
         << message;  // the last column is rank 1's
   }
 }
 
-TEST_F(ExecutorFiles, NanInTheInputIsNamedWithTensorRankAndStep) {
+TEST_F(ExecutorFiles, NanInTheInputIsNamedWithItsFileAndPlaceBeforeTheRun) {
   Settings settings = small_layer(2);
   const std::string file = path("nan.npy");
   std::vector<float> x(static_cast<size_t>(settings.tokens() * settings.model.hidden), 1.0f);
   x[100] = std::numeric_limits<float>::quiet_NaN();
   write_npy(file, NpyType::Float32, {settings.tokens(), settings.model.hidden}, x.data());
   settings.input = {InputKind::Npy, file};
-  Executor executor(make_plan(settings));
-  try {
-    executor.start(1);
-    executor.wait();
-    FAIL() << "NaN went unnoticed";
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    EXPECT_NE(message.find("tensor X"), std::string::npos) << message;
-    EXPECT_NE(message.find("rank"), std::string::npos) << message;
-    EXPECT_NE(message.find("before step 0"), std::string::npos) << message;
-  }
+  const std::string message = error_of([&] { Executor executor(make_plan(settings)); });
+  const int64_t row = 100 / settings.model.hidden, col = 100 % settings.model.hidden;
+  EXPECT_NE(message.find(file + ": the value of X"), std::string::npos) << message;
+  EXPECT_NE(message.find(fmt::format("at [{}, {}] is NaN", row, col)), std::string::npos) << message;
 }
 
 TEST_F(ExecutorFiles, TextIsReadByByteAndMustBeLongEnough) {

@@ -6,12 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/config/presets.h"
+#include "engine/config/weights_of_model.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/checksum.h"
+#include "engine/runtime/stored_weights.h"
 #include "engine/train/model_state.h"
 #include "engine/train/tokenizer/bytes_tokenizer.h"
 #include "tests/engine/full_disk.h"
@@ -360,6 +363,123 @@ TEST_F(CheckpointTest, OneOfAnOlderVersionHasNoChecksums) {
     text = json.dump();
   });
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
+}
+
+class ShardedCheckpoint : public CheckpointTest {
+ protected:
+  static constexpr int64_t kSmallShards = 20'000;
+
+  Trainer trained_with(int64_t shard_bytes, int64_t steps = 2) {
+    TrainOptions options = small_training(small_model(2), 6);
+    options.checkpoint = path("run");
+    options.shard_bytes = shard_bytes;
+    if (is_checkpoint(path("run"))) options.resume = path("run");
+    Trainer trainer = small_trainer(options);
+    while (trainer.steps_done() < steps) trainer.step();
+    trainer.save();
+    return trainer;
+  }
+  std::vector<std::string> files(const std::string& begin) const {
+    std::vector<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path("run")))
+      if (entry.path().filename().string().starts_with(begin)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+TEST_F(ShardedCheckpoint, GoesOnWithTheSameBits) {
+  Trainer whole = small_trainer(small_training(small_model(2), 6));
+  for (int i = 0; i < 6; ++i) whole.step();
+  trained_with(kSmallShards, 3);
+  EXPECT_GT(files("model").size(), 3u);
+  EXPECT_GT(files("optimizer").size(), 6u);
+  Trainer rest = resumed(2, 1);
+  EXPECT_EQ(rest.steps_done(), 3);
+  while (rest.steps_done() < 6) rest.step();
+  EXPECT_EQ(lasting_state(rest), lasting_state(whole));
+}
+
+TEST_F(ShardedCheckpoint, IsAModelsFolder) {
+  trained_with(kSmallShards);
+  TrainOptions options = small_training(small_model(1), 1);
+  options.settings.weights_path = weights_of_model(path("run"));
+  EXPECT_EQ(options.settings.weights_path, path("run/model.safetensors.index.json"));
+  EXPECT_THAT(fit_to_weights(options.settings), ::testing::IsEmpty());
+  EXPECT_NO_THROW(small_trainer(options).step());
+}
+
+// Both ways: of two forms side by side a reader could take the older.
+TEST_F(ShardedCheckpoint, LeavesNoFileOfAnotherForm) {
+  trained_with(kShardBytes, 1);
+  EXPECT_THAT(files("model"), ::testing::ElementsAre("model.safetensors"));
+  write("run/notes.txt", "mine");
+  trained_with(kSmallShards, 2);
+  EXPECT_THAT(files("model"), ::testing::Not(::testing::Contains("model.safetensors")));
+  EXPECT_THAT(files("optimizer"), ::testing::Not(::testing::Contains("optimizer.safetensors")));
+  const size_t many = files("model").size();
+  trained_with(40'000, 3);
+  EXPECT_LT(files("model").size(), many);
+  EXPECT_EQ(resumed(2, 1).steps_done(), 3);
+  trained_with(kShardBytes, 4);
+  EXPECT_THAT(files("model"), ::testing::ElementsAre("model.safetensors"));
+  EXPECT_THAT(files("optimizer"), ::testing::ElementsAre("optimizer.safetensors"));
+  EXPECT_EQ(contents("run/notes.txt"), "mine");
+  EXPECT_EQ(resumed(2, 1).steps_done(), 4);
+}
+
+TEST_F(ShardedCheckpoint, EveryFileIsCheckedBeforeItIsRead) {
+  trained_with(kSmallShards);
+  const auto flip = [](std::string& bytes) { bytes[bytes.size() - 3] ^= 1; };
+  for (const char* begin : {"model", "optimizer"}) {
+    for (const std::string& file : files(begin)) {
+      if (file.ends_with(".json")) continue;
+      change(file, flip);
+      EXPECT_THAT(resume_error(), HasSubstr("run/" + file + " is damaged"));
+      change(file, flip);
+    }
+    const std::string index = std::string(begin) + ".safetensors.index.json";
+    change(index, [](std::string& text) { text += " "; });
+    EXPECT_THAT(resume_error(), HasSubstr("run/" + index + " is damaged"));
+    change(index, [](std::string& text) { text.pop_back(); });
+    EXPECT_EQ(resume_error(), "no error");
+    fs::rename(path("run/" + files(begin).front()), path("kept"));
+    EXPECT_THAT(resume_error(), HasSubstr(" is missing"));
+    fs::rename(path("kept"), path("run/" + std::string(begin) + "-00001-of-" +
+                                  files(begin).front().substr(files(begin).front().find("-of-") + 4)));
+  }
+}
+
+TEST_F(CheckpointTest, NanInTheOptimizersStateIsNamedWithItsFile) {
+  trained(small_model(1), 2);
+  const SafetensorsFile moments(path("run/optimizer.safetensors"));
+  const StoredTensor& last = moments.tensors().back();
+  change("optimizer.safetensors", [&](std::string& bytes) {
+    const float nan = NAN;
+    std::memcpy(bytes.data() + last.offset, &nan, sizeof nan);
+  });
+  change("training.json", [&](std::string& text) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(text);
+    json.erase("checksums");
+    text = json.dump();
+  });
+  EXPECT_THAT(resume_error(), HasSubstr(path("run/optimizer.safetensors") + ", tensor " + last.name +
+                                        " holds NaN at element 0"));
+}
+
+// transformers adds the decoder's bias if the output matrix is not tied, and asks for the other one too.
+TEST_F(CheckpointTest, AnUntiedBertStoresItsBiasUnderBothNames) {
+  Settings settings = small_bert(2);
+  settings.model.tied = false;
+  trained(settings, 2);
+  const SafetensorsFile weights(path("run/model.safetensors"));
+  std::vector<float> bias(53), decoders(53);
+  weights.read(weights.require("cls.predictions.bias", {53}), DType::Fp32, bias.data());
+  weights.read(weights.require("cls.predictions.decoder.bias", {53}), DType::Fp32, decoders.data());
+  EXPECT_EQ(bias, decoders);
+  settings.weights_path = path("run/model.safetensors");
+  EXPECT_THAT(fit_to_weights(settings), ::testing::IsEmpty());
+  EXPECT_EQ(resumed(2, 1).steps_done(), 2);
 }
 
 TEST_F(CheckpointTest, AnotherTextOrTokenizerIsRefused) {

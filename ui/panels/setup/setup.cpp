@@ -371,7 +371,7 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
   if (wanted.block != Block::Model) draw_input(context, wanted);
   Settings changed = wanted;
   const bool new_weights = path_row(context, "Weights", "seeded, or a file", changed.weights_path);
-  if (new_weights && changed != wanted) context.want(changed);
+  if (new_weights && changed != wanted) context.want_weights(changed);
   if (number_row(context, "Seed", changed.seed)) context.want(changed);
   draw_devices(context, wanted);
   draw_hardware(context, wanted);
