@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -14,6 +16,8 @@
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/io/json_text.h"
+#include "engine/io/path_text.h"
 #include "engine/io/user_folder.h"
 
 namespace shardlens::ui {
@@ -57,7 +61,7 @@ nlohmann::json as_json(const TrainChoices& choices) {
           {"warmup", choices.warmup},
           {"decay", to_string(choices.decay)},
           {"dropout", choices.dropout},
-          {"text", choices.text},
+          {"text", path_text(choices.text)},
           {"dtype", to_string(choices.dtype)},
           {"checkpoint_every", choices.checkpoint_every},
           {"timeout_seconds", choices.timeout_seconds}};
@@ -77,7 +81,7 @@ TrainChoices parse_choices(const nlohmann::json& json) {
   choices.warmup = json.at("warmup").get<int64_t>();
   choices.decay = parse_decay(json.at("decay").get<std::string>());
   choices.dropout = json.at("dropout").get<double>();
-  choices.text = json.at("text").get<std::string>();
+  choices.text = path_of(json.at("text").get<std::string>());
   choices.dtype = parse_dtype(json.value("dtype", to_string(choices.dtype)));  // not in older files
   choices.checkpoint_every = json.value("checkpoint_every", choices.checkpoint_every);
   choices.timeout_seconds = json.value("timeout_seconds", choices.timeout_seconds);
@@ -162,6 +166,7 @@ RememberedState parse(const nlohmann::json& json) {
   if (json.contains("writing")) state.writing = parse_writing(json.at("writing"));
   state.traffic_times = json.value("traffic_times", false);
   state.recent = json.value("recent", std::vector<std::string>());
+  std::ranges::transform(state.recent, state.recent.begin(), path_of);
   if (json.contains("scaling")) state.scaling = parse_scaling(json.at("scaling"));
   return state;
 }
@@ -183,9 +188,11 @@ std::filesystem::path default_checkpoints_folder() {
 
 RememberedState read_state(const std::filesystem::path& path, std::string& problem) {
   problem.clear();
-  std::ifstream file(path);
-  if (!file) return {};
+  std::error_code unknown;
+  if (std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found) return {};
   try {
+    std::ifstream file(path);
+    if (!file) throw request_error(std::strerror(errno));
     return parse(nlohmann::json::parse(file));
   } catch (const std::exception& error) {
     problem = fmt::format("cannot read {} ({}): the studio starts with its first settings", path.string(),
@@ -195,6 +202,8 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
 }
 
 void write_state(const RememberedState& state, const std::filesystem::path& path) {
+  std::vector<std::string> recent(state.recent.size());
+  std::ranges::transform(state.recent, recent.begin(), path_text);
   const nlohmann::json json{{"format", kFormat},
                             {"theme", word_of(kThemeWords, state.theme)},
                             {"scale", state.scale},
@@ -210,13 +219,13 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"scaling", as_json(state.scaling)},
                             {"compare_page", word_of(kComparePages, state.compare_page)},
                             {"compare_splits", state.compare_splits},
-                            {"recent", state.recent}};
+                            {"recent", recent}};
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());
   {
     std::ofstream file(beside);
-    file << json.dump(2) << '\n';
+    file << json_text(json, 2) << '\n';
     if (!file.flush()) throw run_error(fmt::format("cannot write {}", beside.string()));
   }
   std::filesystem::rename(beside, path, failed);
