@@ -20,6 +20,7 @@
 #include "engine/base/units.h"
 #include "engine/comm/allreduce_bench.h"
 #include "engine/config/hardware_file.h"
+#include "engine/io/json_text.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/measure/calibrate.h"
@@ -60,12 +61,11 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
                        {"highest_flops", rate.highest_flops},
                        {"of_ceiling", rate.median_flops / ceiling.best().median_flops}});
     }
-    fmt::print("{}\n", ordered_json{{"gemm_ceiling_flops", ceiling.best().median_flops},
-                                    {"ranks", ceiling.ranks},
-                                    {"threads_per_rank", ceiling.threads_per_rank},
-                                    {"repetitions", ceiling.repetitions},
-                                    {"shapes", rates}}
-                           .dump());
+    fmt::print("{}\n", json_text(ordered_json{{"gemm_ceiling_flops", ceiling.best().median_flops},
+                                              {"ranks", ceiling.ranks},
+                                              {"threads_per_rank", ceiling.threads_per_rank},
+                                              {"repetitions", ceiling.repetitions},
+                                              {"shapes", rates}}));
     return 0;
   }
   fmt::print("Matrix products of one {} layer at T = {}, {}, {} ranks × {} threads, {} repetitions, {}\n\n",
@@ -130,7 +130,7 @@ int bench_allreduce(const CommonOptions& options) {
                       {"algorithm_bytes_per_second", p.algorithm_bytes_per_second},
                       {"bus_bytes_per_second", p.bus_bytes_per_second}});
     }
-    fmt::print("{}\n", ordered_json{{"allreduce", rows}}.dump());
+    fmt::print("{}\n", json_text(ordered_json{{"allreduce", rows}}));
     return 0;
   }
   fmt::print(
@@ -193,9 +193,8 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
                       {"error", check.times.error()},
                       {"steps", steps}});
     }
-    fmt::print(
-        "{}\n",
-        ordered_json{{"file", path}, {"hardware", hardware_to_json(hardware)}, {"checks", rows}}.dump());
+    fmt::print("{}\n", json_text(ordered_json{
+                           {"file", path}, {"hardware", hardware_to_json(hardware)}, {"checks", rows}}));
     return 0;
   }
   fmt::print("{}\n\n", hardware.basis);

@@ -8,6 +8,7 @@
 #include "app/cli/op_times.h"
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/generate/generate_bench.h"
 
@@ -19,20 +20,19 @@ int bench_generate(const CommonOptions& options, int repetitions) {
   const Settings s = to_settings(options);
   const GenerateBench bench = shardlens::bench_generate(s, repetitions);
   if (options.json) {
-    fmt::print("{}\n", ordered_json{{"token_seconds", bench.median_seconds},
-                                    {"lowest_seconds", bench.lowest_seconds},
-                                    {"highest_seconds", bench.highest_seconds},
-                                    {"tokens_per_second", bench.tokens_per_second()},
-                                    {"repetitions", repetitions},
-                                    {"prompt_tokens", bench.prompt_tokens},
-                                    {"prompt_seconds", bench.prompt_seconds},
-                                    {"weight_bytes", bench.weight_bytes},
-                                    {"read_ceiling_bytes_per_second", bench.read_bytes_per_second},
-                                    {"of_read_ceiling", bench.of_read_ceiling},
-                                    {"lowest_of_read_ceiling", bench.lowest_of_read_ceiling},
-                                    {"highest_of_read_ceiling", bench.highest_of_read_ceiling},
-                                    {"op_seconds", op_times_json(bench.op_times)}}
-                           .dump());
+    fmt::print("{}\n", json_text(ordered_json{{"token_seconds", bench.median_seconds},
+                                              {"lowest_seconds", bench.lowest_seconds},
+                                              {"highest_seconds", bench.highest_seconds},
+                                              {"tokens_per_second", bench.tokens_per_second()},
+                                              {"repetitions", repetitions},
+                                              {"prompt_tokens", bench.prompt_tokens},
+                                              {"prompt_seconds", bench.prompt_seconds},
+                                              {"weight_bytes", bench.weight_bytes},
+                                              {"read_ceiling_bytes_per_second", bench.read_bytes_per_second},
+                                              {"of_read_ceiling", bench.of_read_ceiling},
+                                              {"lowest_of_read_ceiling", bench.lowest_of_read_ceiling},
+                                              {"highest_of_read_ceiling", bench.highest_of_read_ceiling},
+                                              {"op_seconds", op_times_json(bench.op_times)}}));
     return 0;
   }
   fmt::print("{} · generation · T = {} · split {} · {} · {}\n\n", s.model.title, s.tp, s.split.name,

@@ -13,6 +13,7 @@
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/measure/growth_bench.h"
 #include "engine/runtime/measure/growth_chart.h"
 
@@ -158,7 +159,7 @@ int bench_growth(const CommonOptions& options, const GrowthWish& wish) {
   const Growth growth = measure_growth(base, limits, measuring);
   // Printed before the files are written: on a full disk the files fail, but the results are not lost.
   if (options.json) {
-    fmt::print("{}\n", to_json(growth, wish.folder).dump());
+    fmt::print("{}\n", json_text(to_json(growth, wish.folder)));
   } else {
     print(growth);
   }

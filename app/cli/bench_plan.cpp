@@ -8,6 +8,7 @@
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/cost/plan_bench.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
 
@@ -44,9 +45,8 @@ int bench_plan(int repetitions, bool json) {
     of_plan["parameters"] = bench.parameters;
     of_plan["ranks"] = bench.plan_ranks;
     of_tournament["plans"] = bench.tournament_plans;
-    fmt::print(
-        "{}\n",
-        ordered_json{{"repetitions", repetitions}, {"plan", of_plan}, {"tournament", of_tournament}}.dump());
+    fmt::print("{}\n", json_text(ordered_json{
+                           {"repetitions", repetitions}, {"plan", of_plan}, {"tournament", of_tournament}}));
     return 0;
   }
   fmt::print("{}, {} repetitions\n\n{:<52} {:>12} {:>22}\n", machine_description(), repetitions, "", "median",

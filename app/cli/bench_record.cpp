@@ -8,6 +8,7 @@
 #include "app/cli/bench.h"
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/runtime/measure/record_bench.h"
 #include "engine/runtime/measure/trace_bench.h"
@@ -47,10 +48,9 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
                       {"events_per_step", way.events},
                       {"samples_per_step", way.samples},
                       {"file_bytes_per_step", way.file_bytes}});
-    fmt::print(
-        "{}\n",
-        ordered_json{{"plain_seconds", bench.plain_seconds}, {"repetitions", repetitions}, {"recorded", ways}}
-            .dump());
+    fmt::print("{}\n", json_text(ordered_json{{"plain_seconds", bench.plain_seconds},
+                                              {"repetitions", repetitions},
+                                              {"recorded", ways}}));
     return 0;
   }
   print_head(settings, "a training step", "");
@@ -78,16 +78,15 @@ int bench_trace(const CommonOptions& options, int repetitions) {
   settings.update = settings.block == Block::Model;
   const TraceBench bench = shardlens::bench_trace(make_plan(settings), repetitions);
   if (options.json) {
-    fmt::print("{}\n", ordered_json{{"untraced_seconds", bench.untraced_seconds},
-                                    {"traced_seconds", bench.traced_seconds},
-                                    {"ratio", bench.ratio.median},
-                                    {"ratio_low", bench.ratio.low},
-                                    {"ratio_high", bench.ratio.high},
-                                    {"pairs", repetitions},
-                                    {"events_per_rank", bench.events},
-                                    {"event_seconds", bench.event_seconds},
-                                    {"share_by_events", bench.share_by_events()}}
-                           .dump());
+    fmt::print("{}\n", json_text(ordered_json{{"untraced_seconds", bench.untraced_seconds},
+                                              {"traced_seconds", bench.traced_seconds},
+                                              {"ratio", bench.ratio.median},
+                                              {"ratio_low", bench.ratio.low},
+                                              {"ratio_high", bench.ratio.high},
+                                              {"pairs", repetitions},
+                                              {"events_per_rank", bench.events},
+                                              {"event_seconds", bench.event_seconds},
+                                              {"share_by_events", bench.share_by_events()}}));
     return 0;
   }
   print_head(settings, "a training step", "");

@@ -12,6 +12,7 @@
 #include "app/cli/or_null.h"
 #include "engine/base/units.h"
 #include "engine/device/device.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
 
@@ -75,37 +76,36 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
       return recorder.get();
     });
   });
-  finish_recording(recorder.get(), record, options.json ? stderr : stdout);
+  const int recorded = finish_recording(recorder.get(), record, options.json ? stderr : stdout);
   const Settings& s = plan->program.settings;
   if (options.json) {
     const double predicted = bench.times.predicted_seconds;
     const bool is_resident = bench.step_resident_bytes > 0;
-    fmt::print("{}\n",
-               ordered_json{{"step_seconds", bench.median_seconds},
-                            {"lowest_seconds", bench.lowest_seconds},
-                            {"highest_seconds", bench.highest_seconds},
-                            {"repetitions", repetitions},
-                            {"flops", bench.flops},
-                            {"flops_per_second", bench.flops_per_second()},
-                            {"gemm_ceiling_flops", bench.ceiling_flops},
-                            {"of_gemm_ceiling", bench.of_ceiling},
-                            {"lowest_of_gemm_ceiling", bench.lowest_of_ceiling},
-                            {"highest_of_gemm_ceiling", bench.highest_of_ceiling},
-                            {"collective_seconds", bench.collective_seconds},
-                            {"op_seconds", op_times_json(bench.op_times)},
-                            {"adamw_bytes_per_second",
-                             or_null(bench.adamw_bytes_per_second, bench.adamw_bytes_per_second > 0)},
-                            {"predicted_seconds", or_null(predicted, predicted > 0)},
-                            {"predicted_on", bench.times.predicted_on},
-                            {"late", late_json(plan->program, bench.late)},
-                            {"planned_bytes_per_rank", bench.planned_bytes},
-                            {"high_water_bytes_per_rank", bench.high_water_bytes},
-                            {"planned_bytes_here", bench.planned_here_bytes},
-                            {"step_resident_bytes", or_null(bench.step_resident_bytes, is_resident)},
-                            {"start_resident_bytes", or_null(bench.start_resident_bytes, is_resident)},
-                            {"resident_of_plan", or_null(bench.resident_of_plan(), is_resident)}}
-                   .dump());
-    return 0;
+    fmt::print("{}\n", json_text(ordered_json{
+                           {"step_seconds", bench.median_seconds},
+                           {"lowest_seconds", bench.lowest_seconds},
+                           {"highest_seconds", bench.highest_seconds},
+                           {"repetitions", repetitions},
+                           {"flops", bench.flops},
+                           {"flops_per_second", bench.flops_per_second()},
+                           {"gemm_ceiling_flops", bench.ceiling_flops},
+                           {"of_gemm_ceiling", bench.of_ceiling},
+                           {"lowest_of_gemm_ceiling", bench.lowest_of_ceiling},
+                           {"highest_of_gemm_ceiling", bench.highest_of_ceiling},
+                           {"collective_seconds", bench.collective_seconds},
+                           {"op_seconds", op_times_json(bench.op_times)},
+                           {"adamw_bytes_per_second",
+                            or_null(bench.adamw_bytes_per_second, bench.adamw_bytes_per_second > 0)},
+                           {"predicted_seconds", or_null(predicted, predicted > 0)},
+                           {"predicted_on", bench.times.predicted_on},
+                           {"late", late_json(plan->program, bench.late)},
+                           {"planned_bytes_per_rank", bench.planned_bytes},
+                           {"high_water_bytes_per_rank", bench.high_water_bytes},
+                           {"planned_bytes_here", bench.planned_here_bytes},
+                           {"step_resident_bytes", or_null(bench.step_resident_bytes, is_resident)},
+                           {"start_resident_bytes", or_null(bench.start_resident_bytes, is_resident)},
+                           {"resident_of_plan", or_null(bench.resident_of_plan(), is_resident)}}));
+    return recorded;
   }
   print_head(s, "whole model", s.split.name);
   fmt::print("{:<21} {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
@@ -131,7 +131,7 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
     fmt::print("\ntokens                {:.0f} tokens/s\n",
                static_cast<double>(s.batch * s.seq) / bench.median_seconds);
   print_memory(bench, s);
-  return 0;
+  return recorded;
 }
 
 }  // namespace shardlens::cli

@@ -6,6 +6,7 @@
 
 #include "app/cli/bench_timeline.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/measure/timeline_bench.h"
@@ -23,17 +24,17 @@ int print_timeline(const Settings& settings, const TimelineWish& wish, bool json
   const TimelineBench bench =
       bench_timeline(plan, path, wish.events, int64_t{wish.file_mib} << 20, wish.views);
   if (json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"passes", bench.passes},
-                                              {"events", bench.events},
-                                              {"file_bytes", bench.file_bytes},
-                                              {"overview_share", bench.overview_share},
-                                              {"open_seconds", bench.open_seconds},
-                                              {"build_seconds", bench.build_seconds},
-                                              {"views", wish.views},
-                                              {"slice_seconds", bench.slice_seconds},
-                                              {"slowest_slice_seconds", bench.slowest_slice_seconds},
-                                              {"find_seconds", bench.find_seconds}}
-                           .dump());
+    fmt::print("{}\n",
+               json_text(nlohmann::ordered_json{{"passes", bench.passes},
+                                                {"events", bench.events},
+                                                {"file_bytes", bench.file_bytes},
+                                                {"overview_share", bench.overview_share},
+                                                {"open_seconds", bench.open_seconds},
+                                                {"build_seconds", bench.build_seconds},
+                                                {"views", wish.views},
+                                                {"slice_seconds", bench.slice_seconds},
+                                                {"slowest_slice_seconds", bench.slowest_slice_seconds},
+                                                {"find_seconds", bench.find_seconds}}));
     return 0;
   }
   fmt::print("{} passes, {} events, {}; the overview is {:.2f} % of it\n\n", grouped_text(bench.passes),

@@ -11,6 +11,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/device/device.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/measure/variants_bench.h"
 #include "engine/runtime/plan.h"
 
@@ -46,7 +47,7 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
       point["collective_seconds"] = times[i].collective_seconds;
       list.push_back(std::move(point));
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"repetitions", repetitions}, {"points", list}}.dump());
+    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"repetitions", repetitions}, {"points", list}}));
     return 0;
   }
   const Settings& settings = variants.back().settings;

@@ -12,6 +12,7 @@
 #include "app/command_line/request.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/train/data/corpus.h"
 
 namespace shardlens::cli {
@@ -60,18 +61,17 @@ void print(const CorpusReport& report, const DataOptions& options) {
 
 // Quotes the bytes so that they are visible on one line.
 std::string quoted(const std::string& bytes) {
-  return ordered_json(bytes).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return json_text(ordered_json(bytes));
 }
 
 int show(const DataOptions& options) {
   const auto tokenizer = load_tokenizer(options.corpus.tokenizer);
   const std::vector<int32_t> ids = tokenizer->encode(options.show);
   if (options.json) {
-    fmt::print("{}\n", ordered_json{{"tokenizer", tokenizer->name()},
-                                    {"vocab_size", tokenizer->vocab_size()},
-                                    {"ids", ids},
-                                    {"decoded", tokenizer->decode(ids)}}
-                           .dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(ordered_json{{"tokenizer", tokenizer->name()},
+                                              {"vocab_size", tokenizer->vocab_size()},
+                                              {"ids", ids},
+                                              {"decoded", tokenizer->decode(ids)}}));
     return 0;
   }
   fmt::print("{} tokens of {} ({} entries)\n", ids.size(), tokenizer->name(),
@@ -93,7 +93,7 @@ int prepare(const DataOptions& options) {
   if (options.json) {
     ordered_json out = {{"out", options.out}};
     out.update(to_json(report));
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_text(out));
   } else {
     print(report, options);
   }

@@ -11,6 +11,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/record/diff.h"
 #include "engine/record/gallery.h"
 #include "engine/train/experiments/run_again.h"
@@ -220,7 +221,7 @@ int compare(const Recording& a, const Recording& b, const std::string& a_name, c
   const RecordingDiff diff = diff_recordings(a, b);
   const int code = diff.parting ? 1 : 0;
   if (as_json) {
-    fmt::print("{}\n", to_json(diff, a, b).dump());
+    fmt::print("{}\n", json_text(to_json(diff, a, b)));
     return code;
   }
   const Program& of_a = a.header().program;

@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
+#include "engine/io/json_text.h"
 #include "engine/io/text_lines.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/data/json_lines.h"
@@ -128,7 +129,7 @@ int run_eval(EvalOptions o) {
     if (!o.common.json)
       fmt::print("cloze accuracy {:.2f}%: {} of {} last words\n", 100 * c.accuracy(), c.correct, c.examples);
   }
-  if (o.common.json) fmt::print("{}\n", json.dump());
+  if (o.common.json) fmt::print("{}\n", json_text(json));
   return 0;
 }
 

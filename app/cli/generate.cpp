@@ -12,6 +12,7 @@
 #include "app/command_line/request.h"
 #include "engine/base/error.h"
 #include "engine/config/presets.h"
+#include "engine/io/json_text.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/generate/writing.h"
 
@@ -67,7 +68,7 @@ int run_generate(GenerateOptions o) {
                                {"prompt_seconds", writing.prompt_seconds},
                                {"generation_seconds", writing.seconds},
                                {"ranks", settings.tp}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   fmt::print("{}\n", begin);

@@ -11,6 +11,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/device/gpu_plugin.h"
+#include "engine/io/json_text.h"
 #include "engine/record/gallery.h"
 #include "engine/record/live_link.h"
 #include "engine/record/recording.h"
@@ -79,7 +80,7 @@ int print_info(const std::string& path, bool as_json) {
     ordered_json bytes = ordered_json::array();
     for (const BytesByKind& rank : recording.high_water_bytes()) bytes.push_back(total_bytes(rank));
     json["high_water_bytes_per_rank"] = bytes;
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   fmt::print("{}: `{}` of {}, recorded on {}, {}\n", path, header.verb, settings.model.title, header.machine,
@@ -146,7 +147,7 @@ int print_backends(bool as_json) {
                                  {"cublaslt", facts.cublaslt},
                                  {"nccl", nccl},
                                  {"why_no_nccl", facts.why_no_nccl}}}};
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   fmt::print("cpu   {}\n", counted(available_cores(), "core"));

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +12,7 @@
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
 #include "app/command_line/help.h"
+#include "app/command_line/messages.h"
 #include "app/command_line/request.h"
 #include "app/command_line/signals.h"
 #include "app/command_line/standard_streams.h"
@@ -38,15 +36,12 @@ Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run faile
 (Ctrl+C), 143 (SIGTERM) or 129 (SIGHUP); train first ends its step and saves.
 )";
 
-// Returns the exit code after flushing stdout. If output could not be written, for example to a full disk,
-// the run has failed. A reader that closes the pipe early ends the program before this, by SIGPIPE.
+// Returns the exit code after flushing stdout. If output could not be written, because a disk is full or its
+// reader has gone, the run has failed, although it went on to its end.
 int printed(int code) {
   namespace cli = shardlens::cli;
-  std::cout.flush();
-  const bool all = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
-  if (all || code == cli::kFailedRun || code == cli::kWrongRequest) return code;
-  cli::say(shardlens::run_error(fmt::format("cannot write to standard output: {}", std::strerror(errno))));
-  return cli::kFailedRun;
+  std::fflush(stdout);
+  return code != cli::kWrongRequest && cli::standard_output_failed() ? cli::kFailedRun : code;
 }
 
 // Ends without destructors if a rank hangs, because its thread may still use the objects.
@@ -117,14 +112,12 @@ int run(int argc, char** argv) {
     }
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
+      return cli::print_help(app, error);
     cli::say(cli::sentence_of(error, app, argv[argc - 1]));
     return cli::kWrongRequest;
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0)  // the error of a failed print does not name a file
-      cli::say(run_error(fmt::format("standard output: {}", error.what())));
-    else
-      cli::say(error);
+    cli::say(error);
     return cli::exit_code_of(error);
   }
 }
@@ -132,7 +125,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  shardlens::cli::keep_standard_streams();
+  shardlens::cli::set_program_name("shardlens-cli");
+  shardlens::cli::prepare_standard_streams();
   shardlens::cli::end_cleanly_at_signals();
   shardlens::cpu::keep_freed_memory();
   const int code = printed(run(argc, argv));

@@ -17,6 +17,7 @@
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/cost/pass_time.h"
+#include "engine/io/json_text.h"
 #include "engine/planner/algebra_table.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/choose.h"
@@ -266,7 +267,7 @@ Examples
     if (priced->count() > 0) return print_price(settings, *stages, options->json);
     const std::shared_ptr<const Plan> plan = make_plan(settings);
     if (options->json) {
-      fmt::print("{}\n", to_json(*plan).dump());
+      fmt::print("{}\n", json_text(to_json(*plan)));
     } else {
       print(*plan);
     }

@@ -13,6 +13,7 @@
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/cost/model_price.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens::cli {
 namespace {
@@ -122,7 +123,7 @@ int print_price(Settings settings, int stages, bool json) {
   const ModelPrice price = price_model(settings, hardware, stages);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (json) {
-    fmt::print("{}\n", to_json(price, hardware, seconds).dump());
+    fmt::print("{}\n", json_text(to_json(price, hardware, seconds)));
   } else {
     print(price, settings, hardware, seconds);
   }

@@ -18,6 +18,7 @@
 #include "engine/cost/figures.h"
 #include "engine/cost/scaling.h"
 #include "engine/cost/tournament.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/measure/calibrate.h"
 #include "engine/runtime/measure/measured_scaling.h"
 #include "engine/runtime/plan.h"
@@ -173,7 +174,7 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
     out["pairs"] = order.pairs;
     out["measured_on"] = machine_description();
   }
-  fmt::print("{}\n", out.dump());
+  fmt::print("{}\n", json_text(out));
   return 0;
 }
 
@@ -191,7 +192,7 @@ int print_figures(bool json) {
                       {"unit", figure.unit},
                       {"reason", figure.reason}});
     }
-    fmt::print("{}\n", ordered_json{{"figures", rows}}.dump());
+    fmt::print("{}\n", json_text(ordered_json{{"figures", rows}}));
     return 0;
   }
   fmt::print(
@@ -249,13 +250,12 @@ int print_scaling(Settings settings, int repetitions, bool json) {
                         {"ratio", even.ratio()},
                         {"break_even_ratio", even.break_even_ratio()},
                         {"pays", even.pays()}});
-    fmt::print("{}\n", ordered_json{{"predicted_on", paper_hardware().title},
-                                    {"basis", paper_hardware().basis},
-                                    {"paper", paper},
-                                    {"crossing", across},
-                                    {"measured_on", measured.machine},
-                                    {"measured", here}}
-                           .dump());
+    fmt::print("{}\n", json_text(ordered_json{{"predicted_on", paper_hardware().title},
+                                              {"basis", paper_hardware().basis},
+                                              {"paper", paper},
+                                              {"crossing", across},
+                                              {"measured_on", measured.machine},
+                                              {"measured", here}}));
     return 0;
   }
   print_hanging("",

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "app/command_line/messages.h"
 #include "app/command_line/request.h"
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
@@ -63,9 +64,13 @@ std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std:
   return std::make_unique<Recorder>(options.path, verb, plan, communicator, limits, picture_options(options));
 }
 
-void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out) {
-  if (recorder == nullptr) return;
+int finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out) {
+  if (recorder == nullptr) return 0;
   const RecordingTotals totals = recorder->finish();
+  if (totals.passes == 0 && totals.dropped_passes > 0) {
+    say(fmt::format("nothing of the run is in {}: {}", options.path, totals.problem));
+    return kFailedRun;
+  }
   fmt::print(out, "recorded {} ({} events, {} samples of tensors) in {}\n",
              counted(totals.passes, "pass", "passes"), grouped_text(totals.events),
              grouped_text(totals.samples), options.path);
@@ -74,6 +79,7 @@ void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* ou
   if (totals.dropped_pictures > 0)
     fmt::print(out, "{} not in it: {}\n", counted(totals.dropped_pictures, "picture"),
                kWhyPicturesAreDropped);
+  return 0;
 }
 
 void RecordedTraining::on_step(const StepReport& report) {

@@ -45,7 +45,9 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
 }
 
 /// Ends the recording and prints what is in it, and what is missing. Does nothing if `recorder` is null.
-void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
+/// Returns the exit code of a run that otherwise did what was asked: kFailedRun if there is nothing in the
+/// recording.
+[[nodiscard]] int finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
 
 /// Records every step of a training run together with the validation that follows it, and passes everything
 /// on to the watcher.

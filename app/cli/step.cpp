@@ -11,6 +11,7 @@
 #include "app/command_line/request.h"
 #include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/json_text.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
@@ -112,7 +113,7 @@ Examples
       executor.wait();
       if (recorder) recorder->take(executor);  // the times of this pass, the pictures of the first
     });
-    finish_recording(recorder.get(), *record, options->json ? stderr : stdout);
+    const int recorded = finish_recording(recorder.get(), *record, options->json ? stderr : stdout);
     double seconds = 0;
     for (int rank = 0; rank < program.tp(); ++rank) {
       seconds = std::max(seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);
@@ -131,8 +132,8 @@ Examples
       out["heads"] = heads_json(*plan, attention);
       out["late"] = late_json(program, late);
       if (!dump->empty()) out["dump"] = *dump;
-      fmt::print("{}\n", out.dump());
-      return 0;
+      fmt::print("{}\n", json_text(out));
+      return recorded;
     }
     fmt::print("{} steps on {} ranks ({}: {}): {:.2f} ms, measured on {}\n", program.steps.size(),
                program.tp(), executor.communicator().name, executor.communicator().reason, seconds * 1e3,
@@ -147,7 +148,7 @@ Examples
     const std::string heads = heads_line(*plan, attention);
     if (!heads.empty()) fmt::print("  {}\n", heads);
     if (!dump->empty()) fmt::print("dump: {}\n", *dump);
-    return 0;
+    return recorded;
   };
 }
 

@@ -14,8 +14,10 @@
 #include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
 #include "app/command_line/live_line.h"
+#include "app/command_line/messages.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/model_step.h"
@@ -38,6 +40,19 @@ void require_same_sizes(const CLI::App& app, const CommonOptions& asked, const S
           fmt::format("{} {} does not match --tokens {}: the file has batch {} × sequence {}; leave out {}",
                       option, wanted, tokens, has.batch, has.seq, option));
   }
+}
+
+// Says before the run that it has nothing to learn from: a loss of 0 looks like a very good one.
+void say_without_labels(const ModelStepOptions& o, const Batch& batch) {
+  const auto none = [](const std::vector<int32_t>& labels) {
+    return std::ranges::all_of(labels, [](int32_t label) { return label == kIgnoredLabel; });
+  };
+  if (!none(batch.labels)) return;
+  if (none(batch.sentence_labels))
+    say("no label counts in the loss, so the loss and every gradient are 0: a label of -100 is ignored; give "
+        "others in --labels or --sop");
+  else if (!o.labels.empty())
+    say(fmt::format("every label in {} is -100 (ignored), so the words have no part in the loss", o.labels));
 }
 
 void write_dump(const std::string& path, const std::map<std::string, DumpTensor>& dump) {
@@ -119,6 +134,7 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
   if (files) {
     check_runnable(*plan);  // sizes that cannot run are refused before the files are read
     request.batch = std::make_shared<const Batch>(files->read());
+    say_without_labels(o, *request.batch);
   }
   std::unique_ptr<Recorder> recorder;
   std::vector<Lateness> late;
@@ -137,7 +153,7 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
   ModelStepResult result;
   run_recorded(recorder, [&] { result = shardlens::run_model_step(plan, request); });
   line.clear();
-  finish_recording(recorder.get(), record, common.json ? stderr : stdout);
+  const int recorded = finish_recording(recorder.get(), record, common.json ? stderr : stdout);
   if (request.dump) write_dump(dump_path, result.dump);
   if (common.json) {
     ordered_json out = {{"loss", result.losses.back()},
@@ -151,8 +167,8 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
     out["heads"] = heads_json(*plan, result.attention_seconds);
     out["late"] = late_json(plan->program, late);
     if (request.dump) out["dump"] = dump_path;
-    fmt::print("{}\n", out.dump());
-    return 0;
+    fmt::print("{}\n", json_text(out));
+    return recorded;
   }
   fmt::print("{} · T = {} · D = {} · {} · batch {} × sequence {}\n", settings.model.title, settings.tp,
              settings.dp, to_string(settings.dtype), settings.batch, settings.seq);
@@ -174,7 +190,7 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
   const std::string heads = heads_line(*plan, result.attention_seconds);
   if (!heads.empty()) fmt::print("  {}\n", heads);
   if (request.dump) fmt::print("dump: {}\n", dump_path);
-  return 0;
+  return recorded;
 }
 
 }  // namespace shardlens::cli

@@ -24,6 +24,7 @@
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/trainer.h"
@@ -326,7 +327,7 @@ int run_train(const TrainVerbOptions& o) {
   if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
   RecordedTraining watcher(report, trainer, recorder.get(), options.validate_every);
   run_recorded(recorder, [&] { trainer.run(watcher, stop_requested); });
-  finish_recording(recorder.get(), record, out);
+  const int recorded = finish_recording(recorder.get(), record, out);
   const StepReport& last = report.last();
   const bool ran = last.step > 0, stopped = trainer.steps_done() < options.steps;
   const std::vector<Lateness> late = last_lateness(trainer.plan().program, trainer.executor());
@@ -360,9 +361,9 @@ int run_train(const TrainVerbOptions& o) {
         json["validation_order_loss"] = validation->parts->sentences;
       }
     }
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   }
-  return stopped ? kStoppedBySignal + stopped_by : 0;
+  return stopped ? kStoppedBySignal + stopped_by : recorded;
 }
 
 }  // namespace

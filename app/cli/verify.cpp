@@ -16,6 +16,7 @@
 #include "app/cli/verify_sweep.h"
 #include "app/command_line/request.h"
 #include "engine/base/error.h"
+#include "engine/io/json_text.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
@@ -38,11 +39,16 @@ void run_once(const std::shared_ptr<const Plan>& plan, std::shared_ptr<StepObser
   executor.wait();
 }
 
-// Runs and checks the plan, and sets `late`. If the run is recorded it runs a second time without observers,
-// for its times.
-ParityTable run_checked(const std::shared_ptr<const Plan>& plan,
-                        const std::shared_ptr<const SerialReference>& serial, const RecordOptions& record,
-                        FILE* out, std::vector<Lateness>& late) {
+struct Checked {
+  ParityTable table;
+  std::vector<Lateness> late;
+  int recorded = 0;  ///< what finish_recording() returned
+};
+
+// Runs and checks the plan. If the run is recorded it runs a second time without observers, for its times.
+Checked run_checked(const std::shared_ptr<const Plan>& plan,
+                    const std::shared_ptr<const SerialReference>& serial, const RecordOptions& record,
+                    FILE* out) {
   check_runnable(*plan);
   const auto check = std::make_shared<ParityCheck>(plan->program, serial, !record.path.empty());
   Executor executor(plan);
@@ -50,23 +56,24 @@ ParityTable run_checked(const std::shared_ptr<const Plan>& plan,
   std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(plan->program.tp()),
                                                        check};
   if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
-  ParityTable table;
+  Checked checked;
   run_recorded(recorder, [&] {
     executor.observe(observers);
     executor.start(executor.steps());
     executor.wait();
-    table = check->results();
-    late = last_lateness(plan->program, executor);
+    checked.table = check->results();
+    checked.late = last_lateness(plan->program, executor);
     if (!recorder) return;
     executor.observe({});
     executor.rewind();
     executor.start(executor.steps());
     executor.wait();
-    recorder->take(executor, {{"worst_relative_error", summarise(plan->program, table).worst_relative_error}},
-                   table);
+    recorder->take(executor,
+                   {{"worst_relative_error", summarise(plan->program, checked.table).worst_relative_error}},
+                   checked.table);
   });
-  finish_recording(recorder.get(), record, out);
-  return table;
+  checked.recorded = finish_recording(recorder.get(), record, out);
+  return checked;
 }
 
 std::vector<std::string> fault_names() {
@@ -192,13 +199,12 @@ Verb add_verify(CLI::App& app) {
     check_runnable(*plan);
     auto serial = std::make_shared<SerialReference>();
     run_once(make_plan(plan_serial(settings)), serial);
-    std::vector<Lateness> late;
-    const ParityTable table = run_checked(plan, serial, *record, options->json ? stderr : stdout, late);
+    const auto [table, late, recorded] = run_checked(plan, serial, *record, options->json ? stderr : stdout);
     const ParitySummary summary = summarise(plan->program, table);
     if (options->json) {
       ordered_json out = to_json(plan->program, table, summary);
       out["late"] = late_json(plan->program, late);
-      fmt::print("{}\n", out.dump());
+      fmt::print("{}\n", json_text(out));
     } else {
       print(plan->program, table);
       if (!late.empty()) fmt::print("\n");
@@ -213,7 +219,7 @@ Verb add_verify(CLI::App& app) {
               *fault);
       }
     }
-    if (summary.agrees) return 0;
+    if (summary.agrees) return recorded;
     const Tensor& broken = plan->program.tensor(summary.first_broken);
     const TensorParity& parity = *table[static_cast<size_t>(broken.id)];
     fmt::print(

@@ -10,6 +10,7 @@
 
 #include "app/cli/table.h"
 #include "engine/base/error.h"
+#include "engine/io/json_text.h"
 #include "engine/planner/break_settings.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/experiments/break_run.h"
@@ -172,7 +173,7 @@ int break_and_train(const Settings& settings, Fault fault, int64_t steps, bool j
   require_whole_model(settings);
   const BreakReport report = run_broken(settings, fault, steps);
   if (json) {
-    fmt::print("{}\n", to_json(report).dump());
+    fmt::print("{}\n", json_text(to_json(report)));
     return is_found(report) ? 1 : 0;
   }
   const FaultFacts& facts = facts_of(fault);
@@ -240,7 +241,7 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
   }
   if (!json)
     fmt::print("\nActivations, gradients and their norm are compared with those of a correct run.\n");
-  if (json) fmt::print("{}\n", ordered_json{{"faults", rows}}.dump());
+  if (json) fmt::print("{}\n", json_text(ordered_json{{"faults", rows}}));
   return any ? 1 : 0;
 }
 

@@ -11,6 +11,7 @@
 #include "app/command_line/help.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/measure/sweep.h"
 
 namespace shardlens::cli {
@@ -140,7 +141,7 @@ int run_sweep(const Settings& settings, const std::vector<int>& degrees, std::op
   for (const SweepPoint& point : sweep.points) any |= point.measured;
   if (!any) throw request_error(sweep.points.front().refused);
   if (json) {
-    fmt::print("{}\n", to_json(sweep).dump());
+    fmt::print("{}\n", json_text(to_json(sweep)));
   } else {
     print_worst_tensors(sweep);
     const std::string terms = fmt::format(

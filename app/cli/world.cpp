@@ -9,8 +9,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <new>
 #include <sstream>
 #include <string>
 
@@ -177,24 +175,6 @@ void heed_mpirun(const siginfo_t& sender) {
 
 ProcessWorld* joined_processes() {
   return joined_world;
-}
-
-int exit_code_of(const std::exception& error) {
-  if (dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr) return kWrongRequest;
-  const auto* known = dynamic_cast<const Error*>(&error);
-  return known != nullptr && known->kind() == ErrorKind::Request ? kWrongRequest : kFailedRun;
-}
-
-void say(const std::string& sentence) {
-  std::fputs(fmt::format("shardlens-cli: {}\n", sentence).c_str(), stderr);  // closed or not
-}
-
-void say(const std::exception& error) {
-  // The standard library's own text names a function first, and the file last.
-  const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return say("there is not enough memory: choose smaller sizes or a smaller model");
-  say(file != nullptr ? file->path1().string() + ": " + file->code().message() : std::string(error.what()));
 }
 
 int run_in_world(const CLI::App& parsed, const Verb& verb) {

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "app/cli/verbs.h"
+#include "app/command_line/messages.h"
 
 namespace shardlens {
 class ProcessWorld;
@@ -26,14 +27,5 @@ ProcessWorld* joined_processes();
 /// and kills them a second later. A process that waits for another one then quickly reports which. Safe in a
 /// signal handler.
 void heed_mpirun(const siginfo_t& sender);
-
-/// Exit codes of a program that did not do what was asked.
-inline constexpr int kWrongRequest = 2, kFailedRun = 3;
-
-/// Returns one of these two.
-int exit_code_of(const std::exception& error);
-/// Prints "shardlens-cli: " and the text on stderr, if stderr is open.
-void say(const std::string& sentence);
-void say(const std::exception& error);
 
 }  // namespace shardlens::cli

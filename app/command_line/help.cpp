@@ -1,6 +1,7 @@
 // Lays out --help and adds --version.
 #include "app/command_line/help.h"
 
+#include <cstdio>
 #include <memory>
 #include <sstream>
 
@@ -93,6 +94,13 @@ void lay_out_help(CLI::App& app) {
 
 void add_version(CLI::App& app) {
   app.set_version_flag("--version", app.get_name() + " " SHARDLENS_VERSION);
+}
+
+int print_help(const CLI::App& app, const CLI::ParseError& asked) {
+  std::ostringstream help;
+  const int code = app.exit(asked, help, help);
+  std::fputs(help.str().c_str(), stdout);
+  return code;
 }
 
 }  // namespace shardlens::cli

@@ -12,6 +12,9 @@ void lay_out_help(CLI::App& app);
 /// Adds --version, which prints the program's name and the project's version.
 void add_version(CLI::App& app);
 
+/// Prints what --help or --version asked for, and returns 0.
+int print_help(const CLI::App& app, const CLI::ParseError& asked);
+
 /// Breaks `text` at spaces into lines of at most `columns` characters. A longer word gets its own line. Line
 /// ends in the text stay.
 std::string broken_into_lines(const std::string& text, size_t columns);

@@ -1,12 +1,12 @@
 // Uses the two control codes that every terminal has: go back to the start of the line, and clear it.
 #include "app/command_line/live_line.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <limits>
+
+#include "app/command_line/standard_streams.h"
 
 namespace shardlens::cli {
 namespace {
@@ -25,12 +25,11 @@ size_t bytes_of(const std::string& text, size_t columns) {
 
 }  // namespace
 
-LiveLine::LiveLine(FILE* out)
-    : out_(out), live_(isatty(fileno(out)) != 0 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) {}
+LiveLine::LiveLine(FILE* out) : out_(out), live_(is_terminal(out)) {}
 
 size_t LiveLine::columns() const {
   winsize size{};
-  const bool known = ioctl(fileno(out_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool known = ioctl(file_number(out_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : std::numeric_limits<size_t>::max();
 }
 
@@ -38,23 +37,28 @@ bool LiveLine::is_due() const {
   return live_ && std::chrono::steady_clock::now() - shown_at_ >= kAtLeast;
 }
 
+// Goes around the stream, which would show the control codes instead of sending them.
+void LiveLine::draw(const std::string& text) {
+  std::fflush(out_);
+  const std::string line = "\r\033[K" + text;
+  [[maybe_unused]] const ssize_t drawn = write(file_number(out_), line.data(), line.size());
+}
+
 void LiveLine::show(const std::string& text) {
   if (!live_) return;
-  fmt::print(out_, "\r\033[K{}", text.substr(0, bytes_of(text, columns())));
-  std::fflush(out_);
+  draw(text.substr(0, bytes_of(text, columns())));
   shown_ = true;
   shown_at_ = std::chrono::steady_clock::now();
 }
 
 void LiveLine::clear() {
   if (!shown_) return;
-  fmt::print(out_, "\r\033[K");
-  std::fflush(out_);
+  draw("");
   shown_ = false;
 }
 
 void LiveLine::keep() {
-  if (shown_) fmt::print(out_, "\n");
+  if (shown_) std::fputc('\n', out_);
   shown_ = false;
 }
 

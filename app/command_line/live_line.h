@@ -10,8 +10,8 @@ namespace shardlens::cli {
 
 class LiveLine {
  public:
-  /// Draws on `out`. Shows nothing if `out` is not a terminal, or under mpirun, because mpirun gives its
-  /// processes a terminal even when it prints to a file.
+  /// Draws on `out`, which is stdout or stderr. Shows nothing if is_terminal() is false for it
+  /// (standard_streams.h).
   explicit LiveLine(FILE* out);
   ~LiveLine() { clear(); }
   LiveLine(const LiveLine&) = delete;
@@ -28,6 +28,8 @@ class LiveLine {
   void keep();   ///< keeps the line and ends it with a line end
 
  private:
+  void draw(const std::string& text);
+
   FILE* out_;
   bool live_;
   bool shown_ = false;

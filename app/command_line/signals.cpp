@@ -7,6 +7,17 @@
 #include "engine/io/signal_cleanup.h"
 
 namespace shardlens::cli {
+namespace {
+
+// Not SIG_IGN, which programs that this one starts would inherit.
+void go_on(int) {}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction now {};
+  if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) std::signal(signal, handler);
+}
+
+}  // namespace
 
 void end_by_signal(int signal) {
   const int kept = errno;  // the interrupted code goes on after this handler returns
@@ -17,11 +28,8 @@ void end_by_signal(int signal) {
 }
 
 void end_cleanly_at_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
-    struct sigaction now {};
-    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
-      std::signal(signal, end_by_signal);
-  }
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, end_by_signal);
+  handle(SIGPIPE, go_on);
 }
 
 }  // namespace shardlens::cli

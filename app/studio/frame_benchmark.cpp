@@ -20,6 +20,7 @@
 #include "app/studio/offscreen_parts.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/rank_priority.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/panels/timeline/history_view.h"
@@ -195,7 +196,7 @@ void benchmark_timeline(const Options& options) {
                         {"open_seconds", open_seconds},
                         {"frame_seconds_wanted", kScreenSeconds}};
     for (const auto& [name, times] : all) json[name] = as_json(times);
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return;
   }
   fmt::print("{}x{}, {}\n{}: {} passes, {}, drawn {:.0f} ms after it was opened\n", size.width, size.height,
@@ -225,7 +226,7 @@ void benchmark_frames(const Options& options) {
         {"width", size.width},          {"height", size.height}, {"renderer", platform->renderer()},
         {"model", settings.model.name}, {"tp", settings.tp},     {"view", options.view}};
     for (size_t i = 0; i < times.size(); ++i) json[kKinds[i].name] = as_json(times[i]);
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return;
   }
   fmt::print("{}x{}, {}\n{}, T = {}, view {}\n", size.width, size.height, platform->renderer(),

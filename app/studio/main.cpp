@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "app/command_line/messages.h"
 #include "app/command_line/signals.h"
 #include "app/command_line/standard_streams.h"
 #include "app/studio/frame_benchmark.h"
@@ -71,19 +72,13 @@ void run(const Options& options) {
   }
 }
 
-int report(const std::string& message, int exit_code) {
-  fmt::print(stderr, "shardlens: {}\n", message);
-  return exit_code;
-}
-
 int run_program(int count, char** arguments) {
   try {
     if (const auto options = read_options(count, arguments)) run(*options);
     return 0;
-  } catch (const Error& error) {
-    return report(error.what(), error.kind() == ErrorKind::Request ? 2 : 3);
   } catch (const std::exception& error) {
-    return report(error.what(), 3);
+    cli::say(error);
+    return cli::exit_code_of(error);
   }
 }
 
@@ -91,10 +86,13 @@ int run_program(int count, char** arguments) {
 }  // namespace shardlens
 
 int main(int count, char** arguments) {
-  shardlens::cli::keep_standard_streams();
+  shardlens::cli::set_program_name("shardlens");
+  shardlens::cli::prepare_standard_streams();
   shardlens::cli::end_cleanly_at_signals();
   shardlens::cpu::keep_freed_memory();
-  const int code = shardlens::run_program(count, arguments);
+  int code = shardlens::run_program(count, arguments);
+  std::fflush(stdout);
+  if (code == 0 && shardlens::cli::standard_output_failed()) code = shardlens::cli::kFailedRun;
   if (shardlens::abandoned_ranks() == 0) return code;
   std::fflush(nullptr);
   std::_Exit(code);  // no destructors: the thread of a hanging rank may still use the objects

@@ -167,7 +167,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
-      app.exit(error);
+      cli::print_help(app, error);
       return std::nullopt;
     }
     throw request_error(cli::sentence_of(error, app, arguments[count - 1]));

@@ -21,6 +21,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/io/json_text.h"
 #include "engine/runtime/rank_priority.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
@@ -86,7 +87,7 @@ void start_once(const Options& options, double started_seconds) {
   }
   json["window"] = window;
   json["renderer"] = platform->renderer();
-  fmt::print("{}\n", json.dump());
+  fmt::print("{}\n", json_text(json));
 }
 
 /// Starts this program again with the same arguments and returns the JSON that it printed.
@@ -146,7 +147,7 @@ void benchmark_start(const Options& options) {
     fmt::print("{:<18} median {:>5.0f} ms, longest {:>5.0f} ms{}\n", kMarks[m].words, median * 1e3,
                longest * 1e3, wanted);
   }
-  if (options.json) fmt::print("{}\n", json.dump(2));
+  if (options.json) fmt::print("{}\n", json_text(json, 2));
 }
 
 }  // namespace shardlens

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <numeric>
 
+#include "engine/base/shown.h"
+
 namespace shardlens {
 
 int edit_distance(const std::string& a, const std::string& b) {
@@ -53,9 +55,9 @@ std::string join(const std::vector<std::string>& names) {
 
 Error unknown_name(const std::string& what, const std::string& text, const std::vector<std::string>& known) {
   // A long word is cut before it is compared or shown: it may come from a damaged file.
-  const std::string shown = text.size() > 60 ? text.substr(0, 60) + "…" : text;
-  const std::string near = near_name(shown, known);
-  return request_error("unknown " + what + " \"" + shown + "\"" +
+  const std::string word = shown(text);
+  const std::string near = near_name(word, known);
+  return request_error("unknown " + what + " \"" + word + "\"" +
                        (near.empty() ? "." : "; did you mean \"" + near + "\"?") + " Known: " + join(known) +
                        ".");
 }

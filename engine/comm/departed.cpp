@@ -3,12 +3,11 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 
 #include "engine/base/clock.h"
+#include "engine/io/proc_file.h"
 
 namespace shardlens {
 namespace {
@@ -21,8 +20,7 @@ struct Standing {
 };
 
 Standing standing_of(int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string stat{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string stat = read_proc_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   // After the name, which may contain any character: the state, and eighteen numbers before the start time.
   const size_t name_end = stat.rfind(')');
   Standing standing;

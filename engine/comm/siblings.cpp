@@ -6,19 +6,19 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <system_error>
+
+#include "engine/io/proc_file.h"
 
 namespace shardlens {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Empty if the process has ended.
 std::string content(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return read_proc_file(file.string()).value_or("");
 }
 
 // Reads /proc/PID/stat after the name, because the name may contain any character.

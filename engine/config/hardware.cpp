@@ -110,7 +110,11 @@ Hardware this_machine(const std::string& calibration) {
   hardware.ranks_per_node = cores;
   hardware.nodes = 1;
   hardware.sources = {{"memory_bytes", "the operating system"}, {"ranks_per_node", "the operating system"}};
-  if (calibration.empty() || !std::filesystem::exists(calibration)) return hardware;
+  // Only a file that is not there is no calibration. One that may not be read (HOME is another user's) is
+  // named.
+  std::error_code unknown;
+  const auto found = std::filesystem::status(calibration, unknown).type();
+  if (calibration.empty() || found == std::filesystem::file_type::not_found) return hardware;
   try {
     Hardware calibrated = read_hardware_file(calibration);
     if (calibrated.ranks_per_node == cores) return as_this_machine(std::move(calibrated), hardware);

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 #include "engine/io/user_folder.h"
 
 namespace shardlens {
@@ -151,7 +152,7 @@ void make_place_for(const std::string& path) {
 
 void write_hardware_file(const Hardware& hardware, const std::string& path) {
   make_place_for(path);
-  write_file_atomically(path, hardware_to_json(hardware).dump(2) + "\n");
+  write_file_atomically(path, json_text(hardware_to_json(hardware), 2) + "\n");
 }
 
 std::string calibration_path() {

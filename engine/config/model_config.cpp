@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens {
 namespace {
@@ -79,7 +80,7 @@ std::string hugging_face_config(const Model& model, DType dtype, std::optional<i
   json["initializer_range"] = kInitStddev;
   json["tie_word_embeddings"] = model.tied;
   json["torch_dtype"] = torch_type(dtype);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace shardlens

@@ -10,6 +10,7 @@
 #include "engine/config/assets.h"
 #include "engine/config/validate.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens {
 namespace {
@@ -74,8 +75,8 @@ void refuse_other_functions(const nlohmann::json& config, bool gpt, const std::s
   for (const auto& [key, value] : known.items()) {
     const auto found = config.find(key);
     if (found == config.end() || found->is_null() || *found == value) continue;
-    throw request_error(where + ": \"" + key + "\": " + found->dump() +
-                        " is not supported; known: " + value.dump());
+    throw request_error(where + ": \"" + key + "\": " + json_text(*found) +
+                        " is not supported; known: " + json_text(value));
   }
 }
 

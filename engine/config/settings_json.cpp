@@ -3,6 +3,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/json.h"
+#include "engine/io/path_text.h"
 
 namespace shardlens {
 namespace {
@@ -49,7 +50,7 @@ InputSource read_input(const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   InputSource input;
   input.kind = reader.word("kind", parse_input_kind);
-  input.path = reader.string("path");
+  input.path = path_of(reader.string("path"));
   reader.finish();
   return input;
 }
@@ -150,9 +151,9 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
                        {"epsilon", settings.optimizer.epsilon},
                        {"clip", settings.optimizer.clip}};
   json["vocab_ranks"] = settings.vocab_ranks;
-  json["input"] = {{"kind", to_string(settings.input.kind)}, {"path", settings.input.path}};
-  json["weights_path"] = settings.weights_path;
-  json["hardware"] = settings.hardware;
+  json["input"] = {{"kind", to_string(settings.input.kind)}, {"path", path_text(settings.input.path)}};
+  json["weights_path"] = path_text(settings.weights_path);
+  json["hardware"] = path_text(settings.hardware);
   json["threads_per_rank"] = settings.threads_per_rank;
   json["devices"] = {{"backend", to_string(settings.backend)},
                      {"gpus", gpus_text(settings.gpus)},
@@ -192,8 +193,8 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.optimizer = read_optimizer(reader.child("optimizer"), source + ", optimizer");
   settings.vocab_ranks = reader.small_integer("vocab_ranks");
   settings.input = read_input(reader.child("input"), source + ", input");
-  settings.weights_path = reader.string("weights_path");
-  settings.hardware = reader.string("hardware");
+  settings.weights_path = path_of(reader.string("weights_path"));
+  settings.hardware = path_of(reader.string("hardware"));
   settings.threads_per_rank = reader.small_integer("threads_per_rank");
   read_devices(reader, settings);
   settings.delays = read_delays(reader);

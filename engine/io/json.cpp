@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 #include "engine/io/input_file.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens {
 namespace {
@@ -23,8 +25,7 @@ constexpr int64_t kLargestFile = 64ll << 20;
 std::string shown(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return text.size() > 60 ? text.substr(0, 60) + "…" : text;
+  return shown(std::string_view(json_text(value)));
 }
 
 Error not_valid(const std::string& source, const std::string& why) {

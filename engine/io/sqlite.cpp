@@ -11,10 +11,10 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 
 namespace shardlens {
 namespace {
@@ -32,15 +32,6 @@ std::string uri(const std::string& path, const char* options) {
       escaped += letter;
   }
   return "file://" + escaped + options;
-}
-
-bool is_utf8(const std::string& text) {
-  try {
-    (void)nlohmann::json(text).dump();
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
 }
 
 // Makes an empty file, which is a database without tables. If two callers make the same file, only one
@@ -186,7 +177,10 @@ Statement& Statement::bind(int at, double value) {
   return *this;
 }
 
-Statement& Statement::bind(int at, std::string_view text) {
+Statement& Statement::bind(int at, std::string_view given) {
+  // Not UTF-8 is what a file's name in an error can be, and no reader would take it.
+  const std::string replaced = is_utf8(given) ? std::string() : to_utf8(given);
+  const std::string_view text = replaced.empty() ? given : replaced;
   const int code =
       sqlite3_bind_text(handle_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
   if (code != SQLITE_OK) database_->fail(code);

@@ -60,7 +60,7 @@ class Statement {
 
   Statement& bind(int at, int64_t value);
   Statement& bind(int at, double value);
-  Statement& bind(int at, std::string_view text);
+  Statement& bind(int at, std::string_view text);  ///< bytes that are not UTF-8 become U+FFFD
   Statement& bind_null(int at);
   Statement& bind_blob(int at, const void* data,
                        size_t bytes);  ///< not copied: must stay valid until reset()

@@ -9,6 +9,7 @@
 #include "engine/config/settings_json.h"
 #include "engine/config/validate.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens {
 namespace {
@@ -70,7 +71,7 @@ std::vector<Integer> integers(const json& value, const std::string& where) {
   for (const json& element : value) {
     if (!element.is_number_integer()) throw request_error(fmt::format("{} must hold integers only", where));
     if (!in_range<Integer>(element))
-      throw request_error(fmt::format("{} holds {}, which is out of range", where, element.dump()));
+      throw request_error(fmt::format("{} holds {}, which is out of range", where, json_text(element)));
     result.push_back(element.get<Integer>());
   }
   return result;

@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/json_text.h"
 #include "engine/program/collective_group.h"
 
 namespace shardlens {
@@ -30,9 +31,9 @@ class Writer {
   explicit Writer(const std::string& path) : file_(path) {
     put("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
   }
-  void event(const ordered_json& event) { put((count_++ > 0 ? ",\n" : "") + event.dump()); }
+  void event(const ordered_json& event) { put((count_++ > 0 ? ",\n" : "") + json_text(event)); }
   void commit(const ordered_json& about) {
-    put("\n],\n\"otherData\": " + about.dump() + "}\n");
+    put("\n],\n\"otherData\": " + json_text(about) + "}\n");
     file_.commit();
   }
 

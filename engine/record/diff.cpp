@@ -12,6 +12,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/config/settings_json.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens {
 namespace {
@@ -32,7 +33,7 @@ std::vector<SettingDiff> diff_settings(const Settings& a, const Settings& b) {
     for (const auto& [place, value] : flattened.items()) {
       std::string key = place.substr(1);
       std::replace(key.begin(), key.end(), '/', '.');
-      leaves[key] = value.is_string() ? value.get<std::string>() : value.dump();
+      leaves[key] = value.is_string() ? value.get<std::string>() : json_text(value);
     }
     return leaves;
   };

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/io/json_text.h"
 #include "engine/io/sqlite.h"
 #include "engine/program/program_json.h"
 #include "engine/record/live_link.h"
@@ -157,7 +158,7 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
                                    {"communicator", header.communicator},
                                    {"communicator_reason", header.communicator_reason},
                                    {"pictures", header.pictures},
-                                   {"program", program_to_json(header.program).dump()}})
+                                   {"program", json_text(program_to_json(header.program))}})
     meta.bind(1, std::string_view(key)).bind(2, std::string_view(value)).run();
   meta.bind(1, std::string_view("finished")).bind(2, int64_t{0}).run();
   Statement costs = db.prepare("INSERT INTO costs VALUES(?, ?, ?, ?)");

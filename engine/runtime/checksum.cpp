@@ -17,6 +17,7 @@
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens {
 namespace {
@@ -74,7 +75,7 @@ std::string checksum_of(const Algorithm& algorithm, const InputFile& file) {
 std::string state_checksum(const Algorithm& algorithm, nlohmann::json state) {
   if (const auto checksums = state.find("checksums"); checksums != state.end() && checksums->is_object())
     checksums->erase(kCheckpointState);
-  const std::string text = state.dump();
+  const std::string text = json_text(state);
   std::vector<uint64_t> blocks;
   for (size_t at = 0; at < text.size(); at += Checksum::kBlockBytes)
     blocks.push_back(algorithm.hash(text.data() + at, std::min(Checksum::kBlockBytes, text.size() - at)));

@@ -17,6 +17,8 @@
 #include "engine/config/settings_json.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
+#include "engine/io/path_text.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/safetensors_index.h"
 #include "engine/io/signal_cleanup.h"
@@ -126,7 +128,7 @@ ordered_json to_json(const TrainingState& state, const TrainText& text, const Ch
                          {"steps", state.schedule.steps}}},
                        {"loss_scale", state.loss_scale},
                        {"scale_good_steps", state.scale_good_steps},
-                       {"text", {{"path", text.path}, {"tokens", text.tokens}}}};
+                       {"text", {{"path", path_text(text.path)}, {"tokens", text.tokens}}}};
   if (text.hash != 0) json["text"]["hash"] = text.hash;
   if (text.tokenizer)
     json["tokenizer"] = {{"name", text.tokenizer->name()}, {"fingerprint", text.tokenizer->fingerprint()}};
@@ -157,7 +159,7 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
                               });
     for (const auto& [file, checksum] : of_files) checksums[file] = checksum.text();
   }
-  write_file_atomically(in(kState), to_json(state, text, checksums).dump(2) + "\n");
+  write_file_atomically(in(kState), json_text(to_json(state, text, checksums), 2) + "\n");
 }
 
 [[noreturn]] void fail(const std::string& what, const fs::path& path) {
@@ -303,7 +305,7 @@ TrainingState read_training_state(const std::string& folder) {
   state.schedule.steps = schedule.integer("steps");
   schedule.finish();
   ObjectReader text(reader.child("text"), where + ", text");
-  state.text_path = text.string("path");
+  state.text_path = path_of(text.string("path"));
   state.text_tokens = text.integer("tokens");
   if (text.has("hash")) state.text_hash = text.unsigned_integer("hash");
   text.finish();

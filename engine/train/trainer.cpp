@@ -16,6 +16,7 @@
 #include "engine/runtime/plan.h"
 #include "engine/runtime/processes/process_world.h"
 #include "engine/runtime/sampler.h"
+#include "engine/train/checkpoint_room.h"
 #include "engine/train/model_state.h"
 
 namespace shardlens {
@@ -30,6 +31,11 @@ Settings training_settings(Settings settings) {
 std::string saved_text(const std::string& folder, int64_t step) {
   return step < 0 ? "No checkpoint was written"
                   : fmt::format("The last good checkpoint, of step {}, is in {}", step, folder);
+}
+
+// The saves of a run of `steps` more steps, the one at its end included.
+int64_t saves_in(int64_t steps, int64_t every) {
+  return 1 + (every > 0 ? (steps - 1) / every : 0);
 }
 
 TensorId tensor_named(const Program& program, const std::string& name) {
@@ -81,6 +87,10 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
   plan_ = options_.fault ? make_plan(plan_broken(options_.settings, *options_.fault))
                          : make_plan(options_.settings);
   check_runnable(*plan_);
+  const int64_t steps_left = options_.steps - state.step;
+  if (!options_.checkpoint.empty() && steps_left > 0)
+    require_checkpoint_room(options_.checkpoint, plan_->program,
+                            saves_in(steps_left, options_.checkpoint_every));
   check_batch(options_.settings, training_->batch(0));
   if (options_.settings.dtype == DType::Fp16) scaler_.emplace(options_.first_loss_scale);
   loss_ = tensor_named(plan_->program, "loss");

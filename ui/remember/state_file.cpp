@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -15,6 +17,8 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
+#include "engine/io/path_text.h"
 #include "engine/io/user_folder.h"
 
 namespace shardlens::ui {
@@ -70,7 +74,7 @@ nlohmann::json as_json(const TrainChoices& choices) {
           {"warmup", choices.warmup},
           {"decay", to_string(choices.decay)},
           {"dropout", choices.dropout},
-          {"text", choices.text},
+          {"text", path_text(choices.text)},
           {"dtype", to_string(choices.dtype)},
           {"checkpoint_every", choices.checkpoint_every},
           {"timeout_seconds", choices.timeout_seconds}};
@@ -91,7 +95,7 @@ TrainChoices parse_choices(const nlohmann::json& json, const std::string& where)
   choices.warmup = reader.integer("warmup");
   choices.decay = reader.word("decay", parse_decay);
   choices.dropout = reader.number("dropout");
-  choices.text = reader.string("text");
+  choices.text = path_of(reader.string("text"));
   if (reader.has("dtype")) choices.dtype = reader.word("dtype", parse_dtype);  // not in older files
   choices.checkpoint_every = reader.integer_or("checkpoint_every", choices.checkpoint_every);
   choices.timeout_seconds = reader.number_or("timeout_seconds", choices.timeout_seconds);
@@ -184,6 +188,7 @@ RememberedState parse(const nlohmann::json& json, const std::string& path) {
   part("writing", parse_writing, state.writing);
   state.traffic_times = reader.boolean_or("traffic_times", false);
   part("recent", texts_of, state.recent);
+  std::ranges::transform(state.recent, state.recent.begin(), path_of);
   part("scaling", parse_scaling, state.scaling);
   return state;
 }
@@ -206,7 +211,7 @@ std::filesystem::path default_checkpoints_folder() {
 RememberedState read_state(const std::filesystem::path& path, std::string& problem) {
   problem.clear();
   std::error_code unknown;
-  if (!std::filesystem::exists(path, unknown) && !unknown) return {};
+  if (std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found) return {};
   try {
     return parse(read_json_file(path.string()), path.string());
   } catch (const Error& error) {
@@ -217,6 +222,8 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
 }
 
 void write_state(const RememberedState& state, const std::filesystem::path& path) {
+  std::vector<std::string> recent(state.recent.size());
+  std::ranges::transform(state.recent, recent.begin(), path_text);
   const nlohmann::json json{{"format", kFormat},
                             {"theme", word_of(kThemeWords, state.theme)},
                             {"scale", state.scale},
@@ -232,13 +239,13 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"scaling", as_json(state.scaling)},
                             {"compare_page", word_of(kComparePages, state.compare_page)},
                             {"compare_splits", state.compare_splits},
-                            {"recent", state.recent}};
+                            {"recent", recent}};
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());
   {
     std::ofstream file(beside);
-    file << json.dump(2) << '\n';
+    file << json_text(json, 2) << '\n';
     if (!file.flush()) throw run_error(fmt::format("cannot write {}", beside.string()));
   }
   std::filesystem::rename(beside, path, failed);

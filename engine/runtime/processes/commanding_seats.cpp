@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/io/json_text.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/processes/process_commands.h"
@@ -43,7 +44,7 @@ class CommandingSeats final : public Seats {
       const std::lock_guard lock(world_.hearing_);
       world_.listeners_[id_] = &listener;
     }
-    const std::string program = program_to_json(plan_->program).dump();
+    const std::string program = json_text(program_to_json(plan_->program));
     try {
       tell(ProcessCommand::Open, "to open its Program", kAnswered,
            [&](Packet& packet) { packet.put(lender_).put(program).put(plan_->delays); });

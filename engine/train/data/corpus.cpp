@@ -16,6 +16,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 #include "engine/io/signal_cleanup.h"
 #include "engine/train/data/documents.h"
 #include "engine/train/data/near_duplicates.h"
@@ -303,7 +304,7 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
     fs::remove(staged_path);
     report.unigram_entropy_nats = unigram_entropy_nats(TokenFile(join_path(folder, kTrain)));
     save_tokenizer(*tokenizer, join_path(folder, kTokenizer));
-    write_file_atomically(join_path(folder, kFacts), facts(options, report).dump(1) + "\n");
+    write_file_atomically(join_path(folder, kFacts), json_text(facts(options, report), 1) + "\n");
   } catch (...) {
     fs::remove(staged_path, error);
     remove_made(folder, made);

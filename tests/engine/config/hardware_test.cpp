@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "engine/base/error.h"
 #include "engine/config/hardware_file.h"
@@ -108,6 +109,23 @@ TEST(Hardware, FiguresThatNoMachineHasAreRefused) {
       EXPECT_THAT(refused(latency, value),
                   AllOf(HasSubstr("latency_seconds\" = "), HasSubstr("Give from 0 to 3600 seconds")));
   }
+}
+
+// Such as in the HOME of another user. (A loop of links stops root too.)
+TEST(Hardware, ACalibrationThatMayNotBeReadIsNamed) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("hardware_loop_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink("loop", folder / "loop");
+  for (const char* name : {"loop", "loop/this-machine.json"}) {
+    const std::string path = (folder / name).string();
+    EXPECT_THAT(this_machine(path).basis, AllOf(HasSubstr("cannot be read"), HasSubstr(path)));
+  }
+  std::filesystem::create_directory(folder / "this-machine.json");
+  EXPECT_THAT(this_machine((folder / "this-machine.json").string()).basis, HasSubstr("cannot be read"));
+  std::ofstream(folder / "file") << "";
+  EXPECT_EQ(this_machine((folder / "file" / "this-machine.json").string()).basis, "not calibrated yet");
+  std::filesystem::remove_all(folder);
 }
 
 // It must not keep a program from starting, nor pass for none.

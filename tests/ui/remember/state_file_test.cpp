@@ -35,13 +35,13 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
   RememberedState state{
       ThemeName::Light, 1.3f, true, Tab::Train, true, "all-reduce", "[Window][Stage]\nPos=0,0\n", {}, {}};
   state.train.model = "gpt2";
-  state.train.text = "/a/text.txt";
+  state.train.text = "/a/t\xeaxt.txt";
   state.train.dtype = DType::Fp16;
   state.compared.peak = 7e-3;
   state.compare_page = ComparePage::Sweep;
   state.compare_splits = {"row-row", kOwnSplit, ""};
   state.writing = {"And God said", 320, 0.5, 100};
-  state.recent = {"/a/run.shardlens", "/b/run.shardlens"};
+  state.recent = {"/a/run.shardlens", "/b/caf\xe9.shardlens"};  // not UTF-8
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);
   EXPECT_EQ(problem_, "");
@@ -92,6 +92,18 @@ TEST_F(StateFile, APipeIsNotWaitedFor) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(read_state(path_, problem_), RememberedState{});
   EXPECT_THAT(problem_, HasSubstr("is not a regular file"));
+}
+
+// It is there, so it is not the first start. (A loop of links stops root too.)
+TEST_F(StateFile, AFileThatMayNotBeReadGivesTheDefaultsAndASentence) {
+  std::filesystem::create_directories(path_.parent_path());
+  std::filesystem::create_symlink(path_.filename(), path_);
+  EXPECT_EQ(read_state(path_, problem_), RememberedState{});
+  EXPECT_THAT(problem_, HasSubstr(path_.string()));
+  std::filesystem::remove(path_);
+  std::filesystem::create_directory(path_);
+  EXPECT_EQ(read_state(path_, problem_), RememberedState{});
+  EXPECT_THAT(problem_, HasSubstr(path_.string()));
 }
 
 TEST_F(StateFile, AFileThatCannotBeUnderstoodGivesTheDefaultsAndASentence) {

@@ -10,6 +10,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
+#include "engine/io/json_text.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
@@ -67,7 +68,7 @@ void copy_menu(const Context& context, ImVec2 right_top, const std::vector<Progr
       ImGui::PopID();
     };
     if (ImGui::MenuItem("whole Program as JSON"))
-      copy_text(program_to_json(plan.program).dump(2), "the whole Program as JSON");
+      copy_text(json_text(program_to_json(plan.program), 2), "the whole Program as JSON");
     offer("all steps", all);
     if (shown.size() != all.size()) offer("shown steps", shown);
     offer("selected step", selected);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "engine/io/json_text.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/word_filter.h"
 
@@ -130,7 +131,7 @@ std::string as_json(const Plan& plan, const std::vector<ProgramRow>& rows) {
                      {"flops", cost_of(plan, step.id).flops},
                      {"sent_bytes", sent_bytes(plan.program, step.id)}});
   }
-  return steps.dump(2);
+  return json_text(steps, 2);
 }
 
 }  // namespace shardlens::ui
