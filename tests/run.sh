@@ -26,12 +26,12 @@ else
   xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$jobs" "$@"
 fi
 
-# Once more than the suites: the hot paths' instructions, and recordings from anywhere, for a minute. Not where only
+# Once more than the suites: the hot paths' instructions, and files from anywhere, for a minute. Not where only
 # some tests were asked for. The damage is the same each time, so that a change is judged by what it did and not by the
 # day's luck; without --seed, tests/fuzz/run.sh tries what nobody has tried.
 if [ "$preset" = release ] && [ $# -eq 0 ]; then
-  echo "tests: counting instructions, and damaging recordings for a minute"
-  ./app/build.sh release recording_fuzz
+  echo "tests: counting instructions, and damaging files for a minute"
+  ./app/build.sh release reader_fuzz
   # Each takes one core; only one of them builds.
   SHARDLENS_BUILT=1 ./tests/fuzz/run.sh 60 --seed 1 >build/release/fuzz.log 2>&1 &
   fuzz=$!

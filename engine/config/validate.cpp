@@ -311,8 +311,31 @@ std::vector<DType> runnable_dtypes(Block block) {
   return {DType::Fp32, DType::Fp64};
 }
 
+namespace {
+
+// Integer operands promise equal bits for every T, so what cannot keep the promise is refused.
+void validate_integers(const Settings& settings) {
+  // Norms of cut tokens are sums of fractions over the ranks, and what follows rounds them to integers: two
+  // sums that differ in the last bit can be rounded to different integers.
+  if (settings.block == Block::Layer && settings.split.norm == NormCut::Parallel && settings.tp > 1) {
+    throw request_error(
+        "integer operands are exact if one rank has the whole of a token. With \"norm\": \"parallel\", ranks "
+        "add "
+        "fractions. Try \"sequence\" or \"replicated\", or normal operands.");
+  }
+  if (!settings.weights_path.empty()) {
+    throw request_error(fmt::format(
+        "integer operands are drawn from the seed, but {} holds other weights. Leave the weights out, or "
+        "choose normal operands.",
+        settings.weights_path));
+  }
+}
+
+}  // namespace
+
 void validate_executable(const Settings& settings) {
   validate(settings);
+  if (settings.operands == Operands::Integer) validate_integers(settings);
   const std::vector<DType> runnable = runnable_dtypes(settings.block);
   if (std::find(runnable.begin(), runnable.end(), settings.dtype) == runnable.end()) {
     throw request_error(

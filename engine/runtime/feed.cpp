@@ -327,7 +327,8 @@ void Feed::fill(const Tensor& tensor, int rank, int threads, void* data) const {
     return fill(wide, rank, threads, data);
   }
   if (tensor.kind == MemoryKind::Input && tensor.name == "X" && !input_.empty()) {
-    copy_as(tensor.dtype, input_.data(), count, data);
+    for (const auto& [run, local] : flat_runs(tensor, program_.tp(), rank))
+      copy_as(tensor.dtype, input_.data() + run.begin, run.size(), offset(data, local, tensor.dtype));
   } else if (tensor.kind == MemoryKind::Weight && weights_ && weights_->has(tensor)) {
     fill_stored(tensor, rank, data);
   } else if (is_zero(tensor)) {

@@ -6,28 +6,92 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <mutex>
-#include <span>
+#include <numeric>
+#include <set>
 
 #include "engine/base/units.h"
 #include "engine/config/hardware.h"
 #include "engine/io/half.h"
 #include "engine/io/hash.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/tensor_size.h"
 
 namespace shardlens {
+
+namespace {
+
+// Calls use(T{}) with the type a floating-point dtype is stored as.
+template <typename Use>
+auto with_type(DType dtype, const Use& use) {
+  switch (dtype) {
+    case DType::Fp64:
+      return use(double{});
+    case DType::Bf16:
+      return use(Bf16{});
+    case DType::Fp16:
+      return use(Fp16{});
+    default:
+      return use(float{});
+  }
+}
+
+double rms_of(const SerialValue& value) {
+  if (value.dtype == DType::Int32 || value.count == 0) return 0;
+  return with_type(value.dtype, [&]<typename T>(T) {
+    constexpr int64_t kSums = 8;  // side by side: an addition waits for the one before
+    double sums[kSums] = {};
+    const auto* const data = reinterpret_cast<const T*>(value.bytes.data());
+    const auto add = [&](int64_t i, int64_t sum) {
+      const auto x = static_cast<double>(data[i]);
+      sums[sum] += x * x;
+    };
+    int64_t i = 0;
+    for (; i + kSums <= value.count; i += kSums)
+      for (int64_t j = 0; j < kSums; ++j) add(i + j, j);
+    for (; i < value.count; ++i) add(i, 0);
+    return std::sqrt(std::accumulate(std::begin(sums), std::end(sums), 0.0) /
+                     static_cast<double>(value.count));
+  });
+}
+
+}  // namespace
 
 void SerialReference::on_tensor(int, StepId, const Tensor& tensor, const void* data) {
   if (!wants(tensor)) return;
   const auto* begin = static_cast<const std::byte*>(data);
-  values_[tensor.value].assign(begin, begin + tensor.bytes());
+  SerialValue& value = values_[tensor.value];
+  value.dtype = tensor.dtype;
+  value.bytes.assign(begin, begin + tensor.bytes());
+  value.count = element_count(tensor.shape);
+  value.rms = rms_of(value);
 }
 
-const std::vector<std::byte>* SerialReference::find(const std::string& value) const {
-  const auto found = values_.find(value);
+const SerialValue* SerialReference::value(const std::string& name) const {
+  const auto found = values_.find(name);
   return found == values_.end() ? nullptr : &found->second;
 }
+
+const std::vector<std::byte>* SerialReference::find(const std::string& name) const {
+  const SerialValue* const found = value(name);
+  return found == nullptr ? nullptr : &found->bytes;
+}
+
+std::vector<double> SerialReference::numbers(const std::string& name) const {
+  const SerialValue* const found = value(name);
+  if (found == nullptr) return {};
+  return with_type(found->dtype, [&]<typename T>(T) {
+    const auto* const data = reinterpret_cast<const T*>(found->bytes.data());
+    std::vector<double> numbers(static_cast<size_t>(found->count));
+    std::transform(data, data + found->count, numbers.begin(),
+                   [](const T& x) { return static_cast<double>(x); });
+    return numbers;
+  });
+}
+
+namespace {
 
 // The bound of 16-bit formats and TF32, in unit roundings. In a 16-bit format the error comes from rounding
 // single elements, not from the sums, which are fp32. A sharded run rounds each rank's partial sum before it
@@ -36,8 +100,7 @@ const std::vector<std::byte>* SerialReference::find(const std::string& value) co
 // bits can be rounded to different TF32 values.
 constexpr double kHalfRoundings = 8;
 
-double parity_bound(const Settings& settings) {
-  if (settings.operands == Operands::Integer) return 0;
+double bound_of_fractions(const Settings& settings) {
   switch (settings.dtype) {
     case DType::Fp64:
       return 5e-15;
@@ -48,6 +111,23 @@ double parity_bound(const Settings& settings) {
     default:
       return settings.tf32 ? kHalfRoundings * 0x1p-11 : 3e-6;
   }
+}
+
+// The values that are sums, over the ranks, of terms that are no integers. All other terms are products of
+// integers.
+std::set<std::string> sums_of_fractions(const Program& program) {
+  std::set<std::string> values;
+  for (const Tensor& tensor : program.tensors)
+    if (tensor.layout.kind == LayoutKind::Partial && tensor.kind == MemoryKind::WeightGradient &&
+        tensor.row_dims == 0)
+      values.insert(tensor.value);
+  return values;
+}
+
+}  // namespace
+
+double parity_bound(const Settings& settings) {
+  return settings.operands == Operands::Integer ? 0 : bound_of_fractions(settings);
 }
 
 // Sums over the elements compared so far.
@@ -68,9 +148,11 @@ struct ParitySums {
     serial_squares += other.serial_squares;
     if (!(other.max_abs_difference <= max_abs_difference)) max_abs_difference = other.max_abs_difference;
   }
-  double relative_error(double least_squares) const {
+  /// Relative to the serial tensor's own norm, or to `norm_of_terms` unless that is 0.
+  double relative_error(double norm_of_terms) const {
     if (difference_squares == 0) return 0;
-    const double ratio = std::sqrt(difference_squares / std::max(serial_squares, least_squares));
+    const double ratio =
+        std::sqrt(difference_squares) / (norm_of_terms > 0 ? norm_of_terms : std::sqrt(serial_squares));
     return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
   }
 };
@@ -117,21 +199,6 @@ struct ParityPiece {
 };
 
 namespace {
-
-// Calls use(T{}) with the type a floating-point dtype is stored as.
-template <typename Use>
-auto with_type(DType dtype, const Use& use) {
-  switch (dtype) {
-    case DType::Fp64:
-      return use(double{});
-    case DType::Bf16:
-      return use(Bf16{});
-    case DType::Fp16:
-      return use(Fp16{});
-    default:
-      return use(float{});
-  }
-}
 
 // Compares one rank's piece with the same places of the serial tensor. `extent` is the picture's extent; 0:
 // no picture.
@@ -188,44 +255,6 @@ ParityPiece compare_total(const Tensor& tensor, const std::vector<double>& total
   return piece;
 }
 
-struct Squares {
-  double sum = 0, not_zero = 0;
-};
-
-Squares squares_of(DType dtype, const std::vector<std::byte>& bytes) {
-  return with_type(dtype, [&]<typename T>(T) {
-    Squares squares;
-    for (const T& stored : std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T))) {
-      const auto value = static_cast<double>(stored);
-      squares.sum += value * value;
-      squares.not_zero += value != 0;
-    }
-    return squares;
-  });
-}
-
-// Returns the least sum of squares that the errors of picked values are relative to, by Tensor::value. A
-// label's logit has the rounding error of a long sum, like every logit, even if the logit itself is near
-// zero; with few tokens, its relative error would be too large. So the labels' logits count as at least the
-// mean square of all logits, for each picked element that is not zero (an ignored label picks none and leaves
-// a zero). The map has no entry for other tensors.
-std::map<std::string, double> least_squares(const Program& program, const SerialReference& serial) {
-  std::map<std::string, double> least;
-  for (const Step& step : program.steps) {
-    if (step.op != Op::TargetLogit) continue;
-    const Tensor& source = program.tensor(input_of(program, step, Operand::Logits));
-    const Tensor& picked = program.tensor(output_of(program, step, Operand::Target));
-    const std::vector<std::byte>* from = serial.find(source.value);
-    const std::vector<std::byte>* to = serial.find(picked.value);
-    if (from == nullptr || to == nullptr || from->empty()) continue;
-    const double mean =
-        squares_of(source.dtype, *from).sum /
-        (static_cast<double>(from->size()) / static_cast<double>(element_bytes(source.dtype)));
-    least[picked.value] = mean * squares_of(picked.dtype, *to).not_zero;
-  }
-  return least;
-}
-
 }  // namespace
 
 struct ParityCheck::Comparison {
@@ -234,7 +263,8 @@ struct ParityCheck::Comparison {
   std::vector<uint64_t> hashes;  // per rank, Replicated tensors
   std::vector<double> total;     // Partial tensors: the sum of the terms shown so far
   ParityPiece result;
-  double least_squares = 0;        // the error is relative to at least this: see least_squares()
+  double norm_of_terms = 0;        // if they cancel: what the error is relative to
+  bool sums_fractions = false;     // no integers, whatever the operands
   double worst_replica_error = 0;  // Replicated: the largest of the ranks' errors
   Picture difference;              // set when all ranks have shown their piece
 
@@ -249,7 +279,9 @@ ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialRef
     : program_(program),
       serial_(std::move(serial)),
       picture_extent_(pictures ? picture_extent(program, 1) : 0) {
-  const std::map<std::string, double> least = least_squares(program, *serial_);
+  const double bound = bound_of_fractions(program.settings);
+  const std::map<std::string, TensorSize> sizes = tensor_sizes(program, *serial_, bound);
+  const std::set<std::string> fractions = sums_of_fractions(program);
   for (const Tensor& tensor : program.tensors) {
     const bool is_sum = tensor.layout != kPartialMax;
     const bool comparable = tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && is_sum &&
@@ -258,8 +290,10 @@ ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialRef
     if (!comparable) continue;
     auto comparison = std::make_unique<Comparison>();
     comparison->hashes.assign(static_cast<size_t>(program.tp()), 0);
-    if (const auto found = least.find(tensor.value); found != least.end())
-      comparison->least_squares = found->second;
+    if (const auto found = sizes.find(tensor.value); found != sizes.end() && found->second.is_cancelled())
+      comparison->norm_of_terms =
+          found->second.terms * std::sqrt(static_cast<double>(element_count(tensor.shape)));
+    comparison->sums_fractions = fractions.count(tensor.value) > 0;
     comparisons_[tensor.id] = std::move(comparison);
   }
 }
@@ -285,7 +319,7 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   comparison.hashes[static_cast<size_t>(rank)] = hash;
   if (replicated)
     comparison.worst_replica_error =
-        std::max(comparison.worst_replica_error, piece.sums.relative_error(comparison.least_squares));
+        std::max(comparison.worst_replica_error, piece.sums.relative_error(comparison.norm_of_terms));
   comparison.result.sums.join(piece.sums);
   if (piece.picture && comparison.result.picture) comparison.result.picture->join(*piece.picture);
   if (piece.picture && !comparison.result.picture) comparison.result.picture = std::move(piece.picture);
@@ -319,16 +353,17 @@ void ParityCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* 
 
 std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
   std::vector<std::shared_ptr<const TensorParity>> results(program_.tensors.size());
-  const double bound = parity_bound(program_.settings);
+  const double bound = parity_bound(program_.settings), of_fractions = bound_of_fractions(program_.settings);
   for (const auto& [id, comparison] : comparisons_) {
     const std::lock_guard lock(comparison->mutex);
     if (comparison->seen < program_.tp()) continue;
     const bool replicated = program_.tensor(id).layout.kind == LayoutKind::Replicated;
     auto parity = std::make_shared<TensorParity>();
     parity->compared = true;
-    parity->bound = bound;
+    parity->bound = comparison->sums_fractions ? of_fractions : bound;
+    parity->relative_to_terms = comparison->norm_of_terms > 0;
     parity->relative_error = replicated ? comparison->worst_replica_error
-                                        : comparison->result.sums.relative_error(comparison->least_squares);
+                                        : comparison->result.sums.relative_error(comparison->norm_of_terms);
     parity->max_abs_error = comparison->result.sums.max_abs_difference;
     const std::vector<uint64_t>& hashes = comparison->hashes;
     const auto copies = static_cast<size_t>(replicated ? program_.tp() : program_.tensor(id).layout.copies);

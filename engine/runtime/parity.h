@@ -14,22 +14,34 @@
 
 namespace shardlens {
 
+/// A whole tensor of a run on one rank, row-major.
+struct SerialValue {
+  DType dtype = DType::Fp32;
+  std::vector<std::byte> bytes;
+  int64_t count = 0;  ///< elements
+  double rms = 0;     ///< root mean square of the elements
+};
+
 /// All values of a run on one rank, by Tensor::value. It is also the observer that collects them.
 class SerialReference : public StepObserver {
  public:
   bool wants(const Tensor& tensor) const override { return tensor.kind != MemoryKind::Workspace; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
-  /// The whole tensor, row-major; null if the serial run has no such value.
-  const std::vector<std::byte>* find(const std::string& value) const;
+  /// Null if the serial run has no such value.
+  const SerialValue* value(const std::string& name) const;
+  const std::vector<std::byte>* find(const std::string& name) const;
+  /// The elements of a value; empty if the serial run has no such value.
+  std::vector<double> numbers(const std::string& name) const;
 
  private:
-  std::map<std::string, std::vector<std::byte>> values_;
+  std::map<std::string, SerialValue> values_;
 };
 
 /// The largest allowed relative_error: 0 with integer operands, else 5e-15 in fp64, 3e-6 in fp32 and eight
-/// unit roundings of a 16-bit format or of TF32. The error is relative to the serial tensor, or for labels'
-/// logits to as many average logits if those are larger.
+/// unit roundings of a 16-bit format or of TF32. A ParityCheck has this bound for every tensor but one kind:
+/// if each rank sees only its own tokens, the gradients of biases, γ and β are sums of fractions over the
+/// ranks, and have the format's bound with integer operands too.
 double parity_bound(const Settings& settings);
 
 class ParityCheck : public StepObserver {
@@ -46,7 +58,7 @@ class ParityCheck : public StepObserver {
   std::vector<std::shared_ptr<const TensorParity>> results() const;
 
  private:
-  struct Comparison;  ///< one tensor's sums so far
+  struct Comparison;  ///< one tensor's sums so far, and what its error is relative to
 
   void compare_piece(Comparison& comparison, const Tensor& tensor, int rank, const void* data);
   void add_term(Comparison& comparison, const Tensor& tensor, int rank, const void* data);

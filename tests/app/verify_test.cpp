@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "tests/app/process.h"
@@ -24,6 +25,20 @@ TEST(CliVerify, AgreesForEverySplit) {
       EXPECT_GT(json["tensors"].size(), 40u);
     }
   }
+}
+
+TEST(CliVerify, SaysWhatAnErrorIsRelativeTo) {
+  const std::string one_key =
+      "verify --model gpt2-tiny --layer --kv-heads 2 --seq 1 --batch 1 --tp 2 --threads 1 ";
+  const Ended table = run_cli(one_key);
+  ASSERT_EQ(table.code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, "relative to")) << table.out;
+  const nlohmann::json json = nlohmann::json::parse(run_cli(one_key + "--json").out);
+  std::set<std::string> to_terms;
+  for (const auto& tensor : json["tensors"])
+    if (tensor["relative_to"] == "its terms") to_terms.insert(tensor["tensor"]);
+  EXPECT_TRUE(to_terms.contains("grad.attn.q.out"));
+  EXPECT_FALSE(to_terms.contains("grad.attn.context"));
 }
 
 TEST(CliVerify, EndsWithOneAndNamesTheTensorOfAPlantedFault) {

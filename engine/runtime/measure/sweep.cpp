@@ -120,14 +120,18 @@ void Sweeper::run(SweepPoint& point, const RunWish& wish) {
   settings.tp = point.tp;
   auto check = std::make_shared<ParityCheck>(plan->program, serial_at(settings, *plan, wish), false);
   const MeasuredRun run = measure_run(plan, {std::make_shared<FiniteCheck>(plan->program.tp()), check}, wish);
-  const ParitySummary summary = summarise(plan->program, check->results());
+  const ParityTable table = check->results();
+  const ParitySummary summary = summarise(plan->program, table);
   const auto name = [&](TensorId id) { return id == kNoTensor ? "" : plan->program.tensor(id).name; };
   point.measured_weight_bytes = run.high_water_bytes[fullest_rank(*plan)][kWeight];
   point.measured_seconds = run.times.measured_seconds;
   point.agrees = summary.agrees;
   point.worst_relative_error = summary.worst_relative_error;
   point.bound = parity_bound(settings);
-  if (summary.worst_relative_error > 0) point.worst_tensor = name(summary.worst_tensor);
+  if (summary.worst_relative_error > 0) {
+    point.worst_tensor = name(summary.worst_tensor);
+    point.bound = table[static_cast<size_t>(summary.worst_tensor)]->bound;
+  }
   point.first_broken = name(summary.first_broken);
   point.measured = true;
 }

@@ -228,6 +228,22 @@ TEST(Validate, SomeChoicesCanOnlyBePlanned) {
   EXPECT_THAT(error_of([&] { validate_executable(settings); }), HasSubstr("Try 40."));
 }
 
+TEST(Validate, IntegersRunOnlyWhereTheyAreExact) {
+  Settings settings;
+  settings.operands = Operands::Integer;
+  settings.tp = 2;
+  for (const NormCut norm : {NormCut::Replicated, NormCut::Sequence, NormCut::Parallel}) {
+    settings.split.norm = norm;
+    EXPECT_NO_THROW(validate(settings));
+    if (norm != NormCut::Parallel) EXPECT_NO_THROW(validate_executable(settings));
+  }
+  EXPECT_THAT(error_of([&] { validate_executable(settings); }), HasSubstr("Try \"sequence\""));
+  settings.tp = 1;
+  EXPECT_NO_THROW(validate_executable(settings));
+  settings.weights_path = "model.safetensors";
+  EXPECT_THAT(error_of([&] { validate_executable(settings); }), HasSubstr("model.safetensors"));
+}
+
 // A stand-in for the planner: bytes grow with tokens and with the square of the sequence, on top of the
 // weights.
 int64_t needed_bytes(const Settings& settings) {

@@ -8,11 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/io/atomic_file.h"
 #include "engine/io/half.h"
+#include "engine/io/temporary_folder.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/world.h"
 #include "tests/engine/distant_device.h"
+#include "tests/engine/parity_outcome.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -98,6 +101,21 @@ TEST(Feed, ATeamHoldsWeightsThatAreTheirMastersRoundedAndMomentsOfZeros) {
     }
     EXPECT_GT(weights, 20);
     EXPECT_EQ(moments, 2 * weights);
+  }
+}
+
+// A text of which each rank takes its own tokens, or its own columns of all.
+TEST(Feed, AFileIsCutLikeAnyTensor) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path_of("input.txt");
+  write_file_atomically(path, std::string(20, 'a') + std::string(28, 'b'));
+  for (const NormCut norm : {NormCut::Replicated, NormCut::Sequence, NormCut::Parallel}) {
+    Settings settings = testing::small_layer(2);
+    settings.split.norm = norm;
+    settings.input = {InputKind::Text, path};
+    const testing::Outcome outcome = testing::compare(settings);
+    EXPECT_EQ(outcome.of("X")->relative_error, 0) << to_string(norm);
+    EXPECT_TRUE(outcome.summary.agrees) << to_string(norm) << ": " << outcome.first_broken();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/planner/planner.h"
@@ -141,6 +142,95 @@ TEST(Parity, ReplicatedTensorsThatDifferBetweenRanksAreFound) {
   const Outcome outcome = compare(settings, plant(plan_program(settings), Fault::SkipG));
   const auto& parity = outcome.parity[static_cast<size_t>(outcome.summary.first_broken)];
   EXPECT_FALSE(parity->ranks_identical);
+}
+
+// With one key, softmax is 1 whatever the query: the gradients of queries are zero, and what is computed is
+// rounding.
+TEST(Parity, WhatMustBeZeroIsRelativeToTheTermsThatCancel) {
+  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+    for (const Recompute recompute : {Recompute::None, Recompute::Selective}) {
+      Settings settings = small_layer(2);
+      settings.dtype = dtype;
+      settings.recompute = recompute;
+      settings.model.kv_heads = 4;
+      settings.batch = settings.seq = 1;
+      const Outcome outcome = compare(settings);
+      EXPECT_TRUE(outcome.summary.agrees) << to_string(dtype) << ": " << outcome.first_broken() << " "
+                                          << outcome.summary.worst_relative_error;
+      for (const char* zero : {"grad.attn.q.out", "grad.transformer.h.0.attn.c_attn.q.weight",
+                               "grad.transformer.h.0.attn.c_attn.q.bias"}) {
+        EXPECT_TRUE(outcome.of(zero)->relative_to_terms) << zero;
+        EXPECT_EQ(outcome.of(zero)->bound, parity_bound(settings));
+      }
+      for (const char* ordinary : {"attn.q.out", "grad.attn.context", "grad.attn.kv.out", "grad.X.sum"})
+        EXPECT_FALSE(outcome.of(ordinary)->relative_to_terms) << ordinary;
+    }
+  }
+}
+
+TEST(Parity, AWrongTensorIsFoundWhereZeroIsRight) {
+  Settings settings = small_layer(1);
+  settings.model.kv_heads = 4;
+  settings.batch = settings.seq = 1;
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  const auto serial = std::make_shared<SerialReference>();
+  testing::run(plan, {serial});
+  const auto q = std::find_if(plan->program.tensors.begin(), plan->program.tensors.end(),
+                              [](const Tensor& tensor) { return tensor.value == "grad.attn.q.out"; });
+  const double size = serial->value("grad.attn.kv.out")->rms;
+  // A thousandth of the gradient of keys and values is far from a rounding; a ten-millionth of its terms is
+  // none.
+  for (const auto& [wrong, is_right] : {std::pair{1e-3, false}, {1e-9, true}}) {
+    ParityCheck check(plan->program, serial, false);
+    std::vector<float> values(static_cast<size_t>(element_count(q->shape)), static_cast<float>(wrong * size));
+    check.on_tensor(0, 0, *q, values.data());
+    EXPECT_EQ(check.results()[static_cast<size_t>(q->id)]->within_bound(), is_right) << wrong;
+  }
+}
+
+// A norm of two elements gives ±1 whatever they are; dropout leaves a few elements of many; two sequences'
+// gradients cancel. None of it is an error.
+TEST(Parity, SmallSumsThatCancelAreNoErrors) {
+  for (const NormCut norm : {NormCut::Replicated, NormCut::Sequence, NormCut::Parallel}) {
+    for (const DType dtype : {DType::Fp32, DType::Fp64, DType::Fp16}) {
+      for (const double dropout : {0.0, 0.5}) {
+        for (uint64_t seed = 1; seed <= 20; ++seed) {
+          Settings settings;
+          settings.model = {
+              .name = "two", .layers = 1, .hidden = 2, .heads = 2, .ffn = 8, .vocab = 17, .positions = 8};
+          settings.block = Block::Model;
+          settings.split.norm = norm;
+          settings.dtype = dtype;
+          settings.dropout = dropout;
+          settings.seed = seed;
+          settings.tp = 2;
+          settings.batch = settings.seq = 2;
+          settings.threads_per_rank = 1;
+          const Outcome outcome = compare(settings);
+          ASSERT_TRUE(outcome.summary.agrees)
+              << to_string(norm) << " " << to_string(dtype) << ", seed " << seed << ": "
+              << outcome.first_broken() << " " << outcome.summary.worst_relative_error;
+        }
+      }
+    }
+  }
+}
+
+// Each rank sums over its own tokens what is no integer; everything else has the same bits.
+TEST(Parity, IntegersAreExactWithSequenceParallelismToo) {
+  for (const auto& layer : {small_layer, small_bert_layer}) {
+    Settings settings = layer(3, "megatron-sp");
+    settings.operands = Operands::Integer;
+    const Outcome outcome = compare(settings);
+    EXPECT_TRUE(outcome.summary.agrees) << outcome.first_broken();
+    int fractions = 0;
+    for (const auto& parity : outcome.parity) {
+      if (parity == nullptr) continue;
+      fractions += parity->bound > 0;
+    }
+    EXPECT_EQ(fractions, 2 * 6) << "γ and β of two norms, and two biases, before and after their sum";
+    EXPECT_EQ(outcome.of("grad.X.sum")->bound, 0);
+  }
 }
 
 TEST(Parity, AFaultWithoutAnOpportunityIsRefused) {

@@ -121,7 +121,8 @@ void draw_parity(const Context& context, const Subject& subject, Pen& pen) {
   if (!subject.parity || !subject.parity->compared) return;
   const TensorParity& parity = *subject.parity;
   draw_fact(context, pen, "error against serial",
-            fmt::format("{} of bound {}", format_error(parity.relative_error), format_error(parity.bound)));
+            fmt::format("{} of bound {}{}", format_error(parity.relative_error), format_error(parity.bound),
+                        parity.relative_to_terms ? ", of its terms" : ""));
   if (!parity.ranks_identical) draw_fact(context, pen, "replicas", "differ between ranks");
 }
 

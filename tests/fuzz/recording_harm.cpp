@@ -1,6 +1,6 @@
 // Bytes and pages are damaged in the file itself. Values, JSON and schema are changed through SQLite, so the
 // file stays a valid database and the damage reaches our reader.
-#include "tests/fuzz/mutation.h"
+#include "tests/fuzz/recording_harm.h"
 
 #include <sqlite3.h>
 
@@ -17,15 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-uint64_t below(Random& random, uint64_t limit) {
-  return limit == 0 ? 0 : random() % limit;
-}
-
-template <class List>
-const auto& one_of(Random& random, const List& list) {
-  return list[below(random, std::size(list))];
-}
-
 std::string read_all(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -34,30 +25,6 @@ std::string read_all(const std::string& path) {
 void write_all(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
-
-// A value that is likely to stand at somebody's limit.
-constexpr std::array<int64_t, 22> kNumbers{0,
-                                           1,
-                                           -1,
-                                           2,
-                                           7,
-                                           127,
-                                           128,
-                                           255,
-                                           256,
-                                           4096,
-                                           32767,
-                                           65536,
-                                           INT32_MAX,
-                                           INT32_MIN,
-                                           int64_t{1} << 32,
-                                           (int64_t{1} << 32) + 1,
-                                           int64_t{1} << 53,
-                                           int64_t{1} << 60,
-                                           1'000'000'000'000,
-                                           INT64_MAX,
-                                           INT64_MIN,
-                                           INT64_MAX - 1};
 
 std::string harm_bytes(const std::string& path, Random& random) {
   std::string bytes = read_all(path);
@@ -308,7 +275,7 @@ std::string harm_schema(const std::string& path, Random& random) {
 
 }  // namespace
 
-std::string harm(const std::string& path, Random& random) {
+std::string harm_recording(const std::string& path, Random& random) {
   const auto which = below(random, 16);
   auto* const way = which < 2    ? harm_bytes
                     : which < 3  ? harm_pages
