@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "app/command_line/messages.h"
 #include "engine/base/error.h"
 #include "engine/device/gpu_plugin.h"
 #include "engine/runtime/choose.h"
@@ -37,7 +38,7 @@ void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>&
 
 Settings to_settings(const CommonOptions& o) {
   Settings settings = settings_of(o);
-  for (const std::string& remark : fit_to_files(o, settings)) fmt::print(stderr, "{}\n", remark);
+  for (const std::string& remark : fit_to_files(o, settings)) say(remark);
   // The GPU plug-in is opened only if GPUs were asked for.
   return settings.backend == BackendChoice::Auto ? settled(std::move(settings), gpu_facts()) : settings;
 }

@@ -1,10 +1,7 @@
 // Finds a model's tokenizer, and says what of a text was not read.
 #include "app/cli/text_options.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
+#include "app/command_line/messages.h"
 #include "engine/config/presets.h"
 
 namespace shardlens::cli {
@@ -16,7 +13,7 @@ std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const s
 }
 
 void say_left_out(const std::vector<std::string>& left_out) {
-  for (const std::string& sentence : left_out) fmt::print(stderr, "{}\n", sentence);
+  for (const std::string& sentence : left_out) say(sentence);
 }
 
 }  // namespace shardlens::cli

@@ -54,7 +54,7 @@ void open_window(const Options& options) {
 }
 
 void run(const Options& options) {
-  for (const std::string& remark : options.remarks) fmt::print(stderr, "{}\n", remark);
+  for (const std::string& remark : options.remarks) cli::say(remark);
   if (!options.screenshot.empty()) {
     write_screenshot(options);
   } else if (!options.figure.empty()) {
