@@ -57,7 +57,9 @@ void require_companions(const std::string& path) {
   for (const char* const ending : {"-journal", "-wal", "-shm"}) {
     std::error_code ignored;
     const std::string beside = path + ending;
-    if (std::filesystem::exists(beside, ignored) && !std::filesystem::is_regular_file(beside, ignored))
+    // Asked once: a writer's journal may be removed between two questions.
+    const std::filesystem::file_status found = std::filesystem::status(beside, ignored);
+    if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
       throw request_error(fmt::format("{} is not a regular file: remove it to open {}", beside, path));
   }
 }

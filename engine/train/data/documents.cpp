@@ -37,8 +37,11 @@ bool holds_json_lines(const std::string& path) {
     std::string line;
     while (lines.next(line) && is_blank(line)) {
     }
-    return begins_as_json(line) && JsonLines(path).document(line, lines.number()).has_value();
-  } catch (const Error&) {
+    if (!begins_as_json(line)) return false;
+    JsonLines(path).document(line, lines.number());  // throws if it is no such line
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Run) throw;
     return false;
   }
 }
