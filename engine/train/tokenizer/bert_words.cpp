@@ -96,16 +96,22 @@ CodePoints lowered(const CodePoints& points) {
 
 }  // namespace
 
-std::vector<std::string> bert_words(std::string_view text, const BertRules& rules) {
+std::string bert_normalized(std::string_view text, const BertRules& rules) {
   CodePoints points = to_code_points(text);
   if (rules.clean_text) points = clean(points);
   if (rules.spaced_cjk) points = space_ideographs(points);
   if (rules.strip_accents) points = without_accents(points);
   if (rules.lower_case) points = lowered(points);
+  std::string normalized;
+  normalized.reserve(text.size());
+  for (const char32_t c : points) append_utf8(normalized, c);
+  return normalized;
+}
 
+std::vector<std::string> bert_split(std::string_view normalized) {
   std::vector<std::string> words;
   bool open = false;  // the last word may still grow
-  for (const char32_t c : points) {
+  for (const char32_t c : to_code_points(normalized)) {
     if (is_space(c)) {
       open = false;
       continue;
@@ -116,6 +122,10 @@ std::vector<std::string> bert_words(std::string_view text, const BertRules& rule
     open = !alone;
   }
   return words;
+}
+
+std::vector<std::string> bert_words(std::string_view text, const BertRules& rules) {
+  return bert_split(bert_normalized(text, rules));
 }
 
 bool is_punctuation(std::string_view word) {

@@ -16,9 +16,15 @@ struct BertRules {
   bool strip_accents = true;  ///< canonical decomposition, then removes non-spacing marks
 };
 
-/// The words of `text` in UTF-8, normalised. Bytes that are not UTF-8 count as U+FFFD. Character classes are
-/// ICU's (Unicode 15), as the original BERT uses those of its Python. Hugging Face's Rust tokenizers know
+/// Normalises `text` to UTF-8 without cutting it. Bytes that are not UTF-8 count as U+FFFD. Character classes
+/// are ICU's (Unicode 15), as the original BERT uses those of its Python. Hugging Face's Rust tokenizers know
 /// only the non-spacing marks and format characters of Unicode 8.
+std::string bert_normalized(std::string_view text, const BertRules& rules);
+
+/// The words of normalised text.
+std::vector<std::string> bert_split(std::string_view normalized);
+
+/// The words of `text`: both steps.
 std::vector<std::string> bert_words(std::string_view text, const BertRules& rules);
 
 /// True if a word of bert_words() is a punctuation character.

@@ -15,23 +15,9 @@ namespace shardlens {
 namespace {
 
 using nlohmann::json;
-using Vocabulary = std::unordered_map<std::string, int32_t>;
 using MergeList = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* kEndOfText = "<|endoftext|>";
-
-Vocabulary read_vocabulary(const json& vocab, const std::string& source) {
-  if (!vocab.is_object())
-    throw request_error(fmt::format("{}: the vocabulary is not an object of \"token\": id", source));
-  Vocabulary vocabulary;
-  for (const auto& [token, id] : vocab.items()) {
-    if (!id.is_number_integer() || id < 0 || id > kLargestTokenId)
-      throw request_error(fmt::format("{}: the token {} has the id {}; ids are integers from 0 to {}", source,
-                                      token, id.dump(), kLargestTokenId));
-    vocabulary.emplace(token, id.get<int32_t>());
-  }
-  return vocabulary;
-}
 
 std::pair<std::string, std::string> read_merge(const std::string& line, const std::string& where) {
   const size_t space = line.find(' ');
@@ -57,41 +43,49 @@ MergeList read_merges_txt(const std::string& text, const std::string& source) {
 }
 
 // Merges are a list of "left right" or, since 2024, of ["left", "right"].
-MergeList read_merges_json(const json& list, const std::string& source) {
+MergeList read_merges_json(const json& list, const std::string& where) {
+  if (!list.is_array()) throw request_error(fmt::format("{} must be a list of pairs of tokens", where));
   MergeList merges;
-  for (const json& merge : list) {
-    if (merge.is_array() && merge.size() == 2) {
-      merges.emplace_back(merge[0].get<std::string>(), merge[1].get<std::string>());
+  for (size_t i = 0; i < list.size(); ++i) {
+    const json& merge = list[i];
+    const std::string place = fmt::format("{}[{}]", where, i);
+    if (merge.is_string()) {
+      merges.push_back(read_merge(merge.get_ref<const std::string&>(), place));
+    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+      merges.emplace_back(merge[0].get_ref<const std::string&>(), merge[1].get_ref<const std::string&>());
     } else {
-      merges.push_back(read_merge(merge.get<std::string>(), source + ", merges"));
+      throw request_error(fmt::format("{} is not two tokens: a text \"left right\" or a list", place));
     }
   }
   return merges;
 }
 
-bool is_set(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && !found->is_null() && *found != false && *found != "";
+// True for all that is not null, false, 0 or "", which say that an option is not used.
+bool is_set(ObjectReader& object, const char* key) {
+  if (!object.has(key)) return false;
+  const json& value = object.child(key);
+  return !value.is_null() && value != false && value != 0 && value != "";
 }
 
-// Refuses, by name, each option that would change the tokens if it were ignored.
-void require_byte_level(const json& tokenizer, const std::string& source) {
+// Refuses, by name, each option that would change the tokens if it were ignored. Returns "add_prefix_space".
+bool require_byte_level(ObjectReader& tokenizer, ObjectReader& model) {
   const auto refuse = [&](const std::string& what) {
     throw request_error(
         fmt::format("{}: {} is not supported; use a byte-level BPE in GPT-2's form (pre-tokenizer ByteLevel, "
                     "no normalizer)",
-                    source, what));
+                    tokenizer.where(), what));
   };
   for (const char* option :
        {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges"}) {
-    if (is_set(tokenizer["model"], option)) refuse(fmt::format("\"{}\" of the model", option));
+    if (is_set(model, option)) refuse(fmt::format("\"{}\" of the model", option));
   }
   if (is_set(tokenizer, "normalizer")) refuse("a normalizer");
-  const json pre_tokenizer = tokenizer.value("pre_tokenizer", json());
-  if (!pre_tokenizer.is_object() || pre_tokenizer.value("type", "") != "ByteLevel")
-    refuse(fmt::format("the pre-tokenizer {}",
-                       pre_tokenizer.is_object() ? pre_tokenizer.value("type", "?") : pre_tokenizer.dump()));
-  if (!pre_tokenizer.value("use_regex", true)) refuse("ByteLevel without its regular expression");
+  if (!is_set(tokenizer, "pre_tokenizer")) refuse("a model without a pre-tokenizer");
+  ObjectReader pre_tokenizer(tokenizer.child("pre_tokenizer"), tokenizer.where() + ", \"pre_tokenizer\"");
+  const std::string type = pre_tokenizer.string("type");
+  if (type != "ByteLevel") refuse("the pre-tokenizer " + type);
+  if (!pre_tokenizer.boolean_or("use_regex", true)) refuse("ByteLevel without its regular expression");
+  return pre_tokenizer.boolean_or("add_prefix_space", false);
 }
 
 std::array<int32_t, 256> byte_tokens(const Vocabulary& vocabulary, const std::string& source) {
@@ -129,23 +123,19 @@ std::vector<Merge> merge_ids(const Vocabulary& vocabulary, const MergeList& merg
 
 }  // namespace
 
-Gpt2Tokenizer::Gpt2Tokenizer(const Vocabulary& vocabulary, const MergeList& merges, SpecialTokens special,
+Gpt2Tokenizer::Gpt2Tokenizer(const Vocabulary& vocabulary, const MergeList& merges, AddedTokens added,
                              bool add_prefix_space, std::map<std::string, std::string> files,
                              const std::string& source)
-    : special_(std::move(special)),
+    : added_(std::move(added)),
       add_prefix_space_(add_prefix_space),
       bpe_(byte_tokens(vocabulary, source), merge_ids(vocabulary, merges, source)),
       files_(std::move(files)) {
   int32_t largest = 0;
   for (const auto& [token, id] : vocabulary) largest = std::max(largest, id);
-  for (const SpecialToken& token : special_.all()) largest = std::max(largest, token.id);
+  for (const AddedToken& token : added_.all()) largest = std::max(largest, token.id);
   pieces_.resize(static_cast<size_t>(largest) + 1);
-  std::vector<bool> taken(pieces_.size());
   for (const auto& [token, id] : vocabulary) {
-    if (taken[static_cast<size_t>(id)])
-      throw request_error(fmt::format("{}: two tokens have the id {}, one of them {}", source, id, token));
-    taken[static_cast<size_t>(id)] = true;
-    if (special_.contains(id)) continue;
+    if (added_.find(id)) continue;
     const std::optional<std::string> bytes = letters_to_bytes(token);
     if (!bytes)
       throw request_error(
@@ -155,13 +145,15 @@ Gpt2Tokenizer::Gpt2Tokenizer(const Vocabulary& vocabulary, const MergeList& merg
     pieces_[static_cast<size_t>(id)] = *bytes;
   }
 
-  // The fingerprint is of everything that determines the tokens: pieces with their lengths, special tokens,
+  // The fingerprint is of everything that determines the tokens: pieces with their lengths, added tokens,
   // merges, the prefix.
   std::string identity = fmt::format("gpt2-bpe\n{}\n", add_prefix_space_);
   for (const std::string& piece : pieces_) identity += fmt::format("{}:{}", piece.size(), piece);
-  for (const SpecialToken& token : special_.all()) identity += fmt::format("\n{} {}", token.id, token.text);
+  for (const AddedToken& token : added_.all()) identity += fmt::format("\n{} {}", token.id, token.text);
   for (const auto& [left, right] : merges) identity += fmt::format("\n{} {}", left, right);
   fingerprint_ = hash_of_version_1(identity.data(), identity.size());
+
+  for (const AddedToken& token : added_.all()) pieces_[static_cast<size_t>(token.id)] = added_.decoded(token);
 }
 
 std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::from_vocab_and_merges(const std::string& vocab_json,
@@ -169,27 +161,28 @@ std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::from_vocab_and_merges(const 
                                                                           const std::string& source) {
   const std::string vocab_source = source + "/vocab.json";
   const Vocabulary vocabulary = read_vocabulary(parse_json(vocab_json, vocab_source), vocab_source);
-  std::vector<SpecialToken> special;
+  std::vector<AddedToken> added;
   const auto end = vocabulary.find(kEndOfText);
-  if (end != vocabulary.end()) special.push_back({kEndOfText, end->second});
-  return std::shared_ptr<const Gpt2Tokenizer>(
-      new Gpt2Tokenizer(vocabulary, read_merges_txt(merges_txt, source), SpecialTokens(std::move(special)),
-                        false, {{"vocab.json", vocab_json}, {"merges.txt", merges_txt}}, source));
+  if (end != vocabulary.end()) added.push_back({kEndOfText, end->second});
+  return std::shared_ptr<const Gpt2Tokenizer>(new Gpt2Tokenizer(
+      vocabulary, read_merges_txt(merges_txt, source), AddedTokens(std::move(added), {}, vocab_source), false,
+      {{"vocab.json", vocab_json}, {"merges.txt", merges_txt}}, source));
 }
 
 std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::from_tokenizer_json(const std::string& text,
-                                                                        const json& tokenizer,
-                                                                        const std::string& source) {
-  require_byte_level(tokenizer, source);
-  const json& model = tokenizer["model"];
-  return std::shared_ptr<const Gpt2Tokenizer>(new Gpt2Tokenizer(
-      read_vocabulary(model.at("vocab"), source), read_merges_json(model.at("merges"), source),
-      read_added_tokens(tokenizer, source), tokenizer["pre_tokenizer"].value("add_prefix_space", false),
-      {{"tokenizer.json", text}}, source));
+                                                                        ObjectReader& tokenizer) {
+  const std::string& source = tokenizer.where();
+  ObjectReader model(tokenizer.child("model"), source + ", \"model\"");
+  const bool add_prefix_space = require_byte_level(tokenizer, model);
+  const Vocabulary vocabulary = read_vocabulary(model.child("vocab"), model.where() + ", \"vocab\"");
+  const MergeList merges = read_merges_json(model.child("merges"), model.where() + ", \"merges\"");
+  return std::shared_ptr<const Gpt2Tokenizer>(
+      new Gpt2Tokenizer(vocabulary, merges, read_added_tokens(tokenizer, vocabulary, {}), add_prefix_space,
+                        {{"tokenizer.json", text}}, source));
 }
 
 std::optional<int32_t> Gpt2Tokenizer::special(std::string_view token) const {
-  const SpecialToken* found = special_.find(token);
+  const AddedToken* found = added_.find(token);
   return found ? std::optional(found->id) : std::nullopt;
 }
 
@@ -200,7 +193,7 @@ std::optional<int32_t> Gpt2Tokenizer::end_of_text() const {
 
 std::vector<int32_t> Gpt2Tokenizer::encode(std::string_view text) const {
   std::vector<int32_t> ids;
-  special_.split(
+  added_.split(
       text,
       [&](std::string_view part) {
         std::string prefixed;

@@ -2,11 +2,11 @@
 // nothing, so decode(encode(text)) is text for any bytes.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "engine/io/json.h"
+#include "engine/train/tokenizer/added_tokens.h"
 #include "engine/train/tokenizer/bpe.h"
-#include "engine/train/tokenizer/special_tokens.h"
 #include "engine/train/tokenizer/tokenizer.h"
+#include "engine/train/tokenizer/vocabulary.h"
 
 namespace shardlens {
 
@@ -18,12 +18,11 @@ class Gpt2Tokenizer : public Tokenizer {
                                                                     const std::string& merges_txt,
                                                                     const std::string& source);
 
-  /// From a Hugging Face tokenizer.json of a byte-level BPE. Throws a request Error that names the part that
-  /// is not supported: another pre-tokenizer or normalizer, byte fall-back, prefixes or suffixes of
-  /// sub-words.
+  /// From a Hugging Face tokenizer.json of a byte-level BPE: its `text`, and the same as an object. Throws a
+  /// request Error that names the part that is not supported: another pre-tokenizer or normalizer, byte
+  /// fall-back, prefixes or suffixes of sub-words.
   static std::shared_ptr<const Gpt2Tokenizer> from_tokenizer_json(const std::string& text,
-                                                                  const nlohmann::json& json,
-                                                                  const std::string& source);
+                                                                  ObjectReader& tokenizer);
 
   std::string name() const override { return "gpt2-bpe"; }
   int32_t vocab_size() const override { return static_cast<int32_t>(pieces_.size()); }
@@ -35,13 +34,12 @@ class Gpt2Tokenizer : public Tokenizer {
   std::map<std::string, std::string> files() const override { return files_; }
 
  private:
-  using Vocabulary = std::unordered_map<std::string, int32_t>;
   Gpt2Tokenizer(const Vocabulary& vocabulary, const std::vector<std::pair<std::string, std::string>>& merges,
-                SpecialTokens special, bool add_prefix_space, std::map<std::string, std::string> files,
+                AddedTokens added, bool add_prefix_space, std::map<std::string, std::string> files,
                 const std::string& source);
 
   std::vector<std::string> pieces_;  // bytes by id; empty for special tokens and unused ids
-  SpecialTokens special_;
+  AddedTokens added_;
   bool add_prefix_space_;
   Bpe bpe_;
   uint64_t fingerprint_ = 0;

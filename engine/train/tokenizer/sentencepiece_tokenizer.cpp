@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/record/sample.h"
+#include "engine/train/tokenizer/sentencepiece_model.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
 
 namespace shardlens {
@@ -18,11 +19,7 @@ constexpr int32_t kSmallestVocabulary = 256 + 6 + 1;
 }  // namespace
 
 SentencePieceTokenizer::SentencePieceTokenizer(std::string model, const std::string& source)
-    : model_(std::move(model)), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  const auto status = processor_->LoadFromSerializedProto(model_);
-  if (!status.ok() || processor_->GetPieceSize() == 0)
-    throw request_error(fmt::format("{} is not a SentencePiece model", source));
-}
+    : model_(std::move(model)), source_(source), processor_(open_sentencepiece(model_, source)) {}
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
@@ -63,8 +60,16 @@ std::optional<int32_t> SentencePieceTokenizer::special(std::string_view token) c
 std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
   std::vector<int> ids;
   const auto status = processor_->Encode(text, &ids);
-  if (!status.ok()) throw run_error(fmt::format("SentencePiece cannot encode a text: {}", status.message()));
+  if (!status.ok()) refuse("cut this text");
   return {ids.begin(), ids.end()};
+}
+
+// SentencePiece's own reason is about its code.
+void SentencePieceTokenizer::refuse(const char* action) const {
+  throw request_error(
+      fmt::format("the SentencePiece model {} cannot {}: it gives a character to a piece that "
+                  "represents no text; use another model",
+                  source_, action));
 }
 
 std::string SentencePieceTokenizer::piece(int32_t id) const {
@@ -90,7 +95,7 @@ std::string SentencePieceTokenizer::decode(std::span<const int32_t> ids) const {
   for (const int32_t id : ids) require_id(id);
   std::string text;
   const auto status = processor_->Decode(std::vector<int>(ids.begin(), ids.end()), &text);
-  if (!status.ok()) throw run_error(fmt::format("SentencePiece cannot decode ids: {}", status.message()));
+  if (!status.ok()) refuse("write the text of these ids");
   return text;
 }
 

@@ -12,7 +12,8 @@ namespace shardlens {
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  /// From the bytes of a .model file. Throws a request Error that names `source` if they are not valid.
+  /// From the bytes of a .model file. Throws a request Error that names `source` if they are not valid, also
+  /// where SentencePiece itself would crash.
   SentencePieceTokenizer(std::string model, const std::string& source);
   ~SentencePieceTokenizer() override;
 
@@ -35,7 +36,10 @@ class SentencePieceTokenizer : public Tokenizer {
   std::map<std::string, std::string> files() const override { return {{"tokenizer.model", model_}}; }
 
  private:
+  [[noreturn]] void refuse(const char* action) const;
+
   std::string model_;
+  std::string source_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };
 

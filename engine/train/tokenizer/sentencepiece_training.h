@@ -8,9 +8,9 @@
 
 namespace shardlens {
 
-/// Returns the bytes of a .model file. `texts` are cut into lines. `options` are SentencePiece's own, in
-/// addition to those that every use shares. Throws a request Error if the text is too small for `vocab_size`
-/// entries.
+/// Returns the bytes of a .model file. `texts` are cut into lines, and very long words into parts. `options`
+/// are SentencePiece's own, in addition to those that every use shares. Throws a request Error if the text is
+/// too small for `vocab_size` entries.
 std::string train_sentencepiece(const std::vector<std::string>& texts, int32_t vocab_size,
                                 std::unordered_map<std::string, std::string> options);
 

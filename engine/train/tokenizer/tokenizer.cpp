@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "engine/base/error.h"
@@ -13,6 +14,7 @@
 #include "engine/train/tokenizer/bytes_tokenizer.h"
 #include "engine/train/tokenizer/gpt2_tokenizer.h"
 #include "engine/train/tokenizer/sentencepiece_tokenizer.h"
+#include "engine/train/tokenizer/vocabulary.h"
 #include "engine/train/tokenizer/wordpiece_tokenizer.h"
 
 namespace shardlens {
@@ -38,17 +40,50 @@ TokenizerPointer from_tokenizer_json(const fs::path& path) {
   const BytesTokenizer bytes;
   if (text == bytes.files().at("tokenizer.json")) return std::make_shared<BytesTokenizer>();
   const nlohmann::json contents = parse_json(text, source);
-  try {
-    // Files from before 2022 do not name the model's type. Only a BPE has merges.
-    const nlohmann::json& model = contents.at("model");
-    const std::string type = model.value("type", model.contains("merges") ? "BPE" : "WordPiece");
-    if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, contents, source);
-    if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, contents, source);
-    throw request_error(fmt::format("{}: the model {} is not supported; use BPE or WordPiece", source, type));
-  } catch (const nlohmann::json::exception& error) {
-    throw request_error(
-        fmt::format("{} is not a tokenizer in Hugging Face's form: {}", source, error.what()));
+  ObjectReader tokenizer(contents, source);
+  ObjectReader model(tokenizer.child("model"), source + ", \"model\"");
+  // Files from before 2022 do not name the model's type. Only a BPE has merges.
+  const std::string type = model.string_or("type", model.has("merges") ? "BPE" : "WordPiece");
+  if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, tokenizer);
+  if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, tokenizer);
+  throw request_error(fmt::format("{}: the model {} is not supported; use BPE or WordPiece", source, type));
+}
+
+// Refuses a token that was added to the vocabulary in another file than tokenizer.json: a text that has it
+// would be cut in another way.
+void refuse_added_token(int64_t id, const std::string& token, const std::string& where,
+                        const Tokenizer& tokenizer) {
+  if (id < tokenizer.vocab_size()) return;
+  throw request_error(fmt::format(
+      "{}: the token {} (id {}) was added to a vocabulary of {}; added tokens are read from a tokenizer.json "
+      "alone. Write one: transformers' AutoTokenizer.from_pretrained(folder).save_pretrained(folder)",
+      where, token, id, tokenizer.vocab_size()));
+}
+
+// Looks into the files beside a vocabulary in which transformers lists added tokens: added_tokens.json is
+// {"token": id}, tokenizer_config.json has {"added_tokens_decoder": {"id": {"content": "token"}}}.
+TokenizerPointer require_no_more_tokens(TokenizerPointer tokenizer, const fs::path& folder) {
+  if (const fs::path file = folder / "added_tokens.json"; fs::exists(file)) {
+    const std::string where = file.string();
+    for (const auto& [token, id] : read_vocabulary(parse_json(read_text(file), where), where))
+      refuse_added_token(id, token, where, *tokenizer);
   }
+  if (const fs::path file = folder / "tokenizer_config.json"; fs::exists(file)) {
+    const nlohmann::json contents = parse_json(read_text(file), file.string());
+    ObjectReader config(contents, file.string());
+    if (!config.has("added_tokens_decoder")) return tokenizer;
+    const nlohmann::json& list = config.child("added_tokens_decoder");
+    ObjectReader decoder(list, file.string() + ", \"added_tokens_decoder\"");
+    for (const auto& [key, value] : list.items()) {
+      ObjectReader token(value, fmt::format("{}, \"{}\"", decoder.where(), key));
+      int64_t id = 0;
+      const char* end = key.data() + key.size();
+      if (const auto read = std::from_chars(key.data(), end, id); read.ec != std::errc() || read.ptr != end)
+        throw request_error(fmt::format("{}: the key \"{}\" is not a token's id", decoder.where(), key));
+      refuse_added_token(id, token.string("content"), token.where(), *tokenizer);
+    }
+  }
+  return tokenizer;
 }
 
 TokenizerPointer from_vocab_json(const fs::path& path) {
@@ -57,18 +92,17 @@ TokenizerPointer from_vocab_json(const fs::path& path) {
   if (!fs::exists(merges))
     throw request_error(
         fmt::format("{} has no merges.txt next to it; GPT-2's vocabulary needs both files", path.string()));
-  return Gpt2Tokenizer::from_vocab_and_merges(read_text(path), read_text(merges), folder.string());
+  return require_no_more_tokens(
+      Gpt2Tokenizer::from_vocab_and_merges(read_text(path), read_text(merges), folder.string()), folder);
 }
 
 TokenizerPointer from_vocab_txt(const fs::path& path) {
   const fs::path folder = path.parent_path();
   const fs::path config = folder / "tokenizer_config.json";
-  try {
-    return WordPieceTokenizer::from_vocab_txt(read_text(path), fs::exists(config) ? read_text(config) : "",
-                                              folder.string());
-  } catch (const nlohmann::json::exception& error) {
-    throw request_error(fmt::format("{} is not as expected: {}", config.string(), error.what()));
-  }
+  return require_no_more_tokens(
+      WordPieceTokenizer::from_vocab_txt(read_text(path), fs::exists(config) ? read_text(config) : "",
+                                         folder.string()),
+      folder);
 }
 
 TokenizerPointer from_model(const fs::path& path) {

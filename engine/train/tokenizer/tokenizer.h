@@ -26,7 +26,7 @@ class Tokenizer {
   virtual uint64_t fingerprint() const = 0;
   virtual std::optional<int32_t> end_of_text() const = 0;  ///< ends a document in a stream of tokens, if any
 
-  /// The id of a token that represents no text, by its name: <|endoftext|>, </s>, [CLS], [MASK].
+  /// The id of a token that stands beside the text's own, by its name: <|endoftext|>, </s>, [CLS], [MASK].
   virtual std::optional<int32_t> special(std::string_view token) const = 0;
 
   /// Token ids of `text`, without ids that begin or end a sequence. Accepts any bytes, including invalid

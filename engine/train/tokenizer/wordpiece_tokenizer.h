@@ -3,11 +3,10 @@
 // them.
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <unordered_map>
-
+#include "engine/io/json.h"
+#include "engine/train/tokenizer/added_tokens.h"
 #include "engine/train/tokenizer/bert_words.h"
-#include "engine/train/tokenizer/special_tokens.h"
+#include "engine/train/tokenizer/token_trie.h"
 #include "engine/train/tokenizer/tokenizer.h"
 
 namespace shardlens {
@@ -20,10 +19,9 @@ class WordPieceTokenizer : public Tokenizer {
   static std::shared_ptr<const WordPieceTokenizer> from_vocab_txt(const std::string& vocab_txt,
                                                                   const std::string& config_json,
                                                                   const std::string& source);
-  /// From a Hugging Face tokenizer.json with the model WordPiece.
+  /// From a Hugging Face tokenizer.json with the model WordPiece: its `text`, and the same as an object.
   static std::shared_ptr<const WordPieceTokenizer> from_tokenizer_json(const std::string& text,
-                                                                       const nlohmann::json& json,
-                                                                       const std::string& source);
+                                                                       ObjectReader& tokenizer);
 
   /// Learns an uncased vocabulary of at most `entries`. It holds, in this order: [PAD] (0), [UNK], [CLS],
   /// [SEP], [MASK]; every frequent character as the beginning of a word and as its continuation; and the
@@ -47,16 +45,18 @@ class WordPieceTokenizer : public Tokenizer {
     BertRules rules;
     std::string continuation = "##";
     std::string unknown = "[UNK]";
-    size_t longest_word = 100;  ///< in characters; a longer word becomes [UNK]
+    int64_t longest_word = 100;  ///< in characters; a longer word becomes [UNK]
   };
-  WordPieceTokenizer(std::vector<std::string> tokens, Settings settings, SpecialTokens special,
+  /// `tokens` by id; empty: no token has the id.
+  WordPieceTokenizer(std::vector<std::string> tokens, Settings settings, AddedTokens added,
                      std::map<std::string, std::string> files, const std::string& source);
   void encode_word(const std::string& word, std::vector<int32_t>& ids) const;
 
-  std::vector<std::string> tokens_;
-  std::unordered_map<std::string, int32_t> ids_;
+  std::vector<std::string> tokens_;  // by id, as they are decoded
   Settings settings_;
-  SpecialTokens special_;
+  AddedTokens added_;
+  TokenTrie pieces_;
+  std::optional<TokenTrie::State> continued_;  // where in pieces_ the pieces inside a word are
   int32_t unknown_ = 0;
   uint64_t fingerprint_ = 0;
   std::map<std::string, std::string> files_;

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
 #include "engine/train/tokenizer/bert_words.h"
+#include "engine/train/tokenizer/sentencepiece_model.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
 
 namespace shardlens {
@@ -42,10 +43,11 @@ bool is_one_character(std::string_view utf8) {
 std::string train_wordpiece(const std::vector<std::string>& texts, int32_t entries) {
   // A text can have fewer pieces than `entries`; that is no error here. `entries` can also be too small, but
   // that is known only when the number of characters is known.
-  sentencepiece::SentencePieceProcessor pieces;
-  const auto status = pieces.LoadFromSerializedProto(train_sentencepiece(
-      word_lines(texts), std::max(entries, kUsualCharacters), {{"hard_vocab_limit", "false"}}));
-  if (!status.ok()) throw run_error(fmt::format("SentencePiece cannot read its model: {}", status.message()));
+  const auto model =
+      open_sentencepiece(train_sentencepiece(word_lines(texts), std::max(entries, kUsualCharacters),
+                                             {{"hard_vocab_limit", "false"}}),
+                         "the learned vocabulary");
+  const sentencepiece::SentencePieceProcessor& pieces = *model;
   std::vector<std::string> tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, merged;
   for (int id = 0; id < pieces.GetPieceSize(); ++id) {
     std::string_view piece = pieces.IdToPiece(id);
