@@ -71,6 +71,7 @@ ordered_json to_json(const BreakReport& report, const BreakProbe& probe) {
     tensors.push_back({{"tensor", name_of(report, error.tensor)},
                        {"step", error.step},
                        {"relative_error", number(error.relative_error)},
+                       {"relative_to", error.relative_to_terms ? "its terms" : "itself"},
                        {"ranks_identical", error.ranks_identical},
                        {"within_bound", !error.broken}});
   }
@@ -137,9 +138,9 @@ void print_errors(const BreakReport& report) {
   for (const TensorError& error : (*found)->errors) {
     const std::string pass =
         error.step < 0 ? "weight" : to_string(report.plan->program.step(error.step).phase);
-    fmt::print("{:<52} {:<10} {:>14} {}{}\n", name_of(report, error.tensor), pass,
-               error_text(error.relative_error), error.broken ? "BROKEN" : "ok",
-               error.ranks_identical ? "" : ", ranks differ");
+    fmt::print("{:<52} {:<10} {:>14} {}{}{}\n", name_of(report, error.tensor), pass,
+               error_text(error.relative_error), error.relative_to_terms ? "of its terms, " : "",
+               error.broken ? "BROKEN" : "ok", error.ranks_identical ? "" : ", ranks differ");
   }
 }
 

@@ -72,6 +72,10 @@ class Sizes {
     const double least = tensor->dtype == DType::Fp16 ? kLeastFp16 : 0;
     size(*tensor).terms = std::max({size(*tensor).terms, terms, least});
   }
+  void set_picked(const Tensor& tensor, double all) {
+    set(&tensor, all);
+    size(tensor).is_picked = true;
+  }
   void set(Operand operand, double terms) { set(output(operand), terms); }
   // A sum over the rows of a matrix of elements of this size, added to what was there.
   void set_column_sums(Operand sums, double element, const Tensor& matrix) {
@@ -253,17 +257,17 @@ void Sizes::visit() {
                  root_of_squares(of(Operand::Dy) * std::sqrt(count(*input(Operand::Dy)) / count(first)),
                                  of(Operand::Previous)));
     case Op::Dropout:  // picks elements, whose errors are those of all
-      return set(&first, of(Operand::X) / std::sqrt(1 - step_->attributes.dropout));
+      return set_picked(first, of(Operand::X) / std::sqrt(1 - step_->attributes.dropout));
     case Op::TanhGrad:  // dY (1 - Y²)
       return set(&first, of(Operand::Dy));
     case Op::VocabMax:
-      return set(&first, of(Operand::Logits));
+      return set_picked(first, of(Operand::Logits));
     case Op::TargetLogit: {
       // A picked logit has the rounding errors of a long sum, like every logit. An ignored label picks none.
       const std::vector<double> picked = serial_.numbers(first.value);
       const auto some =
           static_cast<double>(std::count_if(picked.begin(), picked.end(), [](double x) { return x != 0; }));
-      return set(&first, of(Operand::Logits) * std::sqrt(some / std::max(1.0, count(first))));
+      return set_picked(first, of(Operand::Logits) * std::sqrt(some / std::max(1.0, count(first))));
     }
     case Op::CrossEntropy:
     case Op::CrossEntropyGrad:

@@ -16,10 +16,12 @@ class SerialReference;
 struct TensorSize {
   double own = 0;
   double terms = 0;  ///< what `own` would be if the signs of the terms were random
+  bool is_picked =
+      false;  ///< elements of a larger tensor: `terms` is its size, and their errors are those of all
 
   /// Sums that are less than a quarter of their terms count as cancelled. A sum of many elements never is by
   /// chance; one number is in every fourth sum.
-  bool is_cancelled() const { return terms > 4 * own; }
+  bool is_cancelled() const { return terms > (is_picked ? own : 4 * own); }
   double judged() const { return is_cancelled() ? terms : own; }
 };
 

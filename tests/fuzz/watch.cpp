@@ -2,12 +2,16 @@
 #include "tests/fuzz/watch.h"
 
 #include <fmt/format.h>
-#include <sanitizer/allocator_interface.h>
 
 #include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <regex>
+
+// Of the sanitizer's runtime. GCC brings them without their header.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, size_t),
+                                                         void (*released)(const volatile void*));
+extern "C" size_t __sanitizer_get_allocated_size(const volatile void* data);
 
 namespace shardlens::fuzz {
 namespace {
@@ -24,8 +28,7 @@ void allocated(const volatile void*, size_t bytes) {
 }
 
 void released(const volatile void* data) {
-  if (data != nullptr)
-    held -= static_cast<int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(data)));
+  if (data != nullptr) held -= static_cast<int64_t>(__sanitizer_get_allocated_size(data));
 }
 
 }  // namespace

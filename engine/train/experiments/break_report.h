@@ -17,6 +17,7 @@ struct TensorError {
   TensorId tensor = kNoTensor;
   StepId step = -1;           ///< the step that wrote it; -1: a weight, which exists before the pass
   double relative_error = 0;  ///< |broken - sound| / |sound|; for a Replicated tensor, that of the worst rank
+  bool relative_to_terms = false;  ///< as in TensorParity
   bool ranks_identical = true;
   bool broken = false;  ///< beyond the bound of its dtype, or its ranks differ
 };

@@ -133,8 +133,8 @@ void BreakRun::take_probe(int64_t step, const ParityCheck& check) {
     const auto& parity = results[static_cast<size_t>(id)];
     if (!parity) return;
     if (!parity->within_bound() && probe->first < 0) probe->first = static_cast<int>(probe->errors.size());
-    probe->errors.push_back(
-        {id, writer, parity->relative_error, parity->ranks_identical, !parity->within_bound()});
+    probe->errors.push_back({id, writer, parity->relative_error, parity->relative_to_terms,
+                             parity->ranks_identical, !parity->within_bound()});
   };
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind == MemoryKind::Weight && tensor.storage == kNoTensor) take(tensor.id, -1);

@@ -235,7 +235,8 @@ TEST(Validate, IntegersRunOnlyWhereTheyAreExact) {
   for (const NormCut norm : {NormCut::Replicated, NormCut::Sequence, NormCut::Parallel}) {
     settings.split.norm = norm;
     EXPECT_NO_THROW(validate(settings));
-    if (norm != NormCut::Parallel) EXPECT_NO_THROW(validate_executable(settings));
+    if (norm == NormCut::Parallel) continue;
+    EXPECT_NO_THROW(validate_executable(settings));
   }
   EXPECT_THAT(error_of([&] { validate_executable(settings); }), HasSubstr("Try \"sequence\""));
   settings.tp = 1;

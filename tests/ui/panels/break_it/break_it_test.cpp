@@ -224,7 +224,7 @@ BreakProbe probe_of(const std::vector<double>& errors) {
   BreakProbe probe;
   for (const double error : errors) {
     probe.errors.push_back({static_cast<TensorId>(probe.errors.size()),
-                            static_cast<StepId>(probe.errors.size()), error, error<1, error> 0.1});
+                            static_cast<StepId>(probe.errors.size()), error, false, error<1, error> 0.1});
   }
   return probe;
 }
