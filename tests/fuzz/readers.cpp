@@ -8,6 +8,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/config/weights_of_model.h"
 #include "engine/config/splits.h"
 #include "engine/io/npy.h"
 #include "engine/runtime/checksum.h"
