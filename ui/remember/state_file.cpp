@@ -194,6 +194,9 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
     std::ifstream file(path);
     if (!file) throw request_error(std::strerror(errno));
     return parse(nlohmann::json::parse(file));
+  } catch (const nlohmann::json::exception&) {
+    problem = fmt::format("{} is damaged: the studio starts with its first settings", path.string());
+    return {};
   } catch (const std::exception& error) {
     problem = fmt::format("cannot read {} ({}): the studio starts with its first settings", path.string(),
                           error.what());
