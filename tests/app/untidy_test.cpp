@@ -80,7 +80,7 @@ TEST_F(Untidy, NamesThatAreNotUtf8AreUsed) {
        {"info --json " + recording, "diff --json " + recording + " " + recording,
         "eval --json --batch 1 --seq 16 --model " + run + " --text " + book,
         "generate --json --tokens 2 --prompt x --model " + run, "plan --json --model " + run,
-        "export --trace " + path(odd + ".json") + " " + recording}) {
+        "export " + recording + " " + path(odd + ".json")}) {
     const Ended ended = run_cli(arguments);
     EXPECT_EQ(ended.code, 0) << arguments << ended.err;
     EXPECT_TRUE(ended.out.empty() || json::accept(ended.out) || arguments.starts_with("export")) << ended.out;
