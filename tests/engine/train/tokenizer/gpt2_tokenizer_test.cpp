@@ -42,7 +42,8 @@ nlohmann::json small_tokenizer() {
 }
 
 std::shared_ptr<const Gpt2Tokenizer> from(const nlohmann::json& json) {
-  return Gpt2Tokenizer::from_tokenizer_json(json.dump(), json, "x/tokenizer.json");
+  ObjectReader reader(json, "x/tokenizer.json");
+  return Gpt2Tokenizer::from_tokenizer_json(json.dump(), reader);
 }
 
 TEST(Gpt2Split, PiecesJoinToTheTextWhateverItsBytes) {
