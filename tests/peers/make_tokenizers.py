@@ -2,6 +2,7 @@
 implementations (Hugging Face's tokenizers, SentencePiece), and how these tokenize difficult strings.
 
     python make_tokenizers.py --text kjv.txt [--out FOLDER]
+    python make_tokenizers.py --added                 gives the vocabularies that are there added tokens
     python make_tokenizers.py --record FOLDER...      records thousands of random strings more, into golden.json
                                                       next to an existing tokenizer (GPT-2's own, BERT's own)
 
@@ -40,6 +41,21 @@ AWKWARD = [
     "a" * 99, "a" * 100, "a" * 101, "ab" * 200, "x" * 2000, "é" * 100, "é" * 101, "e\u0301" * 100, " " * 300, "\n" * 100,
     "antidisestablishmentarianism", "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk", "qzxjqzxj",
     "UPPER lower MiXeD", "HeLLo", "the the the", "unaffable", "Hello, y'all! How are you 😁 ?", "▁x", "a▁b", "<0x0A>", "<unk></s>",
+]
+
+
+# Added tokens: (text, special, normalized). They meet words of the vocabulary, each other and other cases.
+ADDED = [
+    ("NewTok", False, True), ("OldTok", False, False), ("newtok two", False, True), ("[NEW]", True, False), ("the", False, True),
+    ("God", False, False), ("lea", False, True), ("leaded", False, True), ("aded x", False, False), ("  ", False, False),
+    ("trail ", False, False), ("q#z", True, False), ("##ing", False, False),
+]
+ADDED_AWKWARD = [
+    "NewTok", "newtok", "NEWTOK", "xNewToky", "NewTok NewTok", "NewTokNewTok", "OldTok", "oldtok", "OLDTOK", "xOldToks",
+    "newtok two", "NewTok Two", "NEWTOK  TWO", "newtok\ttwo", "[NEW]", "a [NEW] b", "[new]", "[NEW", "the", "The", "thesis", "bathe",
+    "God", "god", "GOD said", "Godly", "lead", "leade", "leaded", "leaded x", "Leaded X", "x leade", "a  b", "a   b", "a    b",
+    "trail ", "trail", "trail x", "trailx", "q#z", "Q#Z", "aq#zb", "x##ing", "ing", "doing ##ing", "NewTok[NEW]OldTok",
+    "\u0301NewTok", "Ne\u0301wTok", "New\u00adTok", "N\u00e9wtok", "\u4e2dNewTok\u4e2d", "NewTok\u0000", "New\u0000Tok",
 ]
 
 
@@ -94,6 +110,21 @@ def known_to(folder):
     return (lambda c: old.category(c) == unicodedata.category(c)) if kind == "WordPiece" else (lambda c: True)
 
 
+def add_tokens(base, folder):
+    """The tokenizer of `base` with tokens added to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = json.loads((base / "tokenizer.json").read_text())
+    vocabulary = tokenizer["model"]["vocab"]
+    following = len(vocabulary)
+    for text, special, normalized in ADDED:
+        number = vocabulary.get(text, following)
+        following += text not in vocabulary
+        tokenizer["added_tokens"].append({"id": number, "content": text, "single_word": False, "lstrip": False,
+                                          "rstrip": False, "normalized": normalized, "special": special})
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False, indent=1) + "\n")
+    record_hugging_face(folder, AWKWARD + ADDED_AWKWARD)
+
+
 def train_gpt2(folder, lines):
     tokenizer = tokenizers.Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -134,6 +165,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=Path)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "data" / "tokenizers")
+    parser.add_argument("--added", action="store_true")
     parser.add_argument("--record", type=Path, nargs="*", default=[])
     arguments = parser.parse_args()
     for folder in arguments.record:
@@ -152,6 +184,9 @@ def main():
             folder = arguments.out / name
             folder.mkdir(parents=True, exist_ok=True)
             train(folder, lines)
+    if arguments.text or arguments.added:
+        for name in ["gpt2", "bert-uncased", "bert-cased"]:
+            add_tokens(arguments.out / name, arguments.out / f"{name}-added")
 
 
 if __name__ == "__main__":

@@ -197,8 +197,12 @@ std::string WordPieceTokenizer::piece(int32_t id) const {
 }
 
 std::string WordPieceTokenizer::decode(std::span<const int32_t> ids) const {
-  const std::string text = Tokenizer::decode(ids);
-  return text.starts_with(' ') ? text.substr(1) : text;
+  std::string text;
+  for (const int32_t id : ids) {
+    const std::string more = piece(id);
+    text += text.empty() ? tokens_[static_cast<size_t>(id)] : more;  // the first one as it is written
+  }
+  return text;
 }
 
 }  // namespace shardlens

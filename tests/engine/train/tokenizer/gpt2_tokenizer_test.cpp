@@ -42,8 +42,8 @@ nlohmann::json small_tokenizer() {
 }
 
 std::shared_ptr<const Gpt2Tokenizer> from(const nlohmann::json& json) {
-  ObjectReader reader(json, "x/tokenizer.json");
-  return Gpt2Tokenizer::from_tokenizer_json(json.dump(), reader);
+  ObjectReader tokenizer(json, "x/tokenizer.json");
+  return Gpt2Tokenizer::from_tokenizer_json(json.dump(), tokenizer);
 }
 
 TEST(Gpt2Split, PiecesJoinToTheTextWhateverItsBytes) {
@@ -135,8 +135,7 @@ TEST(Gpt2Tokenizer, RefusesWhatItWouldReadWrongly) {
   EXPECT_THAT(refused([](auto& t) { t["model"]["merges"] = {"abc"}; }), HasSubstr("two tokens with a space"));
   EXPECT_THAT(refused([](auto& t) { t["model"]["vocab"]["ab"] = -1; }),
               HasSubstr("the token ab has the id -1"));
-  EXPECT_THAT(refused([](auto& t) { t["model"]["vocab"]["ab"] = 258; }),
-              HasSubstr("two tokens have the id 258"));
+  EXPECT_THAT(refused([](auto& t) { t["model"]["vocab"]["ab"] = 258; }), HasSubstr("both have the id 258"));
   EXPECT_THAT(refused([](auto& t) { t["model"]["vocab"]["a b"] = 300; }), HasSubstr("byte-level alphabet"));
   EXPECT_THAT(refused([](auto& t) { t["added_tokens"][0]["lstrip"] = true; }), HasSubstr("lstrip"));
 }

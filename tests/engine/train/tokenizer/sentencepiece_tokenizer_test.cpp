@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/train/tokenizer/wordpiece_tokenizer.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -11,6 +12,7 @@ namespace sentencepiece_tokenizer_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Words of three syllables, many times over.
 const std::vector<std::string>& some_texts() {
@@ -58,11 +60,43 @@ TEST(SentencePieceTokenizer, ValidTextSurvivesByteForByte) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("a\xFFz")), "a\uFFFDz");  // no UTF-8: the stated rule
 }
 
+// SentencePiece counts the letters of a word in 16 bits: such a text ended the process.
+TEST(SentencePieceTokenizer, LearnsFromATextWithWordsOfAnyLength) {
+  for (const int letters : {32'769, 32'770, 65'537, 200'000}) {
+    std::vector<std::string> texts = some_texts();
+    std::string& word = texts[0];
+    for (int i = 0; i < letters / 4; ++i) word += i % 3 == 0 ? "d\u00e9a" : "beef";
+    const auto tokenizer = SentencePieceTokenizer::train(texts, 330);
+    EXPECT_EQ(tokenizer->vocab_size(), 330);
+    EXPECT_EQ(tokenizer->decode(tokenizer->encode(word)), word);
+    EXPECT_EQ(WordPieceTokenizer::train(texts, 200)->encode("cheche").size(), 2u);
+  }
+}
+
+// Lines that SentencePiece would skip: of a megabyte, and with the character that it keeps for itself.
+TEST(SentencePieceTokenizer, LearnsFromEveryLine) {
+  std::string line;
+  for (int i = 0; i < 400'000; ++i) line += i % 2 == 0 ? "zebra " : "crow ";
+  for (const std::string& text : {line, std::string("\u2585 zebra crow zebra crow \u2585 zebra crow")}) {
+    const auto tokenizer = SentencePieceTokenizer::train({text}, 276);
+    EXPECT_LT(tokenizer->encode(" zebra zebra zebra").size(), 15u);
+  }
+}
+
 TEST(SentencePieceTokenizer, AnImpossibleVocabularySaysWhatWouldDo) {
   EXPECT_THAT(error_of([] { SentencePieceTokenizer::train(some_texts(), 200); }), HasSubstr("at least 263"));
   EXPECT_THAT(error_of([] { SentencePieceTokenizer::train(some_texts(), 50000); }),
-              AllOf(HasSubstr("50000 pieces"), HasSubstr("smaller vocabulary")));
-  EXPECT_THAT(error_of([] { SentencePieceTokenizer::train({}, 300); }), HasSubstr("more text"));
+              AllOf(HasSubstr("50000 pieces"), HasSubstr("it gives 4"), HasSubstr("smaller vocabulary")));
+  EXPECT_THAT(error_of([] { SentencePieceTokenizer::train({}, 300); }),
+              AllOf(HasSubstr("more text"), Not(HasSubstr(".cc"))));
+  std::string alphabet;
+  for (int letter = 0; letter < 300; ++letter)
+    for (const char byte :
+         {'\xE4', static_cast<char>(0xB8 + letter / 64), static_cast<char>(0x80 + letter % 64)})
+      alphabet += byte;
+  EXPECT_THAT(
+      error_of([&] { SentencePieceTokenizer::train({alphabet}, 300); }),
+      AllOf(HasSubstr("its characters alone need"), HasSubstr("larger vocabulary"), Not(HasSubstr(".cc"))));
 }
 
 TEST(SentencePieceTokenizer, WhatIsNoModelIsRefusedByName) {

@@ -14,6 +14,7 @@ namespace tokenizer_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LoadTokenizer : public TestFolder {
  protected:
@@ -75,6 +76,87 @@ TEST_F(LoadTokenizer, ABrokenFileIsNamed) {
   write("merges.txt", "a b");
   EXPECT_THAT(load_error(write("vocab.json", R"({"a": "one"})")),
               AllOf(HasSubstr("vocab.json"), HasSubstr("one")));
+}
+
+// Every key that is read, with every other type in its place and without it: the error names file and key in
+// our words, or the value has a meaning there.
+TEST_F(LoadTokenizer, AWrongTypeOrAMissingKeyIsNamed) {
+  const std::vector<nlohmann::json> values = {
+      nullptr, true, -1, 1.5, UINT64_MAX, "x", nlohmann::json::array(), {{"a", 1}}, {1, 2}};
+  const auto expect_named = [&](const std::string& file, const std::string& key) {
+    const std::string error = load_error(folder_.string());
+    if (error == "no error") return false;
+    EXPECT_THAT(error, AllOf(HasSubstr(file), HasSubstr(key), Not(HasSubstr("json.exception"))));
+    return true;
+  };
+  const auto try_all = [&](const std::string& file, const nlohmann::json& whole, const std::string& pointer) {
+    const nlohmann::json::json_pointer at(pointer);
+    const bool in_list = std::isdigit(static_cast<unsigned char>(at.back()[0])) != 0;
+    for (const nlohmann::json& value : values) {
+      nlohmann::json changed = whole;
+      changed[at] = value;
+      write(file, changed.dump());
+      expect_named(file, in_list ? at.parent_pointer().back() : at.back());
+    }
+    nlohmann::json changed = whole;
+    if (in_list) return;
+    changed[at.parent_pointer()].erase(at.back());
+    write(file, changed.dump());
+    expect_named(file, at.back());
+  };
+  const std::string data = test_data_folder() + "/tokenizers/";
+  const nlohmann::json gpt2 = read_json_file(data + "gpt2/tokenizer.json");
+  const nlohmann::json bert = read_json_file(data + "bert-uncased/tokenizer.json");
+  for (const char* key :
+       {"/added_tokens", "/added_tokens/0", "/added_tokens/0/id", "/added_tokens/0/content",
+        "/added_tokens/0/special", "/added_tokens/0/normalized", "/added_tokens/0/lstrip", "/model",
+        "/model/type", "/model/vocab", "/model/vocab/a", "/pre_tokenizer", "/pre_tokenizer/type"}) {
+    try_all("tokenizer.json", gpt2, key);
+    try_all("tokenizer.json", bert, key);
+  }
+  for (const char* key : {"/model/merges", "/model/merges/0", "/model/byte_fallback", "/model/dropout",
+                          "/pre_tokenizer/add_prefix_space", "/pre_tokenizer/use_regex", "/normalizer"})
+    try_all("tokenizer.json", gpt2, key);
+  for (const char* key :
+       {"/normalizer", "/normalizer/type", "/normalizer/clean_text", "/normalizer/handle_chinese_chars",
+        "/normalizer/lowercase", "/normalizer/strip_accents", "/model/unk_token",
+        "/model/continuing_subword_prefix", "/model/max_input_chars_per_word"})
+    try_all("tokenizer.json", bert, key);
+  std::filesystem::remove(path("tokenizer.json"));
+
+  std::filesystem::copy(data + "bert-uncased/vocab.txt", path("vocab.txt"));
+  const nlohmann::json config = {{"do_lower_case", true},
+                                 {"strip_accents", nullptr},
+                                 {"tokenize_chinese_chars", true},
+                                 {"added_tokens_decoder", {{"0", {{"content", "[PAD]"}}}}}};
+  for (const char* key :
+       {"/do_lower_case", "/strip_accents", "/tokenize_chinese_chars", "/added_tokens_decoder"})
+    try_all("tokenizer_config.json", config, key);
+  write("tokenizer_config.json", R"({"added_tokens_decoder": {"0": 1}})");
+  EXPECT_TRUE(expect_named("tokenizer_config.json", "added_tokens_decoder"));
+  write("tokenizer_config.json", R"({"added_tokens_decoder": {"one": {"content": "x"}}})");
+  EXPECT_TRUE(expect_named("tokenizer_config.json", "one"));
+  std::filesystem::remove(path("tokenizer_config.json"));
+  for (const char* text :
+       {"[]", "3", R"({"x": "y"})", R"({"x": -1})", R"({"x": 1.5})", R"({"x": 5, "y": 5})"}) {
+    write("added_tokens.json", text);
+    EXPECT_TRUE(expect_named("added_tokens.json", "")) << text;
+  }
+}
+
+// transformers' older forms of a folder. A text with such a token would be cut in another way.
+TEST_F(LoadTokenizer, TokensAddedInAFileThatIsNotReadAreRefused) {
+  const std::string data = test_data_folder() + "/tokenizers/";
+  std::filesystem::copy(data + "gpt2/vocab.json", path("vocab.json"));
+  std::filesystem::copy(data + "gpt2/merges.txt", path("merges.txt"));
+  write("added_tokens.json", R"({"<|endoftext|>": 0})");
+  write("tokenizer_config.json", R"({"added_tokens_decoder": {"0": {"content": "<|endoftext|>"}}})");
+  EXPECT_EQ(load_error(folder_.string()), "no error");
+  write("tokenizer_config.json", R"({"added_tokens_decoder": {"768": {"content": "<pad>"}}})");
+  EXPECT_THAT(load_error(folder_.string()),
+              AllOf(HasSubstr("tokenizer_config.json"), HasSubstr("<pad>"), HasSubstr("save_pretrained")));
+  write("added_tokens.json", R"({"<mask>": 769})");
+  EXPECT_THAT(load_error(folder_.string()), AllOf(HasSubstr("added_tokens.json"), HasSubstr("<mask>")));
 }
 
 }  // namespace tokenizer_test

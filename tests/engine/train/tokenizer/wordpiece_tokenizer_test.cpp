@@ -61,6 +61,23 @@ TEST(WordPieceTokenizer, TheConfigDecidesAboutCase) {
   EXPECT_NE(cased->fingerprint(), uncased()->fingerprint());
 }
 
+// A search for each piece by all its possible ends would take minutes.
+TEST(WordPieceTokenizer, AWordOfAMillionLettersIsNoTrouble) {
+  const nlohmann::json json = {
+      {"normalizer", {{"type", "BertNormalizer"}}},
+      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+      {"model",
+       {{"type", "WordPiece"},
+        {"max_input_chars_per_word", 1'000'000'000},
+        {"vocab", {{"[UNK]", 0}, {"a", 1}, {"##a", 2}, {"##" + std::string(100, 'a') + "b", 3}}}}}};
+  ObjectReader reader(json, "x/tokenizer.json");
+  const auto tokenizer = WordPieceTokenizer::from_tokenizer_json(json.dump(), reader);
+  const std::vector<int32_t> ids = tokenizer->encode(std::string(1'000'000, 'a') + "b");
+  EXPECT_EQ(ids.size(), 1'000'000u - 100 + 1);
+  EXPECT_EQ(ids.back(), 3);
+  EXPECT_THAT(tokenizer->encode(std::string(1'000'000, 'a') + "c"), ElementsAre(0));
+}
+
 TEST(WordPieceTokenizer, AVocabularyWithoutTheUnknownWordIsRefused) {
   EXPECT_THAT(error_of([] { WordPieceTokenizer::from_vocab_txt("a\nb\n[CLS]\n", "", "some/folder"); }),
               AllOf(HasSubstr("some/folder/vocab.txt"), HasSubstr("[UNK]")));
