@@ -27,10 +27,10 @@ constexpr const char* kSmall = " --model gpt2-tiny --batch 2 --seq 16 --threads 
 class Untidy : public TestFolderWithCache {
  protected:
   // Runs a program whose stdout goes into a pipe that nobody reads any more.
-  Ended unread(const std::string& program, const std::string& arguments, const std::string& streams = "") {
-    const std::string code = path("code");
-    Ended ended = run_program("(sleep 0.2; " + program,
-                              arguments + streams + " 2>>" + path("err") + "; echo $? >" + code + ") | true");
+  Ended unread(const std::string& program, const std::string& arguments, bool stderr_too = false) {
+    const std::string code = path("code"), err = stderr_too ? "&1" : path("err");
+    Ended ended =
+        run_program("(sleep 0.2; " + program, arguments + " 2>" + err + "; echo $? >" + code + ") | true");
     ended.code = std::atoi(slurp(code).c_str());
     ended.err = slurp(path("err"));
     return ended;
@@ -107,7 +107,7 @@ TEST_F(Untidy, ATrainingWhoseReaderHasGoneGoesOnAndSaves) {
   EXPECT_TRUE(contains(ended.err, "cannot write to standard output: Broken pipe")) << ended.err;
   EXPECT_TRUE(fs::exists(path("run/training.json")));
   // Nobody hears anything at all, and the run still goes on.
-  EXPECT_EQ(unread(SHARDLENS_CLI_PROGRAM, train + " --json --checkpoint " + path("both"), " 2>&1").code, 3);
+  EXPECT_EQ(unread(SHARDLENS_CLI_PROGRAM, train + " --json --checkpoint " + path("both"), true).code, 3);
   EXPECT_TRUE(fs::exists(path("both/training.json")));
 }
 
