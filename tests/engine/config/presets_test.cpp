@@ -161,6 +161,8 @@ TEST_F(ModelFolder, RefusesWithTheReason) {
   EXPECT_THAT(error_of(), HasSubstr("hidden = 9000000000000000000 is not possible"));
   write_config(R"({"model_type": "gpt2", "n_layer": -2, "n_embd": 60)" + tail + "}");
   EXPECT_THAT(error_of(), HasSubstr("layers = -2 is not possible"));
+  write_config(R"({"model_type": "gpt2", "n_layer": 2001, "n_embd": 60)" + tail + "}");
+  EXPECT_THAT(error_of(), HasSubstr("layers = 2001 is not possible. Choose from 1 to 2,000"));
   write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "activation_function": "relu")" + tail +
                "}");
   EXPECT_THAT(error_of(), HasSubstr("\"relu\" is not supported"));

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/clock.h"
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
 #include "engine/program/overlap_waits.h"
@@ -356,20 +355,6 @@ TEST(MemoryPlan, LiveBytesAreThoseOfTheTensorsAlive) {
       EXPECT_EQ(plan.live_bytes[static_cast<size_t>(step)], expected) << step;
     }
   }
-}
-
-// A config.json may ask for thousands of layers. With twice as many, planning may take about twice as long.
-TEST(MemoryPlan, TimeGrowsWithTheLayers) {
-  const auto seconds_for = [](int64_t layers) {
-    Settings settings = small_model(2);
-    settings.model.layers = layers;
-    const Program program = plan_program(settings);
-    const double begin = now_seconds();
-    plan_memory(program, 0);
-    return now_seconds() - begin;
-  };
-  seconds_for(50);
-  EXPECT_LT(seconds_for(800), 8 * 4 * seconds_for(100));
 }
 
 }  // namespace memory_plan_test

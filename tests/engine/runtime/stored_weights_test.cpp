@@ -36,7 +36,8 @@ class StoredWeightsTest : public TestFolder {
     trainer.save();
   }
   // The file again with every name as `rename` gives it; an empty name leaves the tensor out. `more` are
-  // copies of its tensors under further names, with `added` to each number.
+  // copies of its tensors under further names, and `added` makes them differ. (A number added to all would
+  // not: a softmax does not see it.)
   std::string renamed(const std::function<std::string(std::string)>& rename,
                       const std::map<std::string, std::string>& more = {}, float added = 0) {
     const SafetensorsFile file(path("run/model.safetensors"));
@@ -54,7 +55,7 @@ class StoredWeightsTest : public TestFolder {
       const StoredTensor& tensor = *file.find(of);
       values.emplace_back(static_cast<size_t>(element_count(tensor.shape)));
       file.read(tensor, DType::Fp32, values.back().data());
-      for (float& value : values.back()) value += added;
+      for (size_t i = 0; i < values.back().size(); ++i) values.back()[i] += added * static_cast<float>(i % 3);
       stored.push_back({name, DType::Fp32, tensor.shape, values.back().data(), {}});
     }
     write_safetensors(path("other.safetensors"), stored);
