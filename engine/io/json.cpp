@@ -22,10 +22,10 @@ constexpr int64_t kMostValues =
 constexpr int64_t kLargestFile = 64ll << 20;
 
 // Returns a value as it is shown in an error: always short.
-std::string shown(const json& value) {
+std::string shown_value(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
-  return shown(std::string_view(json_text(value)));
+  return shown(json_text(value));
 }
 
 Error not_valid(const std::string& source, const std::string& why) {
@@ -130,7 +130,7 @@ json read_json_file(const std::string& path) {
 }
 
 ObjectReader::ObjectReader(const json& value, std::string where) : value_(value), where_(std::move(where)) {
-  if (!value.is_object()) throw request_error(where_ + ": expected an object, found " + shown(value));
+  if (!value.is_object()) throw request_error(where_ + ": expected an object, found " + shown_value(value));
 }
 
 bool ObjectReader::has(const std::string& key) {
@@ -147,7 +147,7 @@ const json& ObjectReader::require(const std::string& key, bool (json::*is_type)(
   if (!has(key)) throw request_error(where_ + ": the key \"" + key + "\" is missing (expected " + type + ")");
   const json& found = *value_.find(key);
   if (!(found.*is_type)()) {
-    throw request_error(where_ + ": \"" + key + "\" must be " + type + ", found " + shown(found));
+    throw request_error(where_ + ": \"" + key + "\" must be " + type + ", found " + shown_value(found));
   }
   return found;
 }
@@ -155,7 +155,7 @@ const json& ObjectReader::require(const std::string& key, bool (json::*is_type)(
 int64_t ObjectReader::integer(const std::string& key) {
   const json& found = require(key, &json::is_number_integer, "a whole number");
   if (found.is_number_unsigned() && found.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
-    throw request_error(where_ + ": \"" + key + "\" is too large: " + shown(found));
+    throw request_error(where_ + ": \"" + key + "\" is too large: " + shown_value(found));
   }
   return found.get<int64_t>();
 }

@@ -8,8 +8,8 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
-#include "engine/config/weights_of_model.h"
 #include "engine/config/splits.h"
+#include "engine/config/weights_of_model.h"
 #include "engine/io/npy.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/stored_weights.h"
@@ -76,6 +76,7 @@ void read_weights(const std::string& folder) {
   settings.model = find_model(folder);
   settings.weights_path = weights_of_model(folder);
   if (settings.weights_path.empty()) return;
+  fit_to_weights(settings);
   const StoredWeights weights(settings.weights_path, settings);
   weights.missing_heads();
   read_tensors(weights.file());
@@ -87,15 +88,14 @@ void read_tokenizer(const std::string& folder) {
 }
 
 void read_array(const std::string& folder) {
-  const std::string path = the_file_in(folder, "x.npy");
-  const NpyArray array = read_npy(path);
-  if (array.is_integer()) {
-    copy_integers(array, path);
+  const NpyFile file(the_file_in(folder, "x.npy"));
+  if (file.type() == NpyType::Int32 || file.type() == NpyType::Int64) {
+    file.read_integers();
     return;
   }
-  std::vector<double> values(array.bytes.size());
-  copy_floats(array, path, DType::Fp32, values.data());
-  copy_floats(array, path, DType::Fp64, values.data());
+  std::vector<double> values(static_cast<size_t>(element_count(file.shape())));
+  file.read_floats(DType::Fp32, values.data());
+  file.read_floats(DType::Fp64, values.data());
 }
 
 void read_split(const std::string& folder) {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <chrono>
 
 #include "tests/engine/io/test_folder.h"
 
@@ -74,12 +73,11 @@ TEST_F(JsonTest, RefusesAByteOfZero) {
   EXPECT_EQ(parse_json("\"\\u0000\"", "t").get<std::string>(), std::string(1, '\0'));
 }
 
+// With a reader that looks through the list at the end of each object, this takes longer than a test may.
 TEST_F(JsonTest, TakesTimeInProportionToTheText) {
   std::string text = "[";
-  for (int i = 0; i < 1'000'000; ++i) text += "{},";
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(parse_json(text + "[]]", "t").size(), 1'000'001u);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));  // it was ten minutes
+  for (int i = 0; i < 2'000'000; ++i) text += "{},";
+  EXPECT_EQ(parse_json(text + "[]]", "t").size(), 2'000'001u);
 }
 
 TEST_F(JsonTest, RefusesTooManyValues) {
