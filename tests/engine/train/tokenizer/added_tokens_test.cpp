@@ -28,7 +28,7 @@ class AddedTokensFile : public TestFolder {
   std::shared_ptr<const Tokenizer> load(const nlohmann::json& json) {
     return load_tokenizer(write("tokenizer.json", json.dump()));
   }
-  std::string error_with(const std::string& kind, const nlohmann::json& added) {
+  std::string error_with(const std::string& kind, const std::vector<nlohmann::json>& added) {
     nlohmann::json json = tokenizer_json(kind);
     for (const nlohmann::json& token : added) json["added_tokens"].push_back(token);
     return error_of([&] { load(json); });
