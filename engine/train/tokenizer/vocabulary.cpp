@@ -10,8 +10,7 @@ namespace shardlens {
 
 int32_t read_token_id(const nlohmann::json& id, const std::string& token, const std::string& where) {
   if (id.is_number_integer() && id >= 0 && id <= kLargestTokenId) return id.get<int32_t>();
-  const std::string found =
-      id.is_number() || id.is_boolean() ? id.dump() : fmt::format("({})", id.type_name());
+  const std::string found = id.is_structured() ? fmt::format("({})", id.type_name()) : id.dump();
   throw request_error(fmt::format("{}: the token {} has the id {}; ids are whole numbers from 0 to {}", where,
                                   token, found, kLargestTokenId));
 }

@@ -30,10 +30,11 @@ std::string random_bytes(std::mt19937& random, size_t length) {
   return bytes;
 }
 
-// The 256 bytes and three merges: "ab", "abc", and "bc", which "abc" leaves no room for.
+// The 256 bytes, the end of text and three merges: "ab", "abc", and "bc", which "abc" leaves no room for.
 nlohmann::json small_tokenizer() {
   auto json = nlohmann::json::parse(BytesTokenizer().files().at("tokenizer.json"));
   auto& model = json["model"];
+  model["vocab"]["<|endoftext|>"] = 256;
   model["vocab"]["ab"] = 257;
   model["vocab"]["abc"] = 258;
   model["vocab"]["bc"] = 259;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/train/tokenizer/character_map.h"
 #include "engine/train/tokenizer/sentencepiece_tokenizer.h"
 #include "tests/data_folder.h"
 #include "tests/engine/io/test_folder.h"
@@ -141,10 +140,10 @@ TEST(SentencePieceModel, PiecesThatTheLibraryWouldTrustAreRefused) {
 TEST(SentencePieceModel, AShortenedModelIsRefusedWhereverItEnds) {
   std::ifstream file(test_data_folder() + "/tokenizers/sentencepiece/tokenizer.model", std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(file), {}};
-  ASSERT_EQ(error_of([&] { open_sentencepiece(whole, "some.model"); }), "no error");
+  ASSERT_EQ(error_of([&] { SentencePieceTokenizer(whole, "some.model"); }), "no error");
   testing::internal::CaptureStderr();
   for (size_t bytes = 0; bytes + 1 < whole.size(); bytes += 7)
-    EXPECT_THAT(error_of([&] { open_sentencepiece(whole.substr(0, bytes), "some.model"); }),
+    EXPECT_THAT(error_of([&] { SentencePieceTokenizer(whole.substr(0, bytes), "some.model"); }),
                 HasSubstr("some.model"));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "the library's log is not the user's";
 }
