@@ -297,8 +297,7 @@ void Studio::open_dropped(const std::string& path) {
   const std::filesystem::path folder = is_folder ? dropped : dropped.parent_path();
   const std::string name = dropped.filename().string();
   const bool is_models = is_written_for("model.safetensors", name);  // one file or shards: the folder's own
-  const bool is_weights = !is_folder && (is_models || ending_of(path) == ".safetensors" ||
-                                         kind_of_file(path) == FileKind::Safetensors);
+  const bool is_weights = !is_folder && (is_models || is_weights_file(path));
   const bool has_model = std::filesystem::exists(folder / "config.json", unknown);
   if (is_weights && !has_model) {
     message_.say({fmt::format(

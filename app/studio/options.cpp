@@ -48,7 +48,7 @@ PixelSize parse_size(const std::string& text) {
 // Refuses a model's folder or its weights where a recording is expected, and says how to open the model.
 void refuse_model(const std::filesystem::path& path) {
   std::error_code ignored;
-  const bool is_weights = kind_of_file(path.string()) == FileKind::Safetensors;
+  const bool is_weights = is_weights_file(path.string());
   if (!is_weights && !std::filesystem::exists(path / "config.json", ignored)) return;
   const std::filesystem::path folder = is_weights ? std::filesystem::absolute(path).parent_path() : path;
   throw request_error(

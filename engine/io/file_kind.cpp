@@ -76,6 +76,10 @@ std::string ending_of(const std::string& path) {
   return ending;
 }
 
+bool is_weights_file(const std::string& path) {
+  return ending_of(path) == ".safetensors" || kind_of_file(path) == FileKind::Safetensors;
+}
+
 void require_text(const std::string& path, std::string_view beginning) {
   if (const Mark* const mark = mark_of(beginning))
     throw request_error(

@@ -23,6 +23,10 @@ FileKind kind_of_file(const std::string& path);
 /// The ending of a file's name in small letters, with its dot (".jsonl"); empty if it has none.
 std::string ending_of(const std::string& path);
 
+/// True if a file is weights by its first bytes or by its name: one that is missing or damaged is reported as
+/// what it should be.
+bool is_weights_file(const std::string& path);
+
 /// The bytes at the beginning of a text that must not hold a zero.
 inline constexpr size_t kTextBeginningBytes = 8192;
 

@@ -67,7 +67,8 @@ TEST_F(Untidy, NamesThatAreNotUtf8AreUsed) {
   EXPECT_TRUE(json::parse(train.out)["checkpoint"].get<std::string>().ends_with(shown)) << train.out;
   const Ended resumed = run_cli("train --steps 3 --json --resume " + run);
   ASSERT_EQ(resumed.code, 0) << resumed.err << "the checkpoint names the text by its bytes";
-  const Ended data = run_cli("data --json --text " + book + " --out " + path(odd + "-corpus"));
+  const Ended data =
+      run_cli("data --json --validation 0 --test 0 --text " + book + " --out " + path(odd + "-corpus"));
   ASSERT_EQ(data.code, 0) << data.err;
   EXPECT_TRUE(json::accept(data.out)) << data.out;
   const std::string recording = path(odd + ".shardlens");
@@ -132,8 +133,10 @@ TEST_F(Untidy, WhatIsWrittenIsWrittenWhoeverReads) {
             3);
   EXPECT_TRUE(fs::exists(dump));
   EXPECT_EQ(run_cli("info --json " + recording).code, 0);
-  EXPECT_EQ(
-      unread(SHARDLENS_CLI_PROGRAM, "data --text " + text("book.txt") + " --out " + path("corpus")).code, 3);
+  EXPECT_EQ(unread(SHARDLENS_CLI_PROGRAM,
+                   "data --validation 0 --test 0 --text " + text("book.txt") + " --out " + path("corpus"))
+                .code,
+            3);
   EXPECT_TRUE(fs::exists(path("corpus/corpus.json")));
   for (const char* arguments :
        {"--help", "plan --model gpt2", "info --backends", "generate --model gpt2-tiny --tokens 9 --prompt x"})
