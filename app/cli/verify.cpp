@@ -89,7 +89,7 @@ const char* relative_to(const TensorParity& parity) {
 std::string verdict(const TensorParity& parity) {
   if (!parity.ranks_identical) return "RANKS DIFFER";
   return std::string(parity.within_bound() ? "ok" : "BROKEN") +
-         (parity.relative_to_terms ? ", relative to its terms" : "");
+         (parity.relative_to_terms ? ", of its terms" : "");
 }
 
 ordered_json to_json(const Program& program, const ParityTable& table, const ParitySummary& summary) {

@@ -32,7 +32,7 @@ TEST(CliVerify, SaysWhatAnErrorIsRelativeTo) {
       "verify --model gpt2-tiny --layer --kv-heads 2 --seq 1 --batch 1 --tp 2 --threads 1 ";
   const Ended table = run_cli(one_key);
   ASSERT_EQ(table.code, 0) << table.err;
-  EXPECT_TRUE(contains(table.out, "ok, relative to its terms")) << table.out;
+  EXPECT_TRUE(contains(table.out, "ok, of its terms")) << table.out;
   const nlohmann::json json = nlohmann::json::parse(run_cli(one_key + "--json").out);
   std::set<std::string> to_terms;
   for (const auto& tensor : json["tensors"])

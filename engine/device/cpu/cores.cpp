@@ -1,8 +1,10 @@
-// Reads and sets the calling thread's affinity with system calls.
+// Reads and sets the cores that a thread may run on, with system calls.
 #include "engine/device/cpu/cores.h"
 
 #include <pthread.h>
 #include <sched.h>
+
+#include "engine/device/device.h"
 
 namespace shardlens::cpu {
 
@@ -35,3 +37,15 @@ void move_off_cores(std::span<const int> taken) {
 }
 
 }  // namespace shardlens::cpu
+
+namespace shardlens {
+
+int available_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  const int count = CPU_COUNT(&cores);
+  return count > 0 ? count : 1;
+}
+
+}  // namespace shardlens

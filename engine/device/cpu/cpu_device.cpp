@@ -1,7 +1,6 @@
 // All of the CPU device that is not an operation: its name, its memory, and the number of available cores.
 #include "engine/device/cpu/cpu_device.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -74,14 +73,6 @@ namespace shardlens {
 
 std::unique_ptr<Device> make_cpu_device(int threads) {
   return std::make_unique<cpu::CpuDevice>(threads);
-}
-
-int available_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  const int count = CPU_COUNT(&cores);
-  return count > 0 ? count : 1;
 }
 
 }  // namespace shardlens
