@@ -8,11 +8,6 @@
 #include "engine/device/cpu/cpu_device.h"
 
 namespace shardlens {
-
-int64_t attention_workspace_elements(DType dtype, int64_t seq, int64_t head_dim) {
-  return cpu::kMaxTeam * cpu::elements_per_thread(dtype, seq, head_dim);
-}
-
 namespace cpu {
 
 namespace {
