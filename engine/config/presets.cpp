@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 #include "engine/config/assets.h"
 #include "engine/config/validate.h"
@@ -91,7 +92,7 @@ Model read_hugging_face(const std::string& folder) {
   ObjectReader reader(json, path);
   const std::string type = reader.string("model_type");
   if (type != "gpt2" && type != "bert" && type != "megatron-bert") {
-    throw request_error(path + ": model_type \"" + type +
+    throw request_error(path + ": model_type \"" + shown(type) +
                         "\" is not supported; known: gpt2, bert, megatron-bert");
   }
   const bool gpt = type == "gpt2";

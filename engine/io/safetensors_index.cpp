@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/io/json.h"
 
 namespace shardlens {
@@ -25,8 +26,9 @@ bool are_digits(const std::string& text) {
 }
 
 bool is_plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find_first_of("/\\") == std::string::npos &&
-         name.find('\0') == std::string::npos;
+  constexpr size_t kLongestName = 255;  // of Linux's file systems
+  return shown(name, kLongestName) == name && !name.empty() && name != "." && name != ".." &&
+         name.find_first_of("/\\") == std::string::npos && name.find('\0') == std::string::npos;
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ std::map<std::string, std::set<std::string>> read_safetensors_index(const std::s
     if (!is_plain_name(file)) {
       throw request_error(fmt::format(
           "{}: tensor \"{}\" is in \"{}\"; expected the name of a file in the index's own folder, without /",
-          path, tensor, file));
+          path, shown(tensor), shown(file)));
     }
     files[file].insert(tensor);
   }
