@@ -298,7 +298,7 @@ TrainingState read_training_state(const std::string& folder) {
   state.loss_scale = reader.number("loss_scale");
   state.scale_good_steps = reader.integer("scale_good_steps");
   ObjectReader schedule(reader.child("schedule"), where + ", schedule");
-  state.schedule.decay = parse_decay(schedule.string("decay"));
+  state.schedule.decay = schedule.word("decay", parse_decay);
   state.schedule.peak = schedule.number("peak");
   state.schedule.lowest = schedule.number("lowest");
   state.schedule.warmup = schedule.integer("warmup");

@@ -178,6 +178,11 @@ void Fuzzer::run_case(int64_t number) {
     if (error.kind() != ErrorKind::Request) throw std::runtime_error("it is not a request Error: " + message);
     if (const std::string wrong = wrong_with(message, folder_); !wrong.empty())
       throw std::runtime_error(fmt::format("the message {}: {}", wrong, message));
+  } catch (const fs::filesystem_error& error) {
+    // The programs say the file and the system's reason, and end with 2, as for a request Error.
+    ++progress_->refused[which];
+    if (error.path1().string().find(folder_) == std::string::npos)
+      throw std::runtime_error(fmt::format("the message does not name the file: {}", error.what()));
   } catch (const std::exception& error) {
     throw std::runtime_error(fmt::format("it is no Error, but \"{}\"", error.what()));
   }

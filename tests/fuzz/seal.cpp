@@ -26,7 +26,7 @@ void seal_tokens(std::string& bytes) {
   uint64_t documents = 0;
   std::memcpy(&width, bytes.data() + 12, sizeof width);
   std::memcpy(&documents, bytes.data() + end, sizeof documents);
-  if (width > 4 || documents >= end / 8 || (documents + 1) * 8 > end - kHeader) return;
+  if (width == 0 || width > 4 || documents >= end / 8 || (documents + 1) * 8 > end - kHeader) return;
   const size_t index = end - (documents + 1) * 8;
   uint64_t hash = chain(0, bytes.data(), kHeader);
   for (uint64_t i = 0; i < documents; ++i) {

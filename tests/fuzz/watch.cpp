@@ -64,7 +64,7 @@ std::string wrong_with(const std::string& message, const std::string& folder) {
   static const std::regex words(
       "json\\.exception|nlohmann|sentencepiece[:_./(]|\\.cc\\b|basic_|std::|filesystem "
       "error|bad_alloc|vector::|map::|string::|"
-      "regex|darts|terminate|_M_|INTERNAL|INVALID_ARG|iostream");
+      "regex_|regex error|darts|terminate|_M_|INTERNAL|INVALID_ARG|iostream");
   std::smatch found;
   if (std::regex_search(message, found, words))
     return fmt::format("has a library's words (\"{}\")", found.str());

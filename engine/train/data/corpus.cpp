@@ -104,8 +104,12 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, co
     bytes += document.size();
     texts.push_back(std::move(document));
   });
-  if (word_piece) return WordPieceTokenizer::train(texts, vocab_size);
-  return SentencePieceTokenizer::train(texts, vocab_size);
+  try {
+    if (word_piece) return WordPieceTokenizer::train(texts, vocab_size);
+    return SentencePieceTokenizer::train(texts, vocab_size);
+  } catch (const Error& failure) {  // it does not know where the texts are from
+    throw Error(failure.kind(), fmt::format("{}: {}", fmt::join(options.sources, ", "), failure.what()));
+  }
 }
 
 // Writes all documents that are kept, in order, into one file.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 
 namespace shardlens {
 namespace {
@@ -39,7 +40,7 @@ AddedToken read_token(const nlohmann::json& json, const std::string& where) {
     if (reader.boolean_or(option, false))
       throw request_error(
           fmt::format("{}: the added token {} sets \"{}\", which is not supported; set it to false", where,
-                      token.text, option));
+                      shown(token.text), option));
   }
   return token;
 }
@@ -106,19 +107,19 @@ AddedTokens read_added_tokens(ObjectReader& tokenizer_json, const Vocabulary& vo
       AddedToken token = read_token(list[i], where);
       if (token.text.empty()) continue;  // nowhere in a text
       if (!texts.insert(token.text).second)
-        throw request_error(fmt::format("{}: the token {} was added before", where, token.text));
+        throw request_error(fmt::format("{}: the token {} was added before", where, shown(token.text)));
       const auto known = vocabulary.find(token.text);
       const int64_t right = known == vocabulary.end() ? next : known->second;
       if (token.id != right)
         throw request_error(fmt::format(
             "{}: the token {} has the id {}, but Hugging Face's tokenizers give it {}: {}; write that id",
-            where, token.text, token.id, right,
+            where, shown(token.text), token.id, right,
             known == vocabulary.end() ? "added tokens follow the vocabulary, one by one"
                                       : "its id in the vocabulary"));
       if (known == vocabulary.end() && !taken.insert(token.id).second)
         throw request_error(
             fmt::format("{}: the token {} and a token of the vocabulary have the id {}; ids must differ",
-                        where, token.text, token.id));
+                        where, shown(token.text), token.id));
       next = std::max<int64_t>(next, token.id + int64_t{1});
       tokens.push_back(std::move(token));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
 #include "engine/train/tokenizer/byte_alphabet.h"
@@ -23,7 +24,7 @@ std::pair<std::string, std::string> read_merge(const std::string& line, const st
   const size_t space = line.find(' ');
   if (space == std::string::npos || space == 0 || space + 1 == line.size() ||
       line.find(' ', space + 1) != std::string::npos)
-    throw request_error(fmt::format("{}: \"{}\" is not two tokens with a space between", where, line));
+    throw request_error(fmt::format("{}: \"{}\" is not two tokens with a space between", where, shown(line)));
   return {line.substr(0, space), line.substr(space + 1)};
 }
 
@@ -113,7 +114,7 @@ std::vector<Merge> merge_ids(const Vocabulary& vocabulary, const MergeList& merg
         throw request_error(fmt::format(
             "{}: the merge \"{} {}\" needs the token {}, which the vocabulary does not have; give "
             "a vocabulary and merges that belong together",
-            source, left, right, token));
+            source, shown(left), shown(right), shown(token)));
       return found->second;
     };
     ids.push_back({id(left), id(right), id(left + right)});
@@ -141,7 +142,7 @@ Gpt2Tokenizer::Gpt2Tokenizer(const Vocabulary& vocabulary, const MergeList& merg
       throw request_error(
           fmt::format("{}: the token {} (id {}) is not written in the byte-level alphabet; give a vocabulary "
                       "in GPT-2's form",
-                      source, token, id));
+                      source, shown(token), id));
     pieces_[static_cast<size_t>(id)] = *bytes;
   }
 

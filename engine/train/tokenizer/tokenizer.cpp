@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
@@ -46,7 +47,8 @@ TokenizerPointer from_tokenizer_json(const fs::path& path) {
   const std::string type = model.string_or("type", model.has("merges") ? "BPE" : "WordPiece");
   if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, tokenizer);
   if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, tokenizer);
-  throw request_error(fmt::format("{}: the model {} is not supported; use BPE or WordPiece", source, type));
+  throw request_error(
+      fmt::format("{}: the model {} is not supported; use BPE or WordPiece", source, shown(type)));
 }
 
 // Refuses a token that was added to the vocabulary in another file than tokenizer.json: a text that has it
@@ -57,7 +59,7 @@ void refuse_added_token(int64_t id, const std::string& token, const std::string&
   throw request_error(fmt::format(
       "{}: the token {} (id {}) was added to a vocabulary of {}; added tokens are read from a tokenizer.json "
       "alone. Write one: transformers' AutoTokenizer.from_pretrained(folder).save_pretrained(folder)",
-      where, token, id, tokenizer.vocab_size()));
+      where, shown(token), id, tokenizer.vocab_size()));
 }
 
 // Looks into the files beside a vocabulary in which transformers lists added tokens: added_tokens.json is
@@ -75,11 +77,12 @@ TokenizerPointer require_no_more_tokens(TokenizerPointer tokenizer, const fs::pa
     const nlohmann::json& list = config.child("added_tokens_decoder");
     ObjectReader decoder(list, file.string() + ", \"added_tokens_decoder\"");
     for (const auto& [key, value] : list.items()) {
-      ObjectReader token(value, fmt::format("{}, \"{}\"", decoder.where(), key));
+      ObjectReader token(value, fmt::format("{}, \"{}\"", decoder.where(), shown(key)));
       int64_t id = 0;
       const char* end = key.data() + key.size();
       if (const auto read = std::from_chars(key.data(), end, id); read.ec != std::errc() || read.ptr != end)
-        throw request_error(fmt::format("{}: the key \"{}\" is not a token's id", decoder.where(), key));
+        throw request_error(
+            fmt::format("{}: the key \"{}\" is not a token's id", decoder.where(), shown(key)));
       refuse_added_token(id, token.string("content"), token.where(), *tokenizer);
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/base/utf8.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
@@ -21,7 +22,7 @@ BertRules read_normalizer(ObjectReader& tokenizer) {
   if (const std::string type = normalizer.string("type"); type != "BertNormalizer")
     throw request_error(
         fmt::format("{}: the normalizer {} is not supported with WordPiece; use BertNormalizer",
-                    tokenizer.where(), type));
+                    tokenizer.where(), shown(type)));
   BertRules rules;
   rules.clean_text = normalizer.boolean_or("clean_text", true);
   rules.spaced_cjk = normalizer.boolean_or("handle_chinese_chars", true);
@@ -88,7 +89,7 @@ WordPieceTokenizer::WordPieceTokenizer(std::vector<std::string> tokens, Settings
   const auto unknown = ids.find(settings_.unknown);
   if (unknown == ids.end())
     throw request_error(fmt::format("{}: the vocabulary has no {}, the token for words that it cannot write",
-                                    source, settings_.unknown));
+                                    source, shown(settings_.unknown)));
   unknown_ = unknown->second;
   pieces_ = TokenTrie({ids.begin(), ids.end()}, source);
   continued_ = pieces_.after(settings_.continuation);
@@ -134,8 +135,9 @@ std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::from_tokenizer_jso
   ObjectReader model(tokenizer.child("model"), source + ", \"model\"");
   ObjectReader pre_tokenizer(tokenizer.child("pre_tokenizer"), source + ", \"pre_tokenizer\"");
   if (const std::string type = pre_tokenizer.string("type"); type != "BertPreTokenizer")
-    throw request_error(fmt::format(
-        "{}: the pre-tokenizer {} is not supported with WordPiece; use BertPreTokenizer", source, type));
+    throw request_error(
+        fmt::format("{}: the pre-tokenizer {} is not supported with WordPiece; use BertPreTokenizer", source,
+                    shown(type)));
   Settings settings;
   settings.rules = read_normalizer(tokenizer);
   settings.continuation = model.string_or("continuing_subword_prefix", settings.continuation);
