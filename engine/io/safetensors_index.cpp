@@ -14,6 +14,7 @@ namespace shardlens {
 namespace {
 
 constexpr const char* kExtension = ".safetensors";
+constexpr size_t kLongestName = 255;  // of Linux's file systems
 
 // "model" of "model.safetensors".
 std::string stem_of(const std::string& path) {
@@ -26,7 +27,6 @@ bool are_digits(const std::string& text) {
 }
 
 bool is_plain_name(const std::string& name) {
-  constexpr size_t kLongestName = 255;  // of Linux's file systems
   return shown(name, kLongestName) == name && !name.empty() && name != "." && name != ".." &&
          name.find_first_of("/\\") == std::string::npos && name.find('\0') == std::string::npos;
 }
@@ -44,7 +44,7 @@ std::map<std::string, std::set<std::string>> read_safetensors_index(const std::s
     if (!is_plain_name(file)) {
       throw request_error(fmt::format(
           "{}: tensor \"{}\" is in \"{}\"; expected the name of a file in the index's own folder, without /",
-          path, shown(tensor), shown(file)));
+          path, shown(tensor), shown(file, kLongestName)));
     }
     files[file].insert(tensor);
   }
