@@ -19,8 +19,8 @@ constexpr double kHelperWatchSeconds = 200e-6;
 constexpr double kOwnerWatchSeconds = 50e-6;
 constexpr double kScarceWatchSeconds = 5e-6;
 
-// The threads of all teams, owners included, and whether they are more than the cores. Then none watches: the
-// thread that it waits for may need its core.
+// The threads of all teams, owners included, and whether they are more than the cores. Then a thread watches
+// for a shorter time: the thread that it waits for may need its core.
 std::atomic<int> team_threads{0};
 std::atomic<bool> are_cores_scarce{false};
 
@@ -28,8 +28,8 @@ void count_team_threads(int more) {
   are_cores_scarce = team_threads.fetch_add(more) + more > available_cores();
 }
 
-// True in a thread that computes a part of a call: calls in it do not start teams of their own.
-thread_local bool is_helper = false;
+// True while a thread computes a part of a call: calls in it run on this one thread.
+thread_local bool is_in_part = false;
 
 // Waits until `word` has another value than `seen`. `sleeps` tells the thread that changes it whether to
 // wake.
@@ -76,10 +76,9 @@ void ThreadTeam::add_helpers(int count) {
 
 void ThreadTeam::run(int threads, int64_t items, Part part, void* work) {
   const auto ranges = static_cast<int>(std::min<int64_t>(items, threads));
-  if (ranges <= 1 || is_helper || is_running_) return part(work, 0, items);
+  if (ranges <= 1 || is_in_part) return part(work, 0, items);
   add_helpers(ranges - 1);
   call_ = {part, work, items, std::min(ranges, static_cast<int>(helpers_.size()) + 1)};
-  is_running_ = true;
   unfinished_.store(static_cast<uint32_t>(call_.ranges - 1), std::memory_order_relaxed);
   for (int range = 1; range < call_.ranges; ++range) {
     Helper& helper = helpers_[static_cast<size_t>(range - 1)];
@@ -89,7 +88,6 @@ void ThreadTeam::run(int threads, int64_t items, Part part, void* work) {
   compute(0);
   for (uint32_t left; (left = unfinished_.load(std::memory_order_acquire)) != 0;)
     wait_for_change(unfinished_, left, owner_sleeps_, kOwnerWatchSeconds);
-  is_running_ = false;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -97,16 +95,17 @@ void ThreadTeam::run(int threads, int64_t items, Part part, void* work) {
 void ThreadTeam::compute(int range) {
   const int64_t each = call_.items / call_.ranges, more = call_.items % call_.ranges;
   const int64_t first = range * each + std::min<int64_t>(range, more);
+  is_in_part = true;
   try {
     call_.part(call_.work, first, first + each + (range < more ? 1 : 0));
   } catch (...) {
     const std::lock_guard lock(failure_mutex_);
     if (!failure_) failure_ = std::current_exception();
   }
+  is_in_part = false;
 }
 
 void ThreadTeam::help(Helper& helper, int range) {
-  is_helper = true;
   for (uint32_t seen = 0;;) {
     wait_for_change(helper.calls, seen, helper.sleeps, kHelperWatchSeconds);
     ++seen;

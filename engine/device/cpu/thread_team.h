@@ -51,7 +51,6 @@ class ThreadTeam {
 
   Call call_;
   bool ends_ = false;
-  bool is_running_ = false;
   std::deque<Helper> helpers_;
   alignas(64) std::atomic<uint32_t> unfinished_{0};
   std::atomic<bool> owner_sleeps_{false};
