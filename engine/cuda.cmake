@@ -59,8 +59,6 @@ target_include_directories(shardlens_cuda SYSTEM PRIVATE "${SHARDLENS_CUBLASLT_I
 target_compile_options(shardlens_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-O3;-fmad=false;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>")
 target_link_libraries(shardlens_cuda PRIVATE shardlens_plugin_version fmt::fmt Threads::Threads "${SHARDLENS_CUBLASLT}" ${CMAKE_DL_LIBS})
-# Whatever is missing is to be found here, not where it is opened.
-target_link_options(shardlens_cuda PRIVATE -Wl,-z,defs)
 set_target_properties(shardlens_cuda PROPERTIES
   CUDA_STANDARD 20 CUDA_RUNTIME_LIBRARY Static CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
   LIBRARY_OUTPUT_DIRECTORY "${SHARDLENS_PROGRAM_DIR}"

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/base/shown.h"
+
 namespace shardlens {
 
 enum class ErrorKind {
@@ -16,7 +18,10 @@ enum class ErrorKind {
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  /// what() is `message` as a person may see it (message_text() in shown.h): a message can hold what was read
+  /// from a file.
+  Error(ErrorKind kind, const std::string& message)
+      : std::runtime_error(message_text(message)), kind_(kind) {}
   ErrorKind kind() const { return kind_; }
 
  private:
