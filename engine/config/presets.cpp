@@ -60,7 +60,7 @@ GeluForm gelu_form(const std::string& activation, const std::string& where) {
     return GeluForm::Tanh;
   }
   throw request_error(
-      where + ": the activation \"" + activation +
+      where + ": the activation \"" + shown(activation) +
       "\" is not supported; known: gelu (erf), gelu_new, gelu_pytorch_tanh, gelu_fast (tanh)");
 }
 

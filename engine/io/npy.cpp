@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 
 namespace shardlens {
 namespace {
@@ -146,7 +147,7 @@ NpyType type_of(const std::string& descr, const std::string& path) {
   throw request_error(
       fmt::format("{}: the array has type '{}'{}; expected int32, int64, float32 or float64, "
                   "little-endian. Convert it with astype and save it again",
-                  path, descr.substr(0, 60), big_endian ? ", which is big-endian" : ""));
+                  path, shown(descr), big_endian ? ", which is big-endian" : ""));
 }
 
 // Returns the bytes of the array, or nothing if they do not fit into 63 bits.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 #include "engine/io/json.h"
 
@@ -26,8 +27,12 @@ const std::map<std::string, int64_t>& stored_types() {
 }
 
 std::vector<int64_t> whole_numbers(const nlohmann::json& list, const std::string& where) {
+  constexpr size_t kMost = 64;  // more dimensions than any program's arrays have
   std::vector<int64_t> numbers;
   if (list.is_array()) {
+    if (list.size() > kMost)
+      throw request_error(
+          fmt::format("{} has {} numbers; at most {} are possible", where, list.size(), kMost));
     for (const nlohmann::json& entry : list) {
       if (!entry.is_number_unsigned() || entry.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) break;
       numbers.push_back(entry.get<int64_t>());
@@ -40,7 +45,7 @@ std::vector<int64_t> whole_numbers(const nlohmann::json& list, const std::string
 // Reads one header entry, and checks its offsets against its own shape and the data's length.
 StoredTensor read_entry(const std::string& name, const nlohmann::json& entry, const std::string& path,
                         int64_t data_begin, int64_t data_bytes) {
-  const std::string where = path + ", tensor \"" + name + "\"";
+  const std::string where = path + ", tensor \"" + shown(name) + "\"";
   ObjectReader reader(entry, where);
   StoredTensor tensor;
   tensor.name = name;

@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/safetensors_index.h"
 
@@ -118,7 +119,7 @@ void write_sharded_safetensors(const std::string& path, const std::vector<Tensor
   }
   const nlohmann::ordered_json index = {
       {"metadata", {{"total_parameters", elements}, {"total_size", all_bytes}}}, {"weight_map", weight_map}};
-  const std::string text = index.dump(2) + "\n";
+  const std::string text = json_text(index, 2) + "\n";
   write_file_atomically(index_path(path), text);
   if (written) written(index_path(path), text.data(), text.size());
 }

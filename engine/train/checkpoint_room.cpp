@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file system's root user may use what is reserved for him.
+// The root user may also use the reserved blocks.
 uintmax_t free_bytes(const fs::space_info& space) {
   return geteuid() == 0 ? space.free : space.available;
 }

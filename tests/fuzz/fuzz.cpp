@@ -29,7 +29,6 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/base/shown.h"
 #include "tests/fuzz/form.h"
 #include "tests/fuzz/watch.h"
 
@@ -174,7 +173,7 @@ void Fuzzer::run_case(int64_t number) {
     form.read(folder);
   } catch (const Error& error) {
     ++progress_->refused[which];
-    const std::string message = message_text(error.what());  // as it is printed
+    const std::string message = error.what();
     if (error.kind() != ErrorKind::Request) throw std::runtime_error("it is not a request Error: " + message);
     if (const std::string wrong = wrong_with(message, folder_); !wrong.empty())
       throw std::runtime_error(fmt::format("the message {}: {}", wrong, message));

@@ -178,17 +178,6 @@ void harm_value(ordered_json& value, Random& random, std::string& done) {
   done += fmt::format("a value of the type {}", value.type_name());
 }
 
-// Harm that is done twice may be to a text that is nested a hundred thousand times already; the library would take and
-// write such a value with as many calls inside each other.
-bool is_nested_deeply(const std::string& text) {
-  constexpr int kDeep = 1000;
-  int depth = 0;
-  return std::any_of(text.begin(), text.end(), [&](char c) {
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    return depth > kDeep;
-  });
-}
-
 // The text of one line, or of all.
 std::string harm_one(const std::string& text, Random& random, std::string& done) {
   if (is_nested_deeply(text)) return harm_bytes(text, random, done);
@@ -213,6 +202,15 @@ std::string harm_one(const std::string& text, Random& random, std::string& done)
 }
 
 }  // namespace
+
+bool is_nested_deeply(const std::string& text) {
+  constexpr int kDeep = 1000;
+  int depth = 0;
+  return std::any_of(text.begin(), text.end(), [&](char c) {
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    return depth > kDeep;
+  });
+}
 
 std::string harm_json(std::string text, Random& random, std::string& done) {
   // One object a line: one of the lines.

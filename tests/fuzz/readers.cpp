@@ -1,9 +1,15 @@
 // Calls the readers.
 #include "tests/fuzz/readers.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <numeric>
+#include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "engine/config/hardware_file.h"
@@ -43,6 +49,14 @@ void read_tensors(const SafetensorsFile& file) {
     for (const int64_t extent : tensor.shape) corner.push_back({0, std::min<int64_t>(extent, 2)});
     file.read(tensor, tensor.shape, corner, DType::Fp32, values.data());
   }
+}
+
+// Ends a pipe as soon as somebody reads it. A text may be a pipe, and its reader waits for a writer.
+std::jthread writer_of_nothing(const std::string& pipe) {
+  return std::jthread([pipe](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+      if (const int file = open(pipe.c_str(), O_WRONLY | O_NONBLOCK); file >= 0) close(file);
+  });
 }
 
 void use(const Tokenizer& tokenizer) {
@@ -112,6 +126,7 @@ void read_text(const std::string& folder) {
   // A folder with one file is read as the file, too.
   const bool one = std::distance(fs::directory_iterator(folder), fs::directory_iterator()) <= 1;
   const std::string source = one ? the_file_in(folder, "a.txt") : folder;
+  const std::jthread writer = fs::is_fifo(source) ? writer_of_nothing(source) : std::jthread();
   int64_t bytes = 0;
   read_documents(
       source, [&](const std::string& document, int64_t) { bytes += static_cast<int64_t>(document.size()); });

@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/io/file_kind.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 
 namespace shardlens {
 namespace {
@@ -62,8 +63,7 @@ std::optional<uint32_t> escape_at(std::string_view text, size_t at) {
 // are not UTF-8.
 std::string repaired(const std::string& line) {
   // The library writes such bytes as U+FFFD when it is asked to; read again, the line is UTF-8.
-  const std::string utf8 =
-      nlohmann::json(line).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string utf8 = json_text(nlohmann::json(line));
   auto text = nlohmann::json::parse(utf8).get<std::string>();
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '\\') continue;

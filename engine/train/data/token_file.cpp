@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/record/sample.h"
+#include "engine/train/tokenizer/vocabulary.h"
 
 namespace shardlens {
 namespace {
@@ -147,7 +148,8 @@ void TokenFile::open_and_check() {
   file_.read(static_cast<int64_t>(size - sizeof(footer)), &footer, sizeof(footer));
   if (footer.magic != kFooterMagic) refuse("is cut short: it does not end with SLTOKEND");
   const bool plausible = (header.token_bytes == 2 || header.token_bytes == 4) && header.vocab_size > 0 &&
-                         header.tokenizer.back() == 0 && footer.tokens < size && footer.documents < size;
+                         header.vocab_size <= kLargestTokenId + 1 && header.tokenizer.back() == 0 &&
+                         footer.tokens < size && footer.documents < size;
   const size_t token_bytes = plausible ? footer.tokens * header.token_bytes : 0;
   const size_t index_at = sizeof(header) + token_bytes + padding(token_bytes);
   const size_t index_bytes = plausible ? (footer.documents + 1) * sizeof(uint64_t) : 0;
