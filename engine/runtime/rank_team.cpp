@@ -15,8 +15,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_pause.h"
-#include "engine/base/waiting.h"
 #include "engine/base/error.h"
+#include "engine/base/waiting.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/work_behind.h"
 #include "engine/program/collective_group.h"

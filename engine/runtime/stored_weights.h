@@ -1,6 +1,6 @@
 // A checkpoint's weights under the names of stored_parts(). It also reads files that name the output matrix
 // and its bias in other ways, and files that were saved without the encoder's heads. (SafetensorsFile handles
-// shards, prefixes and older names.) And it knows which tensors of the file nobody reads.
+// shards, prefixes and older names.) It also lists the tensors of the file that are not read.
 #pragma once
 
 #include <string>
@@ -49,7 +49,7 @@ class StoredWeights {
 std::vector<std::string> fit_to_weights(Settings& settings);
 
 /// Throws a request Error if the settings' model is tied but has_untied_head(): fit_to_weights() was not
-/// asked, and the numbers would be another model's.
+/// called, and the numbers would be another model's.
 void require_fitted(const StoredWeights& weights);
 
 }  // namespace shardlens
