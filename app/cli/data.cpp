@@ -65,6 +65,7 @@ std::string quoted(const std::string& bytes) {
 }
 
 int show(const DataOptions& options) {
+  say_hidden_tokenizer(options.corpus.tokenizer);
   const auto tokenizer = load_tokenizer(options.corpus.tokenizer);
   const std::vector<int32_t> ids = tokenizer->encode(options.show);
   if (options.json) {
@@ -83,6 +84,7 @@ int show(const DataOptions& options) {
 int prepare(const DataOptions& options) {
   if (options.out.empty())
     throw request_error("no folder for the corpus is given: add --out FOLDER, or --show TEXT");
+  say_hidden_tokenizer(options.corpus.tokenizer);
   const CorpusReport report = [&] {
     LiveLine line(stderr);
     return prepare_corpus(options.corpus, options.out, [&line](const CorpusProgress& progress) {

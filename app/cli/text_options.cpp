@@ -3,10 +3,18 @@
 
 #include "app/command_line/messages.h"
 #include "engine/config/presets.h"
+#include "engine/io/hidden_path.h"
 
 namespace shardlens::cli {
 
+void say_hidden_tokenizer(const std::string& tokenizer) {
+  if (tokenizer != "bytes") return;
+  const std::string hidden = hidden_path_remark(tokenizer, "the built-in tokenizer");
+  if (!hidden.empty()) say(hidden);
+}
+
 std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const std::string& tokenizer) {
+  say_hidden_tokenizer(tokenizer);
   if (!tokenizer.empty()) return load_tokenizer(tokenizer);
   const std::string folder = folder_of_model(model);
   return load_tokenizer(folder.empty() ? "bytes" : folder);

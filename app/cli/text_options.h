@@ -14,6 +14,9 @@ namespace shardlens::cli {
 /// load_tokenizer() throws.
 std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const std::string& tokenizer);
 
+/// Says on stderr that a file has the name of a built-in tokenizer, if one has and that one is asked for.
+void say_hidden_tokenizer(const std::string& tokenizer);
+
 /// Prints on stderr what was left out of a text, as read_documents() returns it.
 void say_left_out(const std::vector<std::string>& left_out);
 

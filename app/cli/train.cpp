@@ -297,6 +297,7 @@ int run_train(const TrainVerbOptions& o) {
   // A checkpoint holds its tokenizer.
   const std::string tokenizer =
       options.resume.empty() || o.given("--tokenizer") ? o.tokenizer : options.resume;
+  say_hidden_tokenizer(tokenizer);
   const TrainData data = open_train_data(text, tokenizer, settings.model);
   say_left_out(data.left_out);
   options.text = {text, data.train->tokens(), data.tokenizer, data.train->hash()};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "engine/base/error.h"
@@ -12,6 +13,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/weights_of_model.h"
 #include "engine/io/file_kind.h"
+#include "engine/io/hidden_path.h"
 #include "engine/runtime/stored_weights.h"
 
 namespace shardlens::cli {
@@ -201,8 +203,14 @@ Settings settings_of(const RunOptions& o) {
 
 std::vector<std::string> fit_to_files(const RunOptions& o, Settings& settings) {
   std::vector<std::string> remarks = fit_to_weights(settings);
-  const std::string hidden = hidden_folder_remark(o.model);
-  if (!hidden.empty()) remarks.insert(remarks.begin(), hidden);
+  const std::vector<std::string> hardware = hardware_names();
+  for (std::string hidden :
+       {hidden_folder_remark(o.model),
+        is_split_name(o.split) ? hidden_path_remark(o.split, "the built-in split") : std::string(),
+        std::find(hardware.begin(), hardware.end(), o.hardware) != hardware.end()
+            ? hidden_path_remark(o.hardware, "the built-in hardware")
+            : std::string()})
+    if (!hidden.empty()) remarks.push_back(std::move(hidden));
   return remarks;
 }
 

@@ -1,8 +1,6 @@
 // Model presets, Hugging Face configurations and the parameter counts of both.
 #include "engine/config/presets.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -10,6 +8,7 @@
 #include "engine/base/suggest.h"
 #include "engine/config/assets.h"
 #include "engine/config/validate.h"
+#include "engine/io/hidden_path.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
 
@@ -163,9 +162,7 @@ std::string hidden_folder_remark(const std::string& name_or_folder) {
   std::error_code unknown;
   const bool hidden = folder_of_model(name_or_folder).empty() &&
                       std::filesystem::exists(name_or_folder + "/config.json", unknown);
-  if (!hidden) return {};
-  return fmt::format("{0} is the built-in model here; for the model in the folder of this name write ./{0}",
-                     name_or_folder);
+  return hidden ? hidden_path_remark(name_or_folder, "the built-in model") : std::string();
 }
 
 int64_t layer_parameter_count(const Model& model) {

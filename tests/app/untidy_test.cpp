@@ -1,11 +1,13 @@
 // Both programs in an untidy world: names that are not UTF-8, readers that go away, terminals, files that may
 // not be read, disks that are full.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -20,6 +22,8 @@ namespace untidy_test {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::FullDisk;
 
 constexpr const char* kSmall = " --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 1 ";
@@ -56,6 +60,22 @@ class Untidy : public TestFolderWithCache {
 
   std::string text(const std::string& name) const { return write(name, std::string(4000, 'x')); }
 };
+
+// What is built in is meant, whatever lies in the folder; and a file that its name hides is named.
+TEST_F(Untidy, AFileWithTheNameOfSomethingBuiltInIsSaid) {
+  fs::create_directories(path("here/gpt2-tiny"));
+  for (const char* name : {"gpt2-tiny/config.json", "megatron", "v100-32gb", "sample", "bytes"})
+    std::ofstream(path(std::string("here/") + name)) << "another";
+  const std::string cli = "cd " + path("here") + " && " + SHARDLENS_CLI_PROGRAM;
+  const std::string train =
+      "train --data sample --tokenizer bytes --hardware v100-32gb --steps 1" + std::string(kSmall);
+  const Ended alike = run_cli(train), hidden = run_program(cli, train);
+  ASSERT_EQ(hidden.code, 0) << hidden.err;
+  for (const char* name : {"gpt2-tiny", "megatron", "v100-32gb", "sample", "bytes"}) {
+    EXPECT_THAT(hidden.err, HasSubstr(std::string("of this name write ./") + name));
+    EXPECT_THAT(alike.err, Not(HasSubstr(std::string("./") + name)));
+  }
+}
 
 // The bytes open the file, and JSON gets U+FFFD for them.
 TEST_F(Untidy, NamesThatAreNotUtf8AreUsed) {

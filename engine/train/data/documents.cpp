@@ -15,6 +15,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/io/file_kind.h"
+#include "engine/io/hidden_path.h"
 #include "engine/io/text_lines.h"
 #include "engine/train/data/json_lines.h"
 
@@ -216,6 +217,7 @@ std::vector<std::string> read_documents(const std::string& source, const OnDocum
   };
   if (source == kSample) {
     read_sample(on_document);
+    note(hidden_path_remark(kSample, "the built-in text"));
     return left_out;
   }
   int64_t before = 0;
