@@ -22,9 +22,9 @@ namespace untidy_test {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::FullDisk;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::FullDisk;
 
 constexpr const char* kSmall = " --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 1 ";
 
