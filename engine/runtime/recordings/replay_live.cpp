@@ -78,7 +78,6 @@ void Replay::Worker::settle() {
   now_.follows = false;
   if (shown_.result) shown_.result = with_liveness(*shown_.result, false);
   const std::string problem = save_notes();
-  publish_notes();
   const RecordingFacts& facts = *now_.recording;
   if (!facts.finished)
     say(fmt::format(
@@ -91,6 +90,7 @@ void Replay::Worker::settle() {
   else
     say("The run has ended and its recording is complete. It is now replayed.");
   if (!problem.empty()) say(problem);
+  publish_notes();  // after the sentence: nobody sees that the writer is gone without being told why
 }
 
 }  // namespace shardlens
