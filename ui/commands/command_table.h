@@ -34,5 +34,7 @@ void add_replay_commands(std::vector<UiCommand>& table);
 /// Disables the commands that run, train or change settings while a recording is open.
 void hold_back_while_replaying(std::vector<UiCommand>& table);
 void add_figure_commands(std::vector<UiCommand>& table);
+/// One command for each word of the glossary.
+void add_glossary_commands(std::vector<UiCommand>& table);
 
 }  // namespace shardlens::ui

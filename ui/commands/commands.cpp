@@ -360,6 +360,7 @@ std::vector<UiCommand> make_table() {
   add_figure_commands(table);
   add_settings_commands(table);
   add_replay_commands(table);
+  add_glossary_commands(table);
   hold_back_while_replaying(table);
   return table;
 }
@@ -403,6 +404,8 @@ std::string to_string(CommandGroup group) {
       return "Look";
     case CommandGroup::Settings:
       return "Choose";
+    case CommandGroup::Glossary:
+      return "Glossary";
   }
   throw std::logic_error("unknown command group");
 }

@@ -14,13 +14,14 @@
 
 namespace shardlens::ui {
 
-enum class CommandGroup { Run, Walk, Train, Replay, View, Settings };
+enum class CommandGroup { Run, Walk, Train, Replay, View, Settings, Glossary };
 std::string to_string(CommandGroup group);
 
 struct UiCommand {
   std::string id;     ///< "walk.next_collective": stable, for tests and lookups
   std::string title;  ///< its name in the palette
   std::string help;   ///< one sentence for tooltips and the sheet
+  std::string other_words = {};  ///< that the palette finds it by, too
   CommandGroup group = CommandGroup::View;
   std::vector<ImGuiKeyChord> keys = {};  ///< any of them; the first is the one shown
   std::function<void(const Context&)> run = {};

@@ -54,7 +54,7 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
       int count = 0;
       if (ImCmd::FuzzySearch(typed.c_str(), command.title.c_str(), match.score, letters, 32, count))
         match.letters.assign(letters, letters + count);
-      else if (matches_words(command.title + " " + command.help, typed))
+      else if (matches_words(command.title + " " + command.help + " " + command.other_words, typed))
         match.in_title = false, match.score = 0;
       else
         continue;

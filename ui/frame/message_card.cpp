@@ -55,6 +55,14 @@ void draw_offers(const Context& context, const std::vector<Remedy>& offers) {
   }
 }
 
+void draw_words(const Context& context, const std::string& words) {
+  const TextStyle style{context.fonts.body, context.px(kBodySize), context.theme.text};
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style, words, width);
+  ImGui::Dummy({width, height});
+}
+
 }  // namespace
 
 void MessageCard::draw(const Context& context, const OpenRecording& open_recording) {
@@ -78,7 +86,7 @@ void MessageCard::draw(const Context& context, const OpenRecording& open_recordi
                    ImGuiWindowFlags_NoSavedSettings);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  ImGui::TextWrapped("%s", as_sentence(message_.words).c_str());
+  draw_words(context, as_sentence(message_.words));
   for (const std::string& file : message_.files) draw_file(context, file, open_recording);
   draw_offers(context, message_.offers);
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) shown_since_ = ImGui::GetTime();  // still read

@@ -10,6 +10,7 @@
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/stage/meeting.h"
+#include "ui/stage/plan_change.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
 
@@ -75,12 +76,24 @@ std::string sentence(const Scene& scene, const Row& row, const TextStyle& style,
   return fitted(style, whole, width);
 }
 
+// True if the last change of the settings brought the row's step.
+bool is_new(const Scene& scene, const Row& row) {
+  const auto& view = scene.context.view.of<ChangeView>();
+  const auto step = static_cast<size_t>(row.step);
+  return row.step >= 0 && view.plan == scene.plan && step < view.change.came.size() && view.change.came[step];
+}
+
 }  // namespace
 
 void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row_index) {
   const Row& row = scene.rows[row_index];
-  if (!scene.selected(row)) return;
   const Rect rect = scene.row_rect(row_index);
+  if (is_new(scene, row)) {
+    const TextStyle plus = scene.text(scene.context.fonts.bold, kBodySize, scene.context.theme.forward);
+    draw_text(list, {rect.min.x + scene.measure.pad / 2, (rect.min.y + rect.max.y - plus.size) / 2}, plus,
+              "+", Align::Centre);
+  }
+  if (!scene.selected(row)) return;
   const float away = std::min(scene.px(2), scene.px(kRowGap) / 2);
   const ImU32 accent = scene.context.theme.forward;
   const ImVec2 min(rect.min.x + scene.px(4), rect.min.y - away),

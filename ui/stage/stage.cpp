@@ -4,6 +4,7 @@
 // name:
 // "##stage_step_12" for a row, "##stage_step_12_rank_3" for a rank's tensor, "..._weight" for its weight.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "ui/panels/panels.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/stage/meeting.h"
+#include "ui/stage/plan_change.h"
 #include "ui/stage/scene.h"
 #include "ui/stage/strip.h"
 #include "ui/widgets/format.h"
@@ -264,6 +266,47 @@ float draw_card(const Context& context, ImDrawList* list, const Notice& said, Im
   return height;
 }
 
+/// Notes which plan is shown, and what changed since the plan before it. A click ends the note.
+const PlanChange& change_to(const Context& context, const std::shared_ptr<const Plan>& plan) {
+  auto& view = context.view.of<ChangeView>();
+  if (plan != view.plan) {
+    view.change = view.plan && plan ? plan_change(*view.plan, *plan) : PlanChange{};
+    view.plan = plan;
+  } else if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+    view.change = {};
+  }
+  return view.change;
+}
+
+/// Draws what the last change of the settings did, on one line; returns its height.
+float draw_change(const Context& context, ImDrawList* list, const PlanChange& change, ImVec2 at,
+                  float width) {
+  if (change.title.empty()) return 0;
+  const Theme& theme = context.theme;
+  const TextStyle title{context.fonts.bold, std::round(context.px(kBodySize)), theme.text};
+  const TextStyle figures{context.fonts.body, std::round(context.px(kBodySize)), theme.text};
+  const TextStyle small{context.fonts.body, std::round(context.px(kSmallSize)), theme.dim};
+  const float pad = context.px(10), line = title.size + context.px(6);
+  std::string marks;
+  if (std::find(change.came.begin(), change.came.end(), true) != change.came.end())
+    marks = "+ marks the steps that are new";
+  if (!change.left.empty())
+    marks += fmt::format("{}Gone: {}", marks.empty() ? "" : ".  ", fmt::join(change.left, ", "));
+  const float beside = text_width(title, change.title) + context.px(16);
+  const bool one_line = beside + text_width(figures, change.figures) <= width - 2 * pad;
+  const float height = pad + line * (one_line ? 1.0f : 2.0f) + (marks.empty() ? 0 : line) + context.px(4);
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.card);
+  fill_rect(list, at, {at.x + context.px(4), at.y + height}, theme.forward);
+  ImVec2 pen(at.x + pad, at.y + pad);
+  draw_text(list, pen, title, change.title);
+  if (one_line)
+    draw_text(list, {pen.x + beside, pen.y}, figures, change.figures);
+  else
+    draw_text(list, {pen.x, pen.y += line}, figures, fitted(figures, change.figures, width - 2 * pad));
+  if (!marks.empty()) draw_text(list, {pen.x, pen.y + line}, small, fitted(small, marks, width - 2 * pad));
+  return height;
+}
+
 }  // namespace
 
 void draw_stage(const Context& context) {
@@ -299,6 +342,10 @@ void draw_stage(const Context& context) {
     }
     return;
   }
+
+  if (const PlanChange& change = change_to(context, plan); !change.title.empty())
+    top +=
+        draw_change(context, list, change, {origin.x + margin, top + margin}, room.x - 2 * margin) + margin;
 
   if (is_whole_model(plan->program)) {
     const Rect rest{{origin.x, top}, {origin.x + room.x, origin.y + room.y}};

@@ -1,0 +1,83 @@
+// The glossary: the palette finds a word, says what it means and goes to where it can be seen.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/program/program.h"
+#include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
+
+namespace shardlens::ui {
+namespace glossary_test {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+void ask(StudioHarness& harness, const std::string& typed) {
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars(typed.c_str());
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  harness.wait_until_at_rest();
+  harness.draw_frames(4);
+}
+
+const Step& selected(StudioHarness& harness) {
+  return harness.snapshot().plan->program.step(harness.view().selected_step);
+}
+
+TEST(Glossary, AWordIsExplainedWhereItCanBeSeen) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  ask(harness, "What is: Partial");
+  EXPECT_EQ(harness.view().tab, Tab::Stage);
+  ASSERT_GE(harness.view().selected_step, 0);
+  const Tensor& tensor = harness.snapshot().plan->program.tensor(selected(harness).outputs.front());
+  EXPECT_EQ(tensor.layout.kind, LayoutKind::Partial);
+  EXPECT_FALSE(is_conversion(selected(harness).op));
+  EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("only one term of a sum")));
+  ask(harness, "What is: g");
+  EXPECT_EQ(selected(harness).conjugate, Conjugate::G);
+}
+
+TEST(Glossary, AnotherWordForItFindsIt) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  ask(harness, "latency bandwidth");
+  EXPECT_EQ(harness.view().tab, Tab::Traffic);
+  EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("Alpha is the time of a")));
+}
+
+TEST(Glossary, WhatTheseSettingsDoNotHaveComesWithSettingsThatDo) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  ask(harness, "What is: Reduce-scatter");
+  EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("These settings have none")));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/split megatron-sp"); });
+  harness.wait_until_at_rest();
+  ask(harness, "What is: Reduce-scatter");
+  EXPECT_EQ(selected(harness).op, Op::ReduceScatter);
+}
+
+// Each word leads to another tab or to a step of its own, in the settings that the studio begins with or in
+// those that it offers.
+TEST(Glossary, EveryWordHasAPlace) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  for (const UiCommand& command : commands()) {
+    if (command.group != CommandGroup::Glossary) continue;
+    SCOPED_TRACE(command.title);
+    harness.view().tab = Tab::Start;
+    harness.view().focus_tab = true;
+    harness.draw_frames(2);
+    ask(harness, command.title);
+    EXPECT_NE(harness.view().tab, Tab::Start);
+    EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr(command.help.substr(0, 20))));
+  }
+}
+
+}  // namespace glossary_test
+}  // namespace shardlens::ui

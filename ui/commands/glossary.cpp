@@ -1,0 +1,235 @@
+// The glossary: the words of the field. Each is a command of the palette. It says what the word means and
+// goes to a place in the studio where a person can see it.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/config/splits.h"
+#include "engine/program/program.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/commands/command_table.h"
+#include "ui/commands/walk.h"
+#include "ui/plan/sections.h"
+#include "ui/settings/remedies.h"
+
+namespace shardlens::ui {
+namespace {
+
+using IsStep = bool (*)(const Program& program, const Step& step);
+
+/// Where a word can be seen: at the first step of its kind on the Stage, or where another command leads.
+struct Place {
+  Place(const char* its_command) : command(its_command) {}
+  Place(IsStep its_step, const char* its_split = "megatron") : is_step(its_step), split(its_split) {}
+
+  std::string command;  ///< its id; empty: a step
+  IsStep is_step = nullptr;
+  std::string split;  ///< one whose Program has such a step
+};
+
+struct Term {
+  const char* word;
+  const char* also;     ///< other words that find it
+  const char* meaning;  ///< one to three sentences
+  Place place;
+};
+
+LayoutKind output_kind(const Program& program, const Step& step) {
+  return program.tensor(step.outputs.front()).layout.kind;
+}
+
+bool writes(const Program& program, const Step& step, LayoutKind kind) {
+  return !step.outputs.empty() && !is_conversion(step.op) && output_kind(program, step) == kind;
+}
+
+template <LayoutKind result>
+bool is_product(const Program& program, const Step& step) {
+  return step.op == Op::Linear && step.phase == Phase::Forward && writes(program, step, result);
+}
+
+bool is_any_collective(const Program&, const Step& step) {
+  return is_collective(step.op);
+}
+
+template <Op op>
+bool is(const Program&, const Step& step) {
+  return step.op == op;
+}
+
+template <Conjugate conjugate>
+bool is_at(const Program&, const Step& step) {
+  return step.conjugate == conjugate;
+}
+
+template <LayoutKind kind>
+bool is_written(const Program& program, const Step& step) {
+  return writes(program, step, kind);
+}
+
+const std::vector<Term>& terms() {
+  static const std::vector<Term> all{
+      {"Rank", "process worker device",
+       "One of the T workers that compute a model together. Here a rank is a CPU thread, a GPU or a process. "
+       "Every lane of the Stage is a rank.",
+       "view.stage"},
+      {"Shard", "slice piece",
+       "The piece of a tensor that one rank holds. The Stage draws it at its place in the whole tensor.",
+       is_written<LayoutKind::Sharded>},
+      {"Layout", "placement",
+       "How a tensor is divided over the ranks: Replicated, Sharded or Partial. Where the layouts of two "
+       "neighbouring steps do not fit, the ranks must exchange data.",
+       "view.program"},
+      {"Replicated", "copy", "Every rank holds the whole tensor, with the same bits.",
+       is_written<LayoutKind::Replicated>},
+      {"Sharded", "cut sliced",
+       "Every rank holds one slice of the tensor. The slices together are the tensor.",
+       is_written<LayoutKind::Sharded>},
+      {"Partial", "term sum",
+       "Every rank holds a tensor of the full shape, but only one term of a sum. It is right only after the "
+       "ranks have added their terms.",
+       is_written<LayoutKind::Partial>},
+      {"Column-parallel", "column split",
+       "A product whose weight is cut by columns. Each rank makes some columns of the result, and no sum is "
+       "needed.",
+       is_product<LayoutKind::Sharded>},
+      {"Row-parallel", "row split",
+       "A product whose weight is cut by rows. Each rank makes one term of the whole result, so an "
+       "all-reduce "
+       "must follow.",
+       is_product<LayoutKind::Partial>},
+      {"f", "conjugate operator",
+       "The operator before a column-parallel product. It does nothing in the forward pass, and is an "
+       "all-reduce in the backward pass.",
+       is_at<Conjugate::F>},
+      {"g", "conjugate operator",
+       "The operator after a row-parallel product. It is an all-reduce in the forward pass, and does nothing "
+       "in the backward pass.",
+       is_at<Conjugate::G>},
+      {"Collective", "communication",
+       "An operation in which all ranks of a group take part and exchange data. On the Stage it is an amber "
+       "band across all lanes.",
+       is_any_collective},
+      {"All-reduce", "allreduce sum",
+       "Adds the terms of all ranks and gives every rank the sum: Partial becomes Replicated.",
+       is<Op::AllReduce>},
+      {"Reduce-scatter",
+       "reducescatter",
+       "Adds the terms of all ranks and gives every rank one slice of the sum: Partial becomes Sharded. It "
+       "is "
+       "the first half of an all-reduce.",
+       {is<Op::ReduceScatter>, "megatron-sp"}},
+      {"All-gather",
+       "allgather",
+       "Gives every rank the slices of all ranks: Sharded becomes Replicated. It is the second half of an "
+       "all-reduce.",
+       {is<Op::AllGather>, "megatron-sp"}},
+      {"Ring", "ring algorithm hop chunk bus bandwidth",
+       "A way to run a collective: each rank sends only to its right neighbour, one chunk in each hop. In a "
+       "ring all-reduce of S bytes a rank sends 2 S (T - 1) / T bytes.",
+       "view.traffic"},
+      {"Alpha and beta", "latency bandwidth cost model α β",
+       "The two numbers that predict the time of a message. Alpha is the time of a message without bytes; "
+       "beta is the time of one more byte.",
+       "view.times"},
+      {"Tensor parallelism", "TP T degree",
+       "T ranks share every layer: each holds a part of every large matrix and computes with it.",
+       "view.stage"},
+      {"Data parallelism", "DP D replicas",
+       "D copies of the model each compute other sequences of the batch. Once in a step they add their "
+       "gradients.",
+       "view.cluster"},
+      {"Sequence parallelism",
+       "SP tokens",
+       "Between the blocks each rank holds only some of the tokens, so norms and dropouts need 1/T of the "
+       "memory. An all-reduce becomes a reduce-scatter and an all-gather.",
+       {is<Op::ReduceScatter>, "megatron-sp"}},
+      {"Split", "cut partition",
+       "The choice how each weight matrix is cut: by columns, by rows, or not at all.", "view.tournament"},
+      {"Attention head", "heads QKV",
+       "A part of attention with queries, keys and values of its own. Heads do not need each other's "
+       "numbers, "
+       "so each rank can hold some whole heads.",
+       is<Op::Attention>},
+      {"GeLU", "activation non-linear",
+       "The function between the two matrices of the MLP. It is not linear: the GeLU of a sum is not the sum "
+       "of the GeLUs, so it cannot act on a Partial tensor.",
+       is<Op::Gelu>},
+      {"LayerNorm", "norm",
+       "Gives every token mean 0 and variance 1 over its hidden numbers, then a gain and a shift. It needs "
+       "the "
+       "whole token.",
+       is<Op::LayerNorm>},
+      {"Memory wall", "capacity out of memory",
+       "Training needs about 16 bytes for each parameter, and activations on top. A device has only so much "
+       "memory; beyond it the model must be cut.",
+       "view.memory"},
+      {"Fused loss", "vocabulary-parallel cross-entropy logits",
+       "A loss over logits that stay cut by the vocabulary. The ranks exchange three numbers for each token "
+       "instead of all logits.",
+       "view.traffic"},
+      {"Weak scaling", "scaling efficiency",
+       "The model grows with the ranks. The efficiency compares the time on T ranks with the time of one "
+       "rank "
+       "and its share.",
+       "view.scaling"},
+      {"Strong scaling", "scaling speedup", "The model stays the same on more and more ranks.",
+       "view.scaling_strong"},
+      {"Loss scale", "fp16 mixed precision",
+       "A factor on the loss, so that small gradients do not become zero in fp16. The step is skipped if a "
+       "gradient overflows.",
+       "view.train"},
+  };
+  return all;
+}
+
+/// Returns the first step of the kind; -1 if the Program has none.
+StepId first_step(const Program& program, IsStep is_step) {
+  const auto found = std::find_if(program.steps.begin(), program.steps.end(),
+                                  [&](const Step& step) { return is_step(program, step); });
+  return found == program.steps.end() ? -1 : found->id;
+}
+
+/// The nearest settings whose Program has such a step.
+std::vector<Remedy> settings_with(const Context& context, const Place& place) {
+  Settings settings = context.wanted();
+  if (settings.tp == 1) settings.tp = 2;
+  settings.split = named_split(place.split);
+  const std::string label = "split " + place.split + (settings.tp != context.wanted().tp ? ", T = 2" : "");
+  return {{label, settings}};
+}
+
+void show_term(const Context& context, const Term& term) {
+  ViewState& view = context.view;
+  const std::string words = std::string(term.word) + ": " + term.meaning;
+  view.said = words;
+  if (!term.place.command.empty()) return find_command(term.place.command).run(context);
+  show_tab(context, Tab::Stage);
+  const StepId step =
+      context.snapshot.plan ? first_step(context.snapshot.plan->program, term.place.is_step) : -1;
+  if (step < 0) {
+    view.said = {words + " These settings have none.", context.wanted(), settings_with(context, term.place)};
+    return;
+  }
+  select_step(view, context.snapshot.plan->program, step);
+  if (is_whole_model(context.snapshot.plan->program))
+    view.open_section = sections_of(context.snapshot.plan).of_step[static_cast<size_t>(step)];
+  view.scroll_to_selection = true;
+  reach_selection(context);
+}
+
+}  // namespace
+
+void add_glossary_commands(std::vector<UiCommand>& table) {
+  for (const Term& term : terms()) {
+    table.push_back({.id = std::string("glossary.") + term.word,
+                     .title = std::string("What is: ") + term.word,
+                     .help = term.meaning,
+                     .other_words = term.also,
+                     .group = CommandGroup::Glossary,
+                     .run = [&term](const Context& context) { show_term(context, term); }});
+  }
+}
+
+}  // namespace shardlens::ui
