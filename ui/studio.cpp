@@ -162,7 +162,9 @@ bool Studio::ends() const {
 }
 
 bool Studio::may_close() {
-  if (ends() || !would_lose_steps(*sessions_.training.snapshot())) return true;
+  std::string& lost = view_.of<ClosingView>().lost;
+  lost = lost_steps(*sessions_.training.snapshot());
+  if (ends() || lost.empty()) return true;
   view_.close_covers();
   view_.closing_open = true;
   last_touch_ = Clock::now();

@@ -43,8 +43,8 @@ class Studio {
   Studio(const Studio&) = delete;
   Studio& operator=(const Studio&) = delete;
 
-  /// Ends the engine's work as a close of the window does: a training saves its steps, recordings are finished,
-  /// and layout and look are saved. Needs no display. Only the destructor may follow.
+  /// Ends the engine's work as a close of the window does: a training saves its steps, recordings are
+  /// finished, and layout and look are saved. Needs no display. Only the destructor may follow.
   void end();
   /// A person or the system wants the studio to close. Returns true if it may; if not, it asks, and ends()
   /// becomes true with the answer.

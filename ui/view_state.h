@@ -87,7 +87,7 @@ struct ViewState : TypedStore {
   Tab tab = Tab::Stage;
   bool focus_tab = false;  ///< bring `tab` to the front in this frame
   ThemeName theme = ThemeName::Dark;
-  float scale = 1.0f;         ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode, and by the screen's scale
+  float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode, and by the screen's scale
   float screen_scale = 1.0f;  ///< the screen's pixels for each one at 96 dpi
   bool lecture = false;
   bool playing = false;     ///< Space: the selection walks through the steps

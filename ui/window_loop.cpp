@@ -26,7 +26,8 @@ bool WindowLoop::next_frame() {
     failed_ = true;
     platform_.abandon_frame();
     studio_.say_not_drawn(error.what());
-    if (std::exchange(problem_, error.what()) != problem_) spdlog::warn("a frame was not drawn: {}", problem_);
+    if (std::exchange(problem_, error.what()) != problem_)
+      spdlog::warn("a frame was not drawn: {}", problem_);
     wait_seconds_ = kAfterFailureSeconds;
   }
   return true;

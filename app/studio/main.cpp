@@ -34,23 +34,26 @@ constexpr std::chrono::seconds kPatience{4};  // with a display that does not an
 std::unique_ptr<Platform> open_platform(const Options& options) {
   const char* const display = std::getenv("DISPLAY");
   const cli::SlowAnswer slow(
-      fmt::format("the display {} has not answered for {} seconds; still waiting. Ctrl+C ends this. Start the "
-                  "studio where DISPLAY names an X server that answers, or use --screenshot, which needs none",
-                  display == nullptr ? "" : display, kPatience.count()),
+      fmt::format(
+          "the display {} has not answered for {} seconds; still waiting. Ctrl+C ends this. Start the "
+          "studio where DISPLAY names an X server that answers, or use --screenshot, which needs none",
+          display == nullptr ? "" : display, kPatience.count()),
       kPatience);
   return make_window_platform("Shardlens", options.size);
 }
 
 /// Ends the studio and says what of a training was saved.
 void end(ui::Studio& studio) {
-  const bool trained = studio.training().snapshot()->is_active() ||
-                       studio.training().snapshot()->state == TrainState::Paused;
+  const bool trained =
+      studio.training().snapshot()->is_active() || studio.training().snapshot()->state == TrainState::Paused;
   studio.end();
   if (!trained) return;
   for (const auto& curve : studio.training().snapshot()->curves) {
-    if (!curve->save_problem.empty()) cli::say(fmt::format("{} is not saved: {}", curve->name, curve->save_problem));
+    if (!curve->save_problem.empty())
+      cli::say(fmt::format("{} is not saved: {}", curve->name, curve->save_problem));
     else if (curve->saved_step > 0)
-      cli::say(fmt::format("step {} of {} is saved in {}", curve->saved_step, curve->name, curve->checkpoint));
+      cli::say(
+          fmt::format("step {} of {} is saved in {}", curve->saved_step, curve->name, curve->checkpoint));
   }
 }
 

@@ -278,17 +278,17 @@ void show_view(const std::string& name, ui::ViewState& state) {
                                      : name == "sweep"         ? ui::ComparePage::Sweep
                                      : name == kRecordingsView ? ui::ComparePage::Recordings
                                                                : ui::ComparePage::Splits;
-  state.tab = name == "start"                                    ? ui::Tab::Start
-              : name.starts_with("memory")                       ? ui::Tab::Memory
-              : state.of<ui::TrafficView>().times                ? ui::Tab::Traffic
-              : name == "replay-train"                           ? ui::Tab::Train
-              : name.starts_with("traffic")                      ? ui::Tab::Traffic
-              : page != kScalingViews.end()                      ? ui::Tab::Scaling
-              : is_comparing_view(name)                          ? ui::Tab::Compare
+  state.tab = name == "start"                                                            ? ui::Tab::Start
+              : name.starts_with("memory")                                               ? ui::Tab::Memory
+              : state.of<ui::TrafficView>().times                                        ? ui::Tab::Traffic
+              : name == "replay-train"                                                   ? ui::Tab::Train
+              : name.starts_with("traffic")                                              ? ui::Tab::Traffic
+              : page != kScalingViews.end()                                              ? ui::Tab::Scaling
+              : is_comparing_view(name)                                                  ? ui::Tab::Compare
               : is_training_view(name) || name == kLostTrainView || name == kClosingView ? ui::Tab::Train
-              : name == "program"                                ? ui::Tab::Program
-              : name.starts_with(kBreakView)                     ? ui::Tab::BreakIt
-                                                                 : ui::Tab::Stage;
+              : name == "program"                                                        ? ui::Tab::Program
+              : name.starts_with(kBreakView)                                             ? ui::Tab::BreakIt
+                                                                                         : ui::Tab::Stage;
   state.focus_tab = true;
 }
 

@@ -95,8 +95,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     throw request_error(fmt::format("{}: {}", path, why));
   }
   struct stat opened {};
-  if (access != Access::Forgotten && stat(path.c_str(), &opened) == 0)
-    file_ = {opened.st_dev, opened.st_ino};
+  if (access != Access::Forgotten && stat(path.c_str(), &opened) == 0) file_ = {opened.st_dev, opened.st_ino};
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);
   // A file from elsewhere must not run code of its own, and its schema is not trusted.
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLargestValue);
@@ -120,9 +119,8 @@ bool Database::is_gone() const {
 void Database::fail(int code) const {
   // SQLite has a code for this only if it is about to write, and another one for each way to fail.
   if (is_gone())
-    throw run_error(
-        fmt::format("{} was deleted, moved or replaced while it was open; put it back, and open it again",
-                    path_));
+    throw run_error(fmt::format(
+        "{} was deleted, moved or replaced while it was open; put it back, and open it again", path_));
   const int primary = code & 0xff;
   const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));

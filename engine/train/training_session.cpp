@@ -35,7 +35,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPublishSeconds = 0.05;  // seconds between publications while steps are fast
+constexpr double kPublishSeconds = 0.05;       // seconds between publications while steps are fast
 constexpr std::chrono::seconds kLastStep{20};  // for the last step before an end that saves
 
 /// Releases the hanging rank when the step ends, for whatever reason.

@@ -16,9 +16,9 @@ class TrainingSession {
   TrainingSession& operator=(const TrainingSession&) = delete;
 
   /// Ends the training as a person who closes the studio wants it: after the present step. Models that are
-  /// saved to a checkpoint save their last steps too. `others`: those that are not saved so far are saved in new
-  /// folders in Start::checkpoints, or dropped. The last snapshot says what was saved. Nothing may be sent
-  /// afterwards.
+  /// saved to a checkpoint save their last steps too. `others`: those that are not saved so far are saved in
+  /// new folders in Start::checkpoints, or dropped. The last snapshot says what was saved. Nothing may be
+  /// sent afterwards.
   enum class Others { Saved, Dropped };
   void end(Others others);
 

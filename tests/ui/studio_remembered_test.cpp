@@ -169,7 +169,8 @@ TEST_F(RememberedStudio, WhatCannotBeWrittenIsSaidOnceAndTriedAgain) {
   std::filesystem::create_directory(path_);  // a folder in the place of the file: root may write anywhere
   StudioHarness harness({1600, 900}, small_settings(), path_);
   harness.perform([](ImGuiTestContext& person) {
-    if (person.ItemExists("//Message/Close")) person.ItemClick("//Message/Close");  // the file could not be read
+    if (person.ItemExists("//Message/Close"))
+      person.ItemClick("//Message/Close");  // the file could not be read
     person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_T);
   });
   ASSERT_FALSE(is_shown("Message"));

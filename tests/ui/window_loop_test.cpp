@@ -1,5 +1,5 @@
-// The window's loop: it follows the screen's scale, survives what cannot be drawn, and ends a training only as
-// a person wants it.
+// The window's loop: it follows the screen's scale, survives what cannot be drawn, and ends a training only
+// as a person wants it.
 #include "ui/window_loop.h"
 
 #include <gmock/gmock.h>
@@ -127,7 +127,8 @@ TEST_F(Loop, AFrameThatCannotBeDrawnEndsNothing) {
   EXPECT_TRUE(harness_.draw_until([&] { return steps() > before; })) << "the training goes on";
 }
 
-// The content of one panel is nonsense, in the middle of a frame: the others are drawn, and another tab works.
+// The content of one panel is nonsense, in the middle of a frame: the others are drawn, and another tab
+// works.
 TEST_F(Loop, APanelThatThrowsSaysSoInItsPlace) {
   harness_.wait_until_at_rest();
   harness_.view().of<ScalingView>().model = "no such model";

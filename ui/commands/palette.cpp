@@ -144,7 +144,8 @@ void draw_palette(const Context& context) {
 
   const std::vector<Match> found = matches_of(context, state.typed);
   const int count = static_cast<int>(found.size());
-  const int by = (ImGui::IsKeyPressed(ImGuiKey_DownArrow) ? 1 : 0) - (ImGui::IsKeyPressed(ImGuiKey_UpArrow) ? 1 : 0);
+  const int by =
+      (ImGui::IsKeyPressed(ImGuiKey_DownArrow) ? 1 : 0) - (ImGui::IsKeyPressed(ImGuiKey_UpArrow) ? 1 : 0);
   state.chosen += by;
   state.brings = state.brings || by != 0;
   state.chosen = std::clamp(state.chosen, 0, std::max(0, count - 1));

@@ -33,7 +33,8 @@ bool has_passes(const Context& context) {
   return replays(context) && context.replay.recording->passes > 0;
 }
 
-/// Of the walk from step to step. An open recording has faster speeds beyond the usual one: those of its clock.
+/// Of the walk from step to step. An open recording has faster speeds beyond the usual one: those of its
+/// clock.
 void change_speed(const Context& context, int by) {
   ViewState& view = context.view;
   const double by_clock = view.of<ReplayView>().speed;
@@ -57,11 +58,13 @@ bool acts_on_the_run(const UiCommand& command) {
 void add_speed_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Run);
   add("play.slower", "Play slower",
-      "A quarter of the usual speed from step to step at least. An open recording that plays by the clock: down "
+      "A quarter of the usual speed from step to step at least. An open recording that plays by the clock: "
+      "down "
       "to a thousandth of real time",
       {ImGuiKey_Comma}, [](const Context& c) { change_speed(c, -1); });
   add("play.faster", "Play faster",
-      "Eight times the usual speed from step to step at most. An open recording: up to a hundred times real time",
+      "Eight times the usual speed from step to step at most. An open recording: up to a hundred times real "
+      "time",
       {ImGuiKey_Period}, [](const Context& c) { change_speed(c, 1); });
 }
 

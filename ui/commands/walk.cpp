@@ -136,15 +136,18 @@ void walk_to_last(const Context& context) {
 }
 
 const char* walk_speed_text(float speed) {
-  constexpr const char* kTexts[] = {"\u00BC \u00D7", "\u00BD \u00D7", "1 \u00D7", "2 \u00D7", "4 \u00D7", "8 \u00D7"};
+  constexpr const char* kTexts[] = {"\u00BC \u00D7", "\u00BD \u00D7", "1 \u00D7",
+                                    "2 \u00D7",      "4 \u00D7",      "8 \u00D7"};
   static_assert(std::size(kTexts) == std::size(kWalkSpeeds));
-  return kTexts[std::find(std::begin(kWalkSpeeds), std::end(kWalkSpeeds) - 1, speed) - std::begin(kWalkSpeeds)];
+  return kTexts[std::find(std::begin(kWalkSpeeds), std::end(kWalkSpeeds) - 1, speed) -
+                std::begin(kWalkSpeeds)];
 }
 
 void change_walk_speed(ViewState& view, int by) {
-  const auto at = std::find(std::begin(kWalkSpeeds), std::end(kWalkSpeeds) - 1, view.walk_speed) - std::begin(kWalkSpeeds);
-  view.walk_speed =
-      kWalkSpeeds[std::clamp<std::ptrdiff_t>(at + by, 0, static_cast<std::ptrdiff_t>(std::size(kWalkSpeeds)) - 1)];
+  const auto at = std::find(std::begin(kWalkSpeeds), std::end(kWalkSpeeds) - 1, view.walk_speed) -
+                  std::begin(kWalkSpeeds);
+  view.walk_speed = kWalkSpeeds[std::clamp<std::ptrdiff_t>(
+      at + by, 0, static_cast<std::ptrdiff_t>(std::size(kWalkSpeeds)) - 1)];
 }
 
 double still_seconds(const Step& step) {

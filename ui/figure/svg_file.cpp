@@ -201,7 +201,7 @@ class SvgFile {
   }
 
   struct ByFile {
-    bool operator()(const FontFace* a, const FontFace* b) const { 
+    bool operator()(const FontFace* a, const FontFace* b) const {
       return std::pair(a->file, a->index) < std::pair(b->file, b->index);
     }
   };

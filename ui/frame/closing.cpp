@@ -25,22 +25,17 @@ bool is_lost(const TrainCurve& curve) {
   return curve.checkpoint.empty() && !curve.steps.empty() && !curve.done() && curve.ended.empty();
 }
 
-std::string steps_text(const TrainSnapshot& train) {
+}  // namespace
+
+std::string lost_steps(const TrainSnapshot& train) {
   std::string text;
+  if (train.state != TrainState::Running && train.state != TrainState::Paused) return text;
   for (const std::shared_ptr<const TrainCurve>& curve : train.curves)
     if (is_lost(*curve))
       text += fmt::format("{}{} is at step {} of {}", text.empty() ? "" : ", and ", curve->name,
                           grouped_text(static_cast<int64_t>(curve->steps.size())),
                           grouped_text(curve->options.steps));
   return text;
-}
-
-}  // namespace
-
-bool would_lose_steps(const TrainSnapshot& train) {
-  if (train.state != TrainState::Running && train.state != TrainState::Paused) return false;
-  return std::any_of(train.curves.begin(), train.curves.end(),
-                     [](const std::shared_ptr<const TrainCurve>& curve) { return is_lost(*curve); });
 }
 
 void draw_closing(const Context& c) {
@@ -59,15 +54,17 @@ void draw_closing(const Context& c) {
   };
   draw(type.strong, "A training is not finished", 4);
   draw(type.body,
-       steps_text(c.train) + ". Its weights are not saved so far. Saving them takes a moment; "
-                             "shardlens-cli train --resume goes on from the saved step.",
+       view.of<ClosingView>().lost +
+           ". Its weights are not saved so far. Saving them takes a moment; "
+           "shardlens-cli train --resume goes on from the saved step.",
        4);
   draw(type.mono_note, fitted_in_middle(type.mono_note, view.of<TrainView>().checkpoints, room), 8);
   const auto answer = [&](std::optional<bool> saves) {
     view.of<ClosingView>().saves = saves;
     view.closing_open = false;
   };
-  const bool enter = ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false);
+  const bool enter =
+      ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false);
   const auto button = [&](const char* text, ButtonLook look, const char* help) {
     const float end = ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - c.px(kPadding);
     if (ImGui::GetCursorScreenPos().x > ImGui::GetWindowPos().x + c.px(kPadding) + 1 &&

@@ -3,17 +3,19 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "ui/context.h"
 
 namespace shardlens::ui {
 
 struct ClosingView {
+  std::string lost;           ///< what the question is about
   std::optional<bool> saves;  ///< the answer: close, and save the weights or not; none: not closed
 };
 
-/// True if closing now would lose steps of a training.
-bool would_lose_steps(const TrainSnapshot& train);
+/// Returns what closing now would lose: "GPT-2 toy is at step 40 of 300"; empty if nothing.
+std::string lost_steps(const TrainSnapshot& train);
 
 /// Draws the question while view.closing_open is true.
 void draw_closing(const Context& context);

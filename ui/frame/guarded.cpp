@@ -34,16 +34,19 @@ void draw_guarded(const Context& c, DrawPanel draw) {
   }
   here.back();
   log_once(problem);
-  const float width = ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - ImGui::GetStyle().WindowPadding.x - begin.x;
+  const float width =
+      ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - ImGui::GetStyle().WindowPadding.x - begin.x;
   const float height = ImGui::GetWindowPos().y + ImGui::GetWindowHeight() - begin.y;
   ImDrawList* list = ImGui::GetWindowDrawList();
   fill_rect(list, begin, {begin.x + width, begin.y + height}, c.theme.panel);
-  const TextStyle bold{c.fonts.bold, c.px(kBodySize), c.theme.text}, body{c.fonts.body, c.px(kBodySize), c.theme.text};
+  const TextStyle bold{c.fonts.bold, c.px(kBodySize), c.theme.text},
+      body{c.fonts.body, c.px(kBodySize), c.theme.text};
   ImVec2 at = begin;
   at.y += draw_wrapped(list, at, bold, "This cannot be drawn", width) + c.px(8);
   draw_wrapped(list, at, body,
-               as_sentence(problem) + "\nEverything else goes on, a run and a training too. Other settings or "
-                                      "another tab may help.",
+               as_sentence(problem) +
+                   "\nEverything else goes on, a run and a training too. Other settings or "
+                   "another tab may help.",
                width);
 }
 

@@ -34,7 +34,8 @@ void draw_spotlight(const Context& c) {
   SpotlightView& spot = c.view.of<SpotlightView>();
   const ImVec2 centre = ImGui::GetIO().MousePos;
   const bool draws = spot.on && ImGui::IsMousePosValid(&centre);
-  const bool left = ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsKeyPressed(ImGuiKey_Escape, false);
+  const bool left =
+      ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsKeyPressed(ImGuiKey_Escape, false);
   spot.on = spot.on && spot.stays && !left;  // its key switches it on again in the next frame
   if (!draws) return;
   ImDrawList* list = ImGui::GetForegroundDrawList();
@@ -52,21 +53,23 @@ void draw_spotlight(const Context& c) {
   fill_rects(list, squares);
   // Between the circle and the square around it; the square's corners lie on four of the rays.
   std::vector<float> angles;
-  for (int i = 0; i < kCorners; ++i) angles.push_back(2 * std::numbers::pi_v<float> * static_cast<float>(i) / kCorners);
+  for (int i = 0; i < kCorners; ++i)
+    angles.push_back(2 * std::numbers::pi_v<float> * static_cast<float>(i) / kCorners);
   for (const ImVec2 corner : {min, ImVec2{max.x, min.y}, max, ImVec2{min.x, max.y}}) {
     const float angle = std::atan2(corner.y - centre.y, corner.x - centre.x);
     angles.push_back(angle < 0 ? angle + 2 * std::numbers::pi_v<float> : angle);
   }
   std::sort(angles.begin(), angles.end());
-  const ImDrawListFlags smooth = std::exchange(list->Flags, ImDrawListFlags_None);  // no seams between triangles
+  const ImDrawFlags usual =
+      std::exchange(list->Flags, list->Flags & ~ImDrawFlags_AAFill);  // no seams between triangles
   for (size_t i = 0; i < angles.size(); ++i) {
     const float a = angles[i], b = angles[(i + 1) % angles.size()];
     const ImVec2 of_a{std::cos(a), std::sin(a)}, of_b{std::cos(b), std::sin(b)};
-    list->AddQuadFilled({centre.x + of_a.x * radius, centre.y + of_a.y * radius}, edge_point(centre, of_a, min, max),
-                        edge_point(centre, of_b, min, max),
+    list->AddQuadFilled({centre.x + of_a.x * radius, centre.y + of_a.y * radius},
+                        edge_point(centre, of_a, min, max), edge_point(centre, of_b, min, max),
                         {centre.x + of_b.x * radius, centre.y + of_b.y * radius}, kShade);
   }
-  list->Flags = smooth;
+  list->Flags = usual;
   list->AddCircle(centre, radius, c.theme.text, kCorners, std::max(2.0f, c.px(2)));
 }
 

@@ -21,8 +21,9 @@ FT_FaceRec_* shapes_of(const FontFace& face) {
     return made;
   }();
   FT_Face& shapes = known[{face.file, face.index}];
-  if (shapes == nullptr && FT_New_Memory_Face(library, reinterpret_cast<const FT_Byte*>(face.data.data()),
-                                              static_cast<FT_Long>(face.data.size()), face.index, &shapes) != 0)
+  if (shapes == nullptr &&
+      FT_New_Memory_Face(library, reinterpret_cast<const FT_Byte*>(face.data.data()),
+                         static_cast<FT_Long>(face.data.size()), face.index, &shapes) != 0)
     throw run_error(fmt::format("cannot read the font {}", face.file));
   return shapes;
 }

@@ -55,8 +55,8 @@ void KeptPicture::copy_to_window(PixelSize window) const {
     glClear(GL_COLOR_BUFFER_BIT);
   }
   const int below = window.height - size_.height;  // OpenGL counts rows from the bottom
-  glBlitFramebuffer(0, 0, size_.width, size_.height, 0, below, size_.width, window.height, GL_COLOR_BUFFER_BIT,
-                    GL_NEAREST);
+  glBlitFramebuffer(0, 0, size_.width, size_.height, 0, below, size_.width, window.height,
+                    GL_COLOR_BUFFER_BIT, GL_NEAREST);
 }
 
 }  // namespace shardlens

@@ -28,8 +28,8 @@ class KeptPicture {
 
   // Makes this the target of drawing and reading.
   void bind() const;
-  // Copies the whole picture into the upper left corner of the window's buffer. A larger window is black beside
-  // it.
+  // Copies the whole picture into the upper left corner of the window's buffer. A larger window is black
+  // beside it.
   void copy_to_window(PixelSize window) const;
 
  private:

@@ -47,8 +47,12 @@ uint32_t straight(const unsigned char* bgra) {
 
 Drawn copied(const FT_GlyphSlotRec& slot) {
   const FT_Bitmap& from = slot.bitmap;
-  Drawn drawn{static_cast<int>(from.width), static_cast<int>(from.rows), slot.bitmap_left, slot.bitmap_top,
-              static_cast<float>(slot.advance.x) / 64, from.pixel_mode == FT_PIXEL_MODE_BGRA};
+  Drawn drawn{static_cast<int>(from.width),
+              static_cast<int>(from.rows),
+              slot.bitmap_left,
+              slot.bitmap_top,
+              static_cast<float>(slot.advance.x) / 64,
+              from.pixel_mode == FT_PIXEL_MODE_BGRA};
   drawn.pixels.resize(static_cast<size_t>(drawn.width) * static_cast<size_t>(drawn.height));
   for (int y = 0; y < drawn.height; ++y) {
     const unsigned char* const row = from.buffer + y * from.pitch;
@@ -66,8 +70,12 @@ Drawn smaller(Drawn large, float factor) {
   const auto scaled = [factor](int length) {
     return static_cast<int>(std::lround(static_cast<float>(length) * factor));
   };
-  Drawn small{std::max(1, scaled(large.width)), std::max(1, scaled(large.height)), scaled(large.left),
-              scaled(large.top), large.advance * factor, large.coloured};
+  Drawn small{std::max(1, scaled(large.width)),
+              std::max(1, scaled(large.height)),
+              scaled(large.left),
+              scaled(large.top),
+              large.advance * factor,
+              large.coloured};
   small.pixels.resize(static_cast<size_t>(small.width) * static_cast<size_t>(small.height));
   for (int y = 0; y < small.height; ++y) {
     const int top = y * large.height / small.height, bottom = (y + 1) * large.height / small.height;

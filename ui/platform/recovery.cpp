@@ -34,8 +34,7 @@ WithoutComplaints::~WithoutComplaints() {
   io.ConfigErrorRecoveryEnableTooltip = shows_;
 }
 
-FramePoint::FramePoint()
-    : list_(ImGui::GetWindowDrawList()), clip_rects_(list_->_ClipRectStack.Size) {
+FramePoint::FramePoint() : list_(ImGui::GetWindowDrawList()), clip_rects_(list_->_ClipRectStack.Size) {
   ImGui::ErrorRecoveryStoreState(&state_);
 }
 

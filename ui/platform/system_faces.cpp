@@ -75,8 +75,8 @@ class SystemFonts {
         FcPatternGetString(&font, FC_FAMILY, 0, &family) != FcResultMatch)
       return;
     FcPatternGetInteger(&font, FC_INDEX, 0, &index);
-    fonts_.push_back({characters, reinterpret_cast<const char*>(file),
-                      reinterpret_cast<const char*>(family), index & 0xFFFF});
+    fonts_.push_back({characters, reinterpret_cast<const char*>(file), reinterpret_cast<const char*>(family),
+                      index & 0xFFFF});
   }
 
   FontSet sorted_{nullptr, &FcFontSetDestroy};

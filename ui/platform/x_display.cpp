@@ -65,8 +65,7 @@ float screen_scale(_XDisplay* display) {
   if (XGetWindowProperty(display, DefaultRootWindow(display), XA_RESOURCE_MANAGER, 0, kMostLongs, False,
                          XA_STRING, &type, &format, &bytes, &left, &text) != Success)
     return 1;
-  const float scale =
-      format == 8 ? scale_of_resources({reinterpret_cast<const char*>(text), bytes}) : 1;
+  const float scale = format == 8 ? scale_of_resources({reinterpret_cast<const char*>(text), bytes}) : 1;
   if (text != nullptr) XFree(text);
   return scale;
 }

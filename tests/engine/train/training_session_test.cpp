@@ -335,7 +335,8 @@ TEST_F(LosingTraining, WhatWasNotSavedBeginsAnew) {
 
 class EndingTraining : public TestFolder {
  protected:
-  /// Ends a session in the middle of a training that is saved every `every` steps, and returns its last state.
+  /// Ends a session in the middle of a training that is saved every `every` steps, and returns its last
+  /// state.
   Snap ended(int64_t every, TrainingSession::Others others) {
     TrainingSession session;
     train_command::Start start{{model_of(small_model(2), 100'000)}, ""};

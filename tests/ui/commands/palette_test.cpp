@@ -1,4 +1,5 @@
-// The palette with a mouse: the wheel scrolls, a row under the pointer is chosen where it is, a click runs it.
+// The palette with a mouse: the wheel scrolls, a row under the pointer is chosen where it is, a click runs
+// it.
 #include <gmock/gmock.h>
 #include <imgui_internal.h>
 

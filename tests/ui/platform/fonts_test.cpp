@@ -1,5 +1,5 @@
-// Characters of any text: those of the embedded fonts, those that a font of the system has, and those that have
-// no shape.
+// Characters of any text: those of the embedded fonts, those that a font of the system has, and those that
+// have no shape.
 #include "ui/platform/fonts.h"
 
 #include <gtest/gtest.h>

@@ -156,11 +156,12 @@ Chip pace_chip(float walk_speed, const Theme& theme) {
   return {.text = "Play " + speed,
           .short_text = speed,
           .least_text = speed,
-          .tooltip = fmt::format("Play ({}) goes from step to step at {} the usual speed. {} is slower, {} faster. A "
-                                 "click sets the usual speed.",
-                                 key_text(find_command("run.play").keys.front()), speed,
-                                 key_text(find_command("play.slower").keys.front()),
-                                 key_text(find_command("play.faster").keys.front())),
+          .tooltip = fmt::format(
+              "Play ({}) goes from step to step at {} the usual speed. {} is slower, {} faster. A "
+              "click sets the usual speed.",
+              key_text(find_command("run.play").keys.front()), speed,
+              key_text(find_command("play.slower").keys.front()),
+              key_text(find_command("play.faster").keys.front())),
           .colour = theme.forward,
           .mark = Mark::Dot};
 }
