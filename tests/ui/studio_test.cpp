@@ -436,22 +436,27 @@ TEST(Studio, TheSpotlightFollowsTheMouseWhileItsKeyIsHeld) {
       for (int dx = 0; dx < 20; ++dx) sum += picture.pixel(x + dx, y + dy)[1];
     return sum / 400;
   };
-  harness.perform([&](ImGuiTestContext& person) {
-    person.MouseMoveToPos({640, 700});
-    person.Yield(4);
-    const int there = brightness(100, 300), here = brightness(600, 680);
-    person.KeyDown(ImGuiKey_L);
-    person.Yield(2);
-    IM_CHECK_LT(brightness(100, 300), there - 60);
-    IM_CHECK_GT(brightness(600, 680), here - 10);
-    person.MouseMoveToPos({110, 310});
-    person.Yield(2);
-    IM_CHECK_GT(brightness(100, 300), there - 10);
-    IM_CHECK_LT(brightness(600, 680), here - 60);
-    person.KeyUp(ImGuiKey_L);
-    person.Yield(3);
-    IM_CHECK_GT(brightness(600, 680), here - 10);
-  });
+  ImGuiIO& io = ImGui::GetIO();
+  const auto point_at = [&](float x, float y) {
+    io.AddMousePosEvent(x, y);
+    harness.draw_frames(3);
+  };
+  point_at(640, 700);
+  const int there = brightness(100, 300), here = brightness(600, 680);
+  io.AddKeyEvent(ImGuiKey_L, true);
+  harness.draw_frames(3);
+  EXPECT_LT(brightness(100, 300), there - 60);
+  EXPECT_GT(brightness(600, 680), here - 10);
+  point_at(110, 310);
+  EXPECT_GT(brightness(100, 300), there - 40);
+  EXPECT_LT(brightness(600, 680), here - 60);
+  const int64_t whole = int64_t{1280} * 720;
+  io.AddMousePosEvent(116, 314);
+  harness.draw_frames(1);
+  EXPECT_LT(harness.platform().drawn_pixels(), whole / 4) << "only what the circle has left or entered";
+  io.AddKeyEvent(ImGuiKey_L, false);
+  harness.draw_frames(3);
+  EXPECT_GT(brightness(600, 680), here - 10);
 }
 
 TEST(Studio, AClickOnATabShowsIt) {

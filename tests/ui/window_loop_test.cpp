@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <imgui.h>
 
+#include <cmath>
+#include <csignal>
 #include <filesystem>
 
 #include "engine/base/error.h"
@@ -103,15 +105,19 @@ TEST_F(Loop, FollowsTheScreensScaleWithAPersonsOnTop) {
   draw(2);
   EXPECT_EQ(ImGui::GetStyle().FontScaleMain, 2);
   EXPECT_EQ(harness_.view().scale, 1) << "only what a person chose is remembered";
-  harness_.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Equal); });
-  draw(2);
-  EXPECT_NEAR(ImGui::GetStyle().FontScaleMain, 2.2f, 1e-4f);
+  harness_.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Equal);
+    person.Yield(2);
+    IM_CHECK_LT(std::abs(ImGui::GetStyle().FontScaleMain - 2.2f), 1e-4f);
+  });
   platform_.scale = 1.5f;
   draw(2);
   EXPECT_NEAR(ImGui::GetStyle().FontScaleMain, 1.65f, 1e-4f);
-  harness_.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_0); });
-  draw(2);
-  EXPECT_EQ(ImGui::GetStyle().FontScaleMain, 1.5f);
+  harness_.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_0);
+    person.Yield(2);
+    IM_CHECK_EQ(ImGui::GetStyle().FontScaleMain, 1.5f);
+  });
 }
 
 TEST_F(Loop, AFrameThatCannotBeDrawnEndsNothing) {
@@ -131,7 +137,7 @@ TEST_F(Loop, AFrameThatCannotBeDrawnEndsNothing) {
 // works.
 TEST_F(Loop, APanelThatThrowsSaysSoInItsPlace) {
   harness_.wait_until_at_rest();
-  harness_.view().of<ScalingView>().model = "no such model";
+  harness_.view().of<ScalingView>() = {.page = ScalingPage::Cluster, .model = "no such model"};
   harness_.view().tab = Tab::Scaling;
   harness_.view().focus_tab = true;
   draw(6);

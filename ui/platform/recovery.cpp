@@ -40,8 +40,11 @@ FramePoint::FramePoint() : list_(ImGui::GetWindowDrawList()), clip_rects_(list_-
 
 void FramePoint::back() const {
   forget_plot();
+  // The windows that hold docked panels have layers until the frame is drawn.
   for (ImGuiWindow* const window : ImGui::GetCurrentContext()->Windows)
-    if (window->Active && window->DrawList->_Splitter._Count > 1) window->DrawList->ChannelsMerge();
+    if (window->Active && (window->Flags & ImGuiWindowFlags_DockNodeHost) == 0 &&
+        window->DrawList->_Splitter._Count > 1)
+      window->DrawList->ChannelsMerge();
   const WithoutComplaints quiet;
   ImGui::ErrorRecoveryTryToRecoverState(&state_);
   while (list_->_ClipRectStack.Size > clip_rects_) list_->PopClipRect();

@@ -8,8 +8,6 @@
 namespace shardlens::ui {
 namespace palette_test {
 
-const char* const kRow = "//Command palette/**/view.theme";
-
 TEST(Palette, TheMouseChoosesARowThatStaysWhereItIs) {
   StudioHarness harness;
   harness.wait_until_at_rest();
@@ -21,7 +19,8 @@ TEST(Palette, TheMouseChoosesARowThatStaysWhereItIs) {
     IM_CHECK(list != nullptr);
     const ImRect inside = list->InnerClipRect;
     person.MouseMoveToPos(inside.GetCenter());
-    const auto row = [&] { return person.ItemInfo(kRow).RectFull; };
+    const ImGuiID id = person.GetID("view.theme", list->ID);
+    const auto row = [&] { return person.ItemInfo(id).RectFull; };
     float before = -1;
     while (!inside.Contains(row()) && list->Scroll.y != before) {
       before = list->Scroll.y;

@@ -25,21 +25,31 @@ TEST(ScreenScale, IsReadFromTheResources) {
   EXPECT_EQ(scale_of_resources("Xft.dpi:\t100000"), 4) << "as large as can be of use";
 }
 
-void set_resources(const std::string& text) {
-  Display* const display = XOpenDisplay(nullptr);
-  ASSERT_NE(display, nullptr);
-  XChangeProperty(display, DefaultRootWindow(display), XA_RESOURCE_MANAGER, XA_STRING, 8, PropModeReplace,
-                  reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  XCloseDisplay(display);
-}
+/// A client of the server, as a desktop's settings are. While it lives, the server keeps what it is told.
+class Desktop {
+ public:
+  ~Desktop() {
+    XDeleteProperty(display_, DefaultRootWindow(display_), XA_RESOURCE_MANAGER);
+    XCloseDisplay(display_);
+  }
+  void set_resources(const std::string& text) {
+    XChangeProperty(display_, DefaultRootWindow(display_), XA_RESOURCE_MANAGER, XA_STRING, 8, PropModeReplace,
+                    reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+    XSync(display_, False);
+  }
+
+ private:
+  Display* const display_ = XOpenDisplay(nullptr);
+};
 
 // Real desktops write the property while the studio is open.
 TEST(ScreenScale, IsFollowedWhileAWindowIsOpen) {
   if (!has_display()) GTEST_SKIP() << "no X server";
-  set_resources("Xft.dpi:\t192\n");
+  Desktop desktop;
+  desktop.set_resources("Xft.dpi:\t192\n");
   const auto platform = make_window_platform("shardlens test", PixelSize{640, 360}, VerticalSync::off);
   EXPECT_EQ(platform->dpi_scale(), 2);
-  set_resources("Xft.dpi:\t144\n");
+  desktop.set_resources("Xft.dpi:\t144\n");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (platform->dpi_scale() != 1.5f && std::chrono::steady_clock::now() < end) {
     platform->begin_frame(0.1);
@@ -47,7 +57,6 @@ TEST(ScreenScale, IsFollowedWhileAWindowIsOpen) {
     platform->present();
   }
   EXPECT_EQ(platform->dpi_scale(), 1.5f);
-  set_resources("");
 }
 
 }  // namespace x_display_test
