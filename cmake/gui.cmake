@@ -65,6 +65,7 @@ target_include_directories(shardlens_gui SYSTEM PUBLIC
   ${palette} ${glad} "${bundle}/external/glfw/glfw/include" "${bundle}/external/hello_imgui/hello_imgui/src/hello_imgui")
 target_compile_definitions(shardlens_gui PUBLIC
   IMGUI_DEFINE_MATH_OPERATORS
+  IMGUI_USE_WCHAR32
   IMGUI_DISABLE_OBSOLETE_FUNCTIONS
   IMGUI_ENABLE_TEST_ENGINE
   IMGUI_TEST_ENGINE_ENABLE_COROUTINE_STDTHREAD_IMPL=1

@@ -55,6 +55,12 @@ struct Sessions {
   HistoryReader history;
   MachineWatch machine;
 
+  /// Ends what a person would miss: the training, which saves its steps, and the recordings.
+  void end(TrainingSession::Others unsaved_models) {
+    training.end(unsaved_models);
+    run.end();
+  }
+
   /// Returns the newest snapshots, with the Session's run as the shown one.
   HeldSnapshots newest() {
     HeldSnapshots held;

@@ -16,6 +16,8 @@
 #include "engine/io/safetensors_index.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
+#include "ui/frame/closing.h"
+#include "ui/frame/spotlight.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/fault_bar.h"
 #include "ui/panels/faults/fault_view.h"
@@ -145,7 +147,34 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
 }
 
 Studio::~Studio() {
+  end();
+}
+
+void Studio::end() {
+  if (std::exchange(ended_, true)) return;
   remembered_.save(view_, layout_);
+  const bool drops = !view_.of<ClosingView>().saves.value_or(true);
+  sessions_.end(drops ? TrainingSession::Others::Dropped : TrainingSession::Others::Saved);
+}
+
+bool Studio::ends() const {
+  return view_.of<ClosingView>().saves.has_value();
+}
+
+bool Studio::may_close() {
+  std::string& lost = view_.of<ClosingView>().lost;
+  lost = lost_steps(*sessions_.training.snapshot());
+  if (ends() || lost.empty()) return true;
+  view_.close_covers();
+  view_.closing_open = true;
+  last_touch_ = Clock::now();
+  return false;
+}
+
+void Studio::say_not_drawn(const std::string& problem) {
+  view_.close_covers();
+  message_.say({"The last picture could not be drawn: " + problem});
+  outbox_.clear();
 }
 
 Context Studio::context() {
@@ -379,6 +408,7 @@ void Studio::frame() {
   draw_palette(now);
   draw_sheet(now);
   draw_recording_chooser(now);
+  draw_closing(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
   float below = std::floor(now.px(kBarHeight));
   draw_strip_window(now, "Bar", 0, below, draw_bar);
@@ -432,11 +462,13 @@ void Studio::frame() {
   for (size_t i = 0; i < std::size(wishes); ++i) {
     if (granted[i]) *wishes[i] = false;
   }
+  draw_spotlight(now);
   hide_tooltips_from_keys(view_);
   ImGui::GetIO().MousePos = mouse;
   heatmaps_.end_frame();
   send_commands();
-  remembered_.save_now_and_then(view_, layout_);
+  if (const std::string problem = remembered_.save_now_and_then(view_, layout_); !problem.empty())
+    message_.say({problem});
 }
 
 double Studio::idle_seconds() const {

@@ -39,9 +39,19 @@ class Studio {
   /// recording is opened at once; then `settings` run when it is closed.
   Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path = {},
          Session::Begin begin = Session::Begin::AtOnce);
-  ~Studio();  ///< saves layout and look
+  ~Studio();  ///< ends it, if that was not done
   Studio(const Studio&) = delete;
   Studio& operator=(const Studio&) = delete;
+
+  /// Ends the engine's work as a close of the window does: a training saves its steps, recordings are
+  /// finished, and layout and look are saved. Needs no display. Only the destructor may follow.
+  void end();
+  /// A person or the system wants the studio to close. Returns true if it may; if not, it asks, and ends()
+  /// becomes true with the answer.
+  bool may_close();
+  bool ends() const;
+  /// Says that the last frame could not be drawn, and closes what may be the reason.
+  void say_not_drawn(const std::string& problem);
 
   /// Draws everything. Call it between the beginning and the end of a Dear ImGui frame.
   void frame();
@@ -112,6 +122,7 @@ class Studio {
   bool watches_machine_ = false;                ///< true after the first run has ended
   std::shared_ptr<const Hardware> calibrated_;  ///< the calibration used for the plan's predicted times
   BackgroundRelease released_;
+  bool ended_ = false;
   HeldSnapshots held_;  ///< the snapshots of this frame; before the first frame the newest
 };
 

@@ -87,14 +87,17 @@ struct ViewState : TypedStore {
   Tab tab = Tab::Stage;
   bool focus_tab = false;  ///< bring `tab` to the front in this frame
   ThemeName theme = ThemeName::Dark;
-  float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode
+  float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode, and by the screen's scale
+  float screen_scale = 1.0f;  ///< the screen's pixels for each one at 96 dpi
   bool lecture = false;
-  bool playing = false;  ///< Space: the selection walks through the steps
+  bool playing = false;     ///< Space: the selection walks through the steps
+  float walk_speed = 1.0f;  ///< of that walk; at 2 it stops at a step for half as long
 
   // Covers: at most one is open over the panels.
   bool palette_open = false;
   bool sheet_open = false;
   bool chooser_open = false;  ///< the list of recordings
+  bool closing_open = false;  ///< the question before the studio ends a training
 
   bool keys_lead = false;  ///< a key was pressed since the mouse was moved
   bool keys_lent = false;  ///< an open list takes the keys
@@ -116,8 +119,8 @@ struct ViewState : TypedStore {
   SettingsHistory changes;          ///< of the settings, for undo and redo
 
   /// True if a cover is open. The panels then ignore the mouse.
-  bool covered() const { return palette_open || sheet_open || chooser_open; }
-  void close_covers() { palette_open = sheet_open = chooser_open = false; }
+  bool covered() const { return palette_open || sheet_open || chooser_open || closing_open; }
+  void close_covers() { palette_open = sheet_open = chooser_open = closing_open = false; }
   /// Opens one cover and closes the others, or closes it if it is open: toggle_cover(view.sheet_open).
   void toggle_cover(bool& cover) {
     const bool opens = !cover;
@@ -128,7 +131,7 @@ struct ViewState : TypedStore {
     lecture = setup_hidden = on;
     page_alone = true;
   }
-  float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
+  float ui_scale() const { return screen_scale * scale * (lecture ? 1.6f : 1.0f); }
 };
 
 /// Selects a step, its first output as the inspected tensor, and all ranks.

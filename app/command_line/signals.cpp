@@ -9,6 +9,13 @@
 namespace shardlens::cli {
 namespace {
 
+std::atomic<int> told_by{0};
+
+void remember(int signal) {
+  told_by = signal;
+  for (const int one : {SIGINT, SIGTERM, SIGHUP}) std::signal(one, end_by_signal);
+}
+
 // Not SIG_IGN, which programs that this one starts would inherit.
 void go_on(int) {}
 
@@ -30,6 +37,14 @@ void end_by_signal(int signal) {
 void end_cleanly_at_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, end_by_signal);
   handle(SIGPIPE, go_on);
+}
+
+const std::atomic<int>& end_in_order_at_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) std::signal(signal, remember);
+  }
+  return told_by;
 }
 
 }  // namespace shardlens::cli

@@ -1,13 +1,14 @@
 // shardlens: opens the studio, or draws it into a file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include "app/command_line/messages.h"
 #include "app/command_line/signals.h"
+#include "app/command_line/slow_answer.h"
 #include "app/command_line/standard_streams.h"
 #include "app/studio/frame_benchmark.h"
 #include "app/studio/offscreen.h"
@@ -20,40 +21,78 @@
 #include "engine/record/recording.h"
 #include "engine/runtime/rank_priority.h"
 #include "engine/runtime/rank_team.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
+#include "ui/window_loop.h"
 
 namespace shardlens {
 namespace {
 
-void open_window(const Options& options) {
+constexpr std::chrono::seconds kPatience{4};  // with a display that does not answer
+
+std::unique_ptr<Platform> open_platform(const Options& options) {
+  const char* const display = std::getenv("DISPLAY");
+  const cli::SlowAnswer slow(
+      fmt::format(
+          "the display {} has not answered for {} seconds; still waiting. Ctrl+C ends this. Start the "
+          "studio where DISPLAY names an X server that answers, or use --screenshot, which needs none",
+          display == nullptr ? "" : display, kPatience.count()),
+      kPatience);
+  return make_window_platform("Shardlens", options.size);
+}
+
+/// Ends the studio and says what of a training was saved.
+void end(ui::Studio& studio) {
+  const bool trained =
+      studio.training().snapshot()->is_active() || studio.training().snapshot()->state == TrainState::Paused;
+  studio.end();
+  if (!trained) return;
+  for (const auto& curve : studio.training().snapshot()->curves) {
+    if (!curve->save_problem.empty())
+      cli::say(fmt::format("{} is not saved: {}", curve->name, curve->save_problem));
+    else if (curve->saved_step > 0)
+      cli::say(
+          fmt::format("step {} of {} is saved in {}", curve->saved_step, curve->name, curve->checkpoint));
+  }
+}
+
+/// Returns the exit code.
+int open_window(const Options& options) {
   const bool replays = !options.recording.empty();
   if (replays) Recording{recording_path(options.recording.string())};  // throws before a window opens
   set_beside_a_window(true);
-  const std::unique_ptr<Platform> platform = make_window_platform("Shardlens", options.size);
+  const std::unique_ptr<Platform> platform = open_platform(options);
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),
                     replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
+  const std::atomic<int>& told_to_end = cli::end_in_order_at_signals();
+  platform->at_lost_display([&studio] {
+    end(studio);
+    cli::say("the display has gone away, so the studio has ended as if it had been closed");
+    std::fflush(nullptr);
+    std::_Exit(cli::kFailedRun);  // no destructors: they would use the display
+  });
+  struct Forget {
+    Platform& platform;
+    ~Forget() { platform.at_lost_display({}); }
+  };
+  const Forget before_the_studio_goes{*platform};
   studio.view().said = fmt::format("{}", fmt::join(options.remarks, ". "));
   if (replays) studio.open_recording(options.recording.string());
   apply_looks(options, studio.view());
   bool step_wanted = !options.step.empty() || !options.open.empty();
-  double wait_seconds = 0;
-  while (!platform->should_close()) {
-    platform->begin_frame(wait_seconds);
-    for (const std::string& file : platform->take_dropped_files()) studio.open_dropped(file);
-    studio.frame();
-    if (step_wanted && studio.snapshot().plan) {
-      select_wanted(options, studio.snapshot().plan->program, studio.view());
-      step_wanted = false;
-    }
-    platform->render();
-    studio.write_picture(*platform);
-    platform->present();
-    wait_seconds = studio.idle_seconds();
+  ui::WindowLoop window(*platform, studio, told_to_end);
+  while (window.next_frame()) {
+    if (!step_wanted || !studio.snapshot().plan) continue;
+    select_wanted(options, studio.snapshot().plan->program, studio.view());
+    step_wanted = false;
   }
+  end(studio);
+  return told_to_end == 0 ? 0 : cli::kStoppedBySignal + told_to_end;
 }
 
-void run(const Options& options) {
+/// Returns the exit code.
+int run(const Options& options) {
   for (const std::string& remark : options.remarks) cli::say(remark);
   if (!options.screenshot.empty()) {
     write_screenshot(options);
@@ -68,14 +107,15 @@ void run(const Options& options) {
   } else if (options.start_benchmark) {
     benchmark_start(options);
   } else {
-    open_window(options);
+    return open_window(options);
   }
+  return 0;
 }
 
 int run_program(int count, char** arguments) {
   try {
-    if (const auto options = read_options(count, arguments)) run(*options);
-    return 0;
+    const auto options = read_options(count, arguments);
+    return options ? run(*options) : 0;
   } catch (const std::exception& error) {
     cli::say(error);
     return cli::exit_code_of(error);
@@ -93,7 +133,9 @@ int main(int count, char** arguments) {
   int code = shardlens::run_program(count, arguments);
   std::fflush(stdout);
   if (code == 0 && shardlens::cli::standard_output_failed()) code = shardlens::cli::kFailedRun;
-  if (shardlens::abandoned_ranks() == 0) return code;
   std::fflush(nullptr);
+  if (code > shardlens::cli::kStoppedBySignal)
+    shardlens::cli::end_by_signal(code - shardlens::cli::kStoppedBySignal);
+  if (shardlens::abandoned_ranks() == 0) return code;
   std::_Exit(code);  // no destructors: the thread of a hanging rank may still use the objects
 }

@@ -3,8 +3,10 @@
 #include "app/studio/offscreen.h"
 
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -99,6 +101,27 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
     draw_until(platform, studio, "no rank was lost",
                [&] { return studio.training().snapshot()->state == TrainState::Failed; });
   }
+}
+
+/// Closes the studio while a training runs that is not saved. It stays, and asks.
+void ask_to_close(const std::string& view, Platform& platform, ui::Studio& studio) {
+  if (view != kClosingView) return;
+  studio.training().send(studio.view().of<ui::TrainView>().wish());
+  draw_until(platform, studio, "the training did not begin", [&] {
+    const auto now = studio.training().snapshot();
+    return !now->curves.empty() && now->curves.front()->steps.size() > 20;
+  });
+  studio.training().send(train_command::Pause{});
+  studio.training().wait_until_idle(kTimeoutSeconds);
+  draw_frame(platform, studio);
+  if (studio.may_close()) throw run_error("the studio does not ask before it ends a training");
+}
+
+/// Puts the mouse where a lecturer may point, or nowhere.
+void point_at(const std::string& view, PixelSize size) {
+  const bool points = view == kSpotlightView;
+  ImGui::GetIO().AddMousePosEvent(points ? 0.42f * static_cast<float>(size.width) : -FLT_MAX,
+                                  points ? 0.38f * static_cast<float>(size.height) : -FLT_MAX);
 }
 
 /// Prices a scaling view, and measures this machine's points if the view has any.
@@ -287,6 +310,8 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
   train_shortly(view, *platform_, studio_);
   measure_shortly(view, *platform_, studio_);
   lose_shortly(view, *platform_, studio_);
+  ask_to_close(view, *platform_, studio_);
+  point_at(view, platform_->framebuffer_size());
   if (view != kFrozenView) return;
   studio_.training().send(train_command::Freeze{});
   wait_for_frozen(true, *platform_, studio_);
@@ -376,6 +401,7 @@ void write_views(const Options& options) {
       });
       wait_for_rest(platform, studio);
     }
+    if (name == kClosingView) studio.training().send(train_command::Stop{});
     studio.training().send(train_command::LetGo{});
     wait_for_frozen(false, platform, studio);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());

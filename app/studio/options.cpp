@@ -17,6 +17,7 @@
 #include "engine/base/words.h"
 #include "engine/config/validate.h"
 #include "engine/io/file_kind.h"
+#include "ui/frame/spotlight.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
@@ -77,7 +78,7 @@ const std::vector<std::string>& view_names() {
       "tournament",     "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
       kWrittenView,     "program",        kBreakView,      kBreakLossView,   "palette",       "inspector",
       "start",          "sheet",          "replay",        "replay-train",   "replay-notes",  kTimesView,
-      "open-recording", kLostView,        kLostTrainView};
+      "open-recording", kLostView,        kLostTrainView,  kClosingView,     kSpotlightView};
   return names;
 }
 
@@ -266,6 +267,8 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.of<ui::MemoryView>().this_machine = name == "memory-machine";
   state.of<ui::TrafficView>().times = name == "traffic-times" || name == kTimesView;
   state.chooser_open = name == "open-recording";
+  state.closing_open = false;  // a training must run first
+  state.of<ui::SpotlightView>() = {.on = name == kSpotlightView, .stays = true};
   state.of<ui::NotesView>().open = name == "replay-notes";
   const auto page = kScalingViews.find(name);
   if (page != kScalingViews.end()) state.of<ui::ScalingView>().page = page->second;
@@ -275,17 +278,17 @@ void show_view(const std::string& name, ui::ViewState& state) {
                                      : name == "sweep"         ? ui::ComparePage::Sweep
                                      : name == kRecordingsView ? ui::ComparePage::Recordings
                                                                : ui::ComparePage::Splits;
-  state.tab = name == "start"                                    ? ui::Tab::Start
-              : name.starts_with("memory")                       ? ui::Tab::Memory
-              : state.of<ui::TrafficView>().times                ? ui::Tab::Traffic
-              : name == "replay-train"                           ? ui::Tab::Train
-              : name.starts_with("traffic")                      ? ui::Tab::Traffic
-              : page != kScalingViews.end()                      ? ui::Tab::Scaling
-              : is_comparing_view(name)                          ? ui::Tab::Compare
-              : is_training_view(name) || name == kLostTrainView ? ui::Tab::Train
-              : name == "program"                                ? ui::Tab::Program
-              : name.starts_with(kBreakView)                     ? ui::Tab::BreakIt
-                                                                 : ui::Tab::Stage;
+  state.tab = name == "start"                                                            ? ui::Tab::Start
+              : name.starts_with("memory")                                               ? ui::Tab::Memory
+              : state.of<ui::TrafficView>().times                                        ? ui::Tab::Traffic
+              : name == "replay-train"                                                   ? ui::Tab::Train
+              : name.starts_with("traffic")                                              ? ui::Tab::Traffic
+              : page != kScalingViews.end()                                              ? ui::Tab::Scaling
+              : is_comparing_view(name)                                                  ? ui::Tab::Compare
+              : is_training_view(name) || name == kLostTrainView || name == kClosingView ? ui::Tab::Train
+              : name == "program"                                                        ? ui::Tab::Program
+              : name.starts_with(kBreakView)                                             ? ui::Tab::BreakIt
+                                                                                         : ui::Tab::Stage;
   state.focus_tab = true;
 }
 

@@ -79,6 +79,10 @@ inline constexpr const char* kLostTrainView = "lost-rank-train";
 inline constexpr const char* kTimesView = "replay-times";
 /// The page of the Compare tab that compares two recordings.
 inline constexpr const char* kRecordingsView = "compare-recordings";
+/// The view of the question that a close asks during a training.
+inline constexpr const char* kClosingView = "closing";
+/// The Stage with the spot of light at the mouse.
+inline constexpr const char* kSpotlightView = "spotlight";
 /// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 

@@ -106,8 +106,8 @@ void AtomicFile::write(const void* data, size_t bytes) {
   }
 }
 
-void AtomicFile::commit() {
-  if (fsync(file_) != 0) fail("flush");
+void AtomicFile::commit(Reaches reaches) {
+  if (reaches == Reaches::Disk && fsync(file_) != 0) fail("flush");
   if (!named_ &&
       linkat(AT_FDCWD, handle_of(file_).c_str(), AT_FDCWD, temporary_path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
     fail("create");
@@ -115,6 +115,7 @@ void AtomicFile::commit() {
   if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) fail("rename the temporary file to");
   close(file_);
   file_ = -1;
+  if (reaches == Reaches::System) return;
   // Synchronising the folder brings the move itself to the disk. If a folder cannot be synchronised, the file
   // is still whole.
   const int folder_file = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -123,10 +124,10 @@ void AtomicFile::commit() {
   close(folder_file);
 }
 
-void write_file_atomically(const std::string& path, const std::string& text) {
+void write_file_atomically(const std::string& path, const std::string& text, AtomicFile::Reaches reaches) {
   AtomicFile file(path);
   file.write(text.data(), text.size());
-  file.commit();
+  file.commit(reaches);
 }
 
 void require_writable(const std::string& path) {

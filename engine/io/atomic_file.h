@@ -21,8 +21,10 @@ class AtomicFile {
   /// Appends; throws a run Error that names the file and the system's reason ("No space left on device").
   void write(const void* data, size_t bytes);
 
-  /// Flushes the bytes to the disk and moves the file to its place.
-  void commit();
+  /// Moves the file to its place. `reaches`: Disk waits until all of it is on the disk, so that a power cut
+  /// leaves the old file or the new one; System leaves that to the operating system, which takes no time.
+  enum class Reaches { Disk, System };
+  void commit(Reaches reaches = Reaches::Disk);
 
  private:
   [[noreturn]] void fail(const char* what) const;
@@ -34,7 +36,8 @@ class AtomicFile {
 };
 
 /// Writes a whole small file atomically.
-void write_file_atomically(const std::string& path, const std::string& text);
+void write_file_atomically(const std::string& path, const std::string& text,
+                           AtomicFile::Reaches reaches = AtomicFile::Reaches::Disk);
 
 /// Throws what AtomicFile would throw. Use it to refuse an unwritable file before minutes of computing.
 void require_writable(const std::string& path);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -93,6 +94,8 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     if (access == Access::Create) std::filesystem::remove(path, ignored);
     throw request_error(fmt::format("{}: {}", path, why));
   }
+  struct stat opened {};
+  if (access != Access::Forgotten && stat(path.c_str(), &opened) == 0) file_ = {opened.st_dev, opened.st_ino};
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);
   // A file from elsewhere must not run code of its own, and its schema is not trusted.
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLargestValue);
@@ -106,7 +109,18 @@ Database::~Database() {
   sqlite3_close_v2(handle_);
 }
 
+/// True if the path no longer names the file that was opened.
+bool Database::is_gone() const {
+  if (file_ == decltype(file_){}) return false;
+  struct stat now {};
+  return stat(path_.c_str(), &now) != 0 || file_ != std::pair(now.st_dev, now.st_ino);
+}
+
 void Database::fail(int code) const {
+  // SQLite has a code for this only if it is about to write, and another one for each way to fail.
+  if (is_gone())
+    throw run_error(fmt::format(
+        "{} was deleted, moved or replaced while it was open; put it back, and open it again", path_));
   const int primary = code & 0xff;
   const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));

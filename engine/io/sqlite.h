@@ -2,11 +2,14 @@
 // name the file.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 struct sqlite3;
@@ -40,7 +43,10 @@ class Database {
   [[noreturn]] void fail(int code) const;
 
  private:
+  bool is_gone() const;
+
   std::string path_;
+  std::pair<dev_t, ino_t> file_{};  ///< the file that was opened; zeros: unknown
   sqlite3* handle_ = nullptr;
   friend class Statement;
 };

@@ -25,13 +25,28 @@ void TrainedModel::keep_up_to(int64_t step, const TrainCurve& before) {
 void TrainedModel::save_if_due() {
   const int64_t every = curve.options.checkpoint_every, step = trainer->steps_done();
   if (curve.checkpoint.empty() || (step % every != 0 && !curve.done())) return;
+  save();
+}
+
+void TrainedModel::save() {
   try {
     trainer->save();
-    curve.saved_step = step;
+    curve.saved_step = trainer->steps_done();
     curve.save_problem.clear();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     curve.save_problem = error.what();
   }
+}
+
+void TrainedModel::save_rest(const std::function<std::string()>& free_folder) {
+  if (!goes_on() || !whole || trainer->steps_done() <= curve.saved_step) return;
+  try {
+    if (curve.checkpoint.empty()) trainer->save_in(curve.checkpoint = free_folder());
+  } catch (const std::exception& error) {
+    curve.save_problem = error.what();
+    return;
+  }
+  save();
 }
 
 bool TrainedModel::writes_now(const WritingWish& wish) const {

@@ -22,6 +22,7 @@ struct TrainedModel {
   std::shared_ptr<GradientNorms> norms;
   std::unique_ptr<Trainer> trainer;      ///< null after it has ended with a failure
   std::unique_ptr<Generator> generator;  ///< null until a text is written
+  bool whole = true;                     ///< false: a step was broken off, so the weights may be half new
   bool validates = false;                ///< true if the validation text has at least one row
   std::vector<std::vector<StepEvent>>
       last_events;  ///< [rank][step] of the first replica, of the last step that was not sampled
@@ -41,6 +42,8 @@ struct TrainedModel {
   /// Saves the checkpoint of the step that was just done, if one is due. If saving fails, for example on a
   /// full disk, training continues and the previous checkpoint is unchanged.
   void save_if_due();
+  /// Saves the steps since the last checkpoint. `free_folder()` names the folder of a model that has none.
+  void save_rest(const std::function<std::string()>& free_folder);
   /// True if `wish` requires a text after the step that was just done.
   bool writes_now(const WritingWish& wish) const;
   /// Writes a text with the present weights, as the last of curve.texts. `goes_on` is called after each token
@@ -55,6 +58,7 @@ struct TrainedModel {
   void show_failure(const RunFailed& error, const std::string& machine, uint64_t version);
 
  private:
+  void save();
   void write_windows(const WritingWish& wish, const std::function<bool()>& goes_on, WrittenText& written);
   Result result_on(const std::string& machine) const;
   Snapshot snapshot_of(Result result, uint64_t version) const;

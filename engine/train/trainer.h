@@ -111,6 +111,8 @@ class Trainer {
   /// Writes the checkpoint, to a folder that no other run can reserve until the last step is saved or the
   /// trainer is destroyed; see save_checkpoint().
   void save();
+  /// Names the folder for checkpoints of a run that has none.
+  void save_in(const std::string& folder) { options_.checkpoint = folder; }
   /// Runs steps until options().steps are done or `stop` is set, which is checked between steps. Validates
   /// and saves when due. The last state is saved too.
   void run(TrainObserver& observer, const std::atomic<bool>& stop);

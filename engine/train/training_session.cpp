@@ -13,6 +13,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <thread>
@@ -34,7 +35,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPublishSeconds = 0.05;  // seconds between publications while steps are fast
+constexpr double kPublishSeconds = 0.05;       // seconds between publications while steps are fast
+constexpr std::chrono::seconds kLastStep{20};  // for the last step before an end that saves
 
 /// Releases the hanging rank when the step ends, for whatever reason.
 struct LetGo {
@@ -102,8 +104,18 @@ class TrainingSession::Worker {
     thread_ = std::thread([this] { main(); });
   }
 
-  ~Worker() {
-    mail_.close([this] { cancel_running(); });
+  ~Worker() { end({}); }
+
+  /// `others`: nothing is saved if left out.
+  void end(std::optional<Others> others) {
+    if (!thread_.joinable()) return;
+    saved_at_end_ = others;
+    mail_.close([&] {
+      if (!others) cancel_running();
+    });
+    // A step in which a rank hangs may never end by itself.
+    if (others && ended_.get_future().wait_for(kLastStep) == std::future_status::timeout)
+      mail_.locked([this] { cancel_running(); });
     thread_.join();
   }
 
@@ -130,6 +142,7 @@ class TrainingSession::Worker {
   void train_one_step();
   void make_step(TrainedModel& run, bool sampled);
   void finish_if_done();
+  void save_at_end(Others others);
   void stop_with(TrainState state, const std::string& message);
   void touch(TrainedModel& run) { run.published = nullptr; }
   void publish();
@@ -151,6 +164,8 @@ class TrainingSession::Worker {
   train_command::Start wish_;       ///< what is trained, or was trained last
   Clock::time_point last_published_;
   RunRecorder recordings_{"studio train"};
+  std::optional<Others> saved_at_end_;  ///< set before the mailbox is closed, read after
+  std::promise<void> ended_;            ///< of the last step
   std::thread thread_;
 };
 
@@ -186,6 +201,19 @@ void TrainingSession::Worker::main() {
     } catch (const std::exception& error) {
       stop_with(TrainState::Failed, error.what());
     }
+  }
+  ended_.set_value();
+  if (saved_at_end_) save_at_end(*saved_at_end_);
+  recordings_.close();
+  publish();
+}
+
+void TrainingSession::Worker::save_at_end(Others others) {
+  if (now_.state != TrainState::Running && now_.state != TrainState::Paused) return;
+  for (TrainedModel& run : runs_) {
+    if (run.curve.checkpoint.empty() && others == Others::Dropped) continue;
+    run.save_rest([&] { return free_checkpoint(wish_, run.curve.options.settings, run.curve.name); });
+    touch(run);
   }
 }
 
@@ -354,7 +382,7 @@ void TrainingSession::Worker::train_one_step() {
     run.let_go();
     touch(run);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Cancelled) return;  // by a command that is in the queue
+    if (error.kind() == ErrorKind::Cancelled) return;  // by a command that is in the queue, or by the end
     run.curve.ended = error.what();
     run.let_go();
     touch(run);
@@ -405,7 +433,9 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   TrainStep step;
   {
     const Done done{*this};
+    run.whole = false;
     step.report = trainer.step();
+    run.whole = true;
   }
   step.gradient_norms = run.norms->norms();
   for (double& norm : step.gradient_norms) norm /= step.report.loss_scale;
@@ -463,6 +493,9 @@ void TrainingSession::Worker::stop_with(TrainState state, const std::string& mes
 
 TrainingSession::TrainingSession() : worker_(std::make_unique<Worker>()) {}
 TrainingSession::~TrainingSession() = default;
+void TrainingSession::end(Others others) {
+  worker_->end(others);
+}
 void TrainingSession::send(TrainCommand command) {
   worker_->send(std::move(command));
 }

@@ -15,6 +15,13 @@ class TrainingSession {
   TrainingSession(const TrainingSession&) = delete;
   TrainingSession& operator=(const TrainingSession&) = delete;
 
+  /// Ends the training as a person who closes the studio wants it: after the present step. Models that are
+  /// saved to a checkpoint save their last steps too. `others`: those that are not saved so far are saved in
+  /// new folders in Start::checkpoints, or dropped. The last snapshot says what was saved. Nothing may be
+  /// sent afterwards.
+  enum class Others { Saved, Dropped };
+  void end(Others others);
+
   void send(TrainCommand command);                        ///< returns at once; any thread
   std::shared_ptr<const TrainSnapshot> snapshot() const;  ///< the newest; never null; any thread
   /// Blocks until nothing is being prepared or trained and no command waits, or until `timeout_seconds` have

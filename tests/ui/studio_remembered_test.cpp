@@ -113,6 +113,91 @@ TEST_F(RememberedStudio, ALayoutThatIsNonsenseGivesWayToTheFirstOne) {
   EXPECT_EQ(ImGui::FindWindowByName("Setup")->Size.x, 288);
 }
 
+// A window manager may make a window tiny for a moment, and it may be closed in that moment.
+TEST_F(RememberedStudio, AWindowClosedTinyKeepsTheLayoutItHadBefore) {
+  float width = 0;
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.perform([](ImGuiTestContext& person) {
+      const ImGuiWindow* setup = person.GetWindowByRef("Setup");
+      person.MouseMoveToPos(ImVec2(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2));
+      person.MouseDragWithDelta(ImVec2(60, 0));
+      person.UndockWindow("Memory");
+      person.Yield(4);
+    });
+    width = ImGui::FindWindowByName("Setup")->Size.x;
+    harness.platform().resize({100, 80});
+    harness.draw_frames(12);
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(8);
+  EXPECT_EQ(ImGui::FindWindowByName("Setup")->Size.x, width);
+  EXPECT_GT(ImGui::FindWindowByName("Timeline")->Size.y, 150);
+  EXPECT_GT(ImGui::FindWindowByName("Stage")->Size.x, 600);
+  EXPECT_GT(ImGui::FindWindowByName("Memory")->Size.x, 300);
+}
+
+TEST_F(RememberedStudio, AWindowClosedTinyThatNobodyArrangedIsTheFirstLayout) {
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.platform().resize({100, 80});
+    harness.draw_frames(12);
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(8);
+  EXPECT_EQ(ImGui::FindWindowByName("Setup")->Size.x, 288);
+}
+
+// As an earlier version has saved it.
+TEST_F(RememberedStudio, PanelsThatWereSavedTooSmallAreWidened) {
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.perform([](ImGuiTestContext& person) {
+      const ImGuiWindow* setup = person.GetWindowByRef("Setup");
+      person.MouseMoveToPos(ImVec2(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2));
+      person.MouseDragWithDelta(ImVec2(-280, 0));
+      person.Yield(4);
+    });
+    EXPECT_LT(ImGui::FindWindowByName("Setup")->Size.x, 60);
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(8);
+  EXPECT_GE(ImGui::FindWindowByName("Setup")->Size.x, 96);
+}
+
+TEST_F(RememberedStudio, WhatCannotBeWrittenIsSaidOnceAndTriedAgain) {
+  std::filesystem::create_directory(path_);  // a folder in the place of the file: root may write anywhere
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.perform([](ImGuiTestContext& person) {
+    if (person.ItemExists("//Message/Close"))
+      person.ItemClick("//Message/Close");  // the file could not be read
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_T);
+  });
+  ASSERT_FALSE(is_shown("Message"));
+  ASSERT_TRUE(harness.draw_until([] { return is_shown("Message"); }));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/Close"); });
+  std::filesystem::remove(path_);
+  ASSERT_TRUE(harness.draw_until([&] { return std::filesystem::is_regular_file(path_); }))
+      << "nothing has changed since, but the last try failed";
+  EXPECT_FALSE(is_shown("Message"));
+  std::string problem;
+  EXPECT_EQ(read_state(path_, problem).theme, ThemeName::Light);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "and nothing beside it";
+}
+
+TEST_F(RememberedStudio, ARecordingWhoseNameIsNoTextIsRememberedWithEverythingElse) {
+  const std::string name = "/a/caf\xe9.shardlens";
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.view().recent = {name};
+    harness.view().theme = ThemeName::Light;
+    harness.draw_frames(2);
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  EXPECT_EQ(harness.view().recent, std::vector<std::string>{name});
+  EXPECT_EQ(harness.view().theme, ThemeName::Light);
+}
+
 TEST_F(RememberedStudio, AMovedLayoutIsPutBackOnRequest) {
   StudioHarness harness({1600, 900});
   harness.perform([](ImGuiTestContext& person) {

@@ -384,6 +384,81 @@ TEST(Studio, KeysSwitchThemeTabLectureModeAndScale) {
   EXPECT_EQ(harness.view().tab, Tab::Stage);
 }
 
+/// Frames until Play has gone on to the next step.
+int frames_of_a_step(StudioHarness& harness) {
+  const StepId before = harness.view().selected_step;
+  int frames = 0;
+  for (; harness.view().selected_step == before && frames < 1000; ++frames) harness.draw_frames(1);
+  return frames;
+}
+
+TEST(Studio, KeysChangeHowFastStepsPlay) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Home);
+    person.KeyPress(ImGuiKey_Space);
+  });
+  frames_of_a_step(harness);
+  ASSERT_TRUE(harness.view().playing);
+  const int usual = frames_of_a_step(harness);
+  EXPECT_THAT(texts_in(harness, "Bar"), ::testing::Contains(::testing::HasSubstr("1 \u00D7")));
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Home);
+    person.KeyPress(ImGuiKey_Period, 2);
+    person.KeyPress(ImGuiKey_Space);
+  });
+  EXPECT_EQ(harness.view().walk_speed, 4);
+  frames_of_a_step(harness);
+  const int fast = frames_of_a_step(harness);
+  EXPECT_NEAR(fast, usual / 4.0, 2);
+  EXPECT_THAT(texts_in(harness, "Bar"), ::testing::Contains(::testing::HasSubstr("4 \u00D7")));
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Comma, 9);
+    person.Yield(2);
+  });
+  EXPECT_EQ(harness.view().walk_speed, 0.25f) << "no slower";
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Bar/pace");
+    person.KeyPress(ImGuiKey_Space);
+  });
+  EXPECT_EQ(harness.view().walk_speed, 1);
+}
+
+TEST(Studio, TheSpotlightFollowsTheMouseWhileItsKeyIsHeld) {
+  StudioHarness harness({1280, 720});
+  harness.wait_until_at_rest();
+  harness.view().theme = ThemeName::Light;  // where darkness is easy to see
+  const auto brightness = [&](int x, int y) {
+    const Image picture = harness.platform().read_pixels();
+    int sum = 0;
+    for (int dy = 0; dy < 20; ++dy)
+      for (int dx = 0; dx < 20; ++dx) sum += picture.pixel(x + dx, y + dy)[1];
+    return sum / 400;
+  };
+  ImGuiIO& io = ImGui::GetIO();
+  const auto point_at = [&](float x, float y) {
+    io.AddMousePosEvent(x, y);
+    harness.draw_frames(3);
+  };
+  point_at(640, 700);
+  const int there = brightness(100, 300), here = brightness(600, 680);
+  io.AddKeyEvent(ImGuiKey_L, true);
+  harness.draw_frames(3);
+  EXPECT_LT(brightness(100, 300), there - 60);
+  EXPECT_GT(brightness(600, 680), here - 10);
+  point_at(110, 310);
+  EXPECT_GT(brightness(100, 300), there - 40);
+  EXPECT_LT(brightness(600, 680), here - 60);
+  const int64_t whole = int64_t{1280} * 720;
+  io.AddMousePosEvent(116, 314);
+  harness.draw_frames(1);
+  EXPECT_LT(harness.platform().drawn_pixels(), whole / 4) << "only what the circle has left or entered";
+  io.AddKeyEvent(ImGuiKey_L, false);
+  harness.draw_frames(3);
+  EXPECT_GT(brightness(600, 680), here - 10);
+}
+
 TEST(Studio, AClickOnATabShowsIt) {
   StudioHarness harness;
   harness.wait_until_at_rest();

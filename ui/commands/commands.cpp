@@ -18,6 +18,7 @@
 #include "ui/commands/keys_of_controls.h"
 #include "ui/commands/walk.h"
 #include "ui/frame/layout.h"
+#include "ui/frame/spotlight.h"
 #include "ui/outbox.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
@@ -233,6 +234,17 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });
   add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for a large room, and without Setup",
       {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
+  table.push_back(
+      {.id = "view.spotlight",
+       .title = "Spotlight at the mouse",
+       .help = "While the key is held, only what is around the mouse is bright. Chosen here: until a click",
+       .group = CommandGroup::View,
+       .keys = {ImGuiKey_L},
+       .run =
+           [](const Context& c) {
+             c.view.of<SpotlightView>() = {.on = true, .stays = !ImGui::IsKeyDown(ImGuiKey_L)};
+           },
+       .held = true});
   add("view.setup", "Show or hide Setup", "Makes room for the Stage; the Bar keeps the settings used most",
       {ImGuiKey_U}, [](const Context& c) { c.view.setup_hidden = !c.view.setup_hidden; });
   add("view.timeline", "Show or hide the Timeline", "Makes room above it if the window is low", {ImGuiKey_T},
@@ -351,6 +363,7 @@ std::vector<UiCommand> make_table() {
   std::vector<UiCommand> table;
   add_walk_commands(table);
   add_run_commands(table);
+  add_speed_commands(table);
   add_compare_commands(table);
   add_train_commands(table);
   add_view_commands(table);

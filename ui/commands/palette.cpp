@@ -1,6 +1,7 @@
 // The command palette: a search box for the whole table. Letters of a title, in their order, find a command.
 #include <imcmd_fuzzy_search.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ struct PaletteView {
   std::string typed;
   int chosen = 0;
   int opened_frame = -2;
+  bool brings = false;   ///< the list scrolls to the choice in this frame, because a key moved it
   bool refused = false;  ///< the last choice is not possible now, so the field keeps the keyboard
 };
 
@@ -133,13 +135,19 @@ void draw_palette(const Context& context) {
   ImGui::SetNextItemWidth(-1);
   if (just_opened || std::exchange(state.refused, false)) ImGui::SetKeyboardFocusHere();
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(context.px(12), context.px(8)));
-  if (ImGui::InputTextWithHint("##search", "Type a few letters of a command", &state.typed)) state.chosen = 0;
+  state.brings = just_opened;
+  if (ImGui::InputTextWithHint("##search", "Type a few letters of a command", &state.typed)) {
+    state.chosen = 0;
+    state.brings = true;
+  }
   ImGui::PopStyleVar();
 
   const std::vector<Match> found = matches_of(context, state.typed);
   const int count = static_cast<int>(found.size());
-  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) ++state.chosen;
-  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) --state.chosen;
+  const int by =
+      (ImGui::IsKeyPressed(ImGuiKey_DownArrow) ? 1 : 0) - (ImGui::IsKeyPressed(ImGuiKey_UpArrow) ? 1 : 0);
+  state.chosen += by;
+  state.brings = state.brings || by != 0;
   state.chosen = std::clamp(state.chosen, 0, std::max(0, count - 1));
   int run = -1;
   if (ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false)) {
@@ -169,7 +177,8 @@ void draw_palette(const Context& context) {
     }
     if (i == state.chosen) {
       fill_rect(ImGui::GetWindowDrawList(), min, max, ImGui::GetColorU32(ImGuiCol_Header), context.px(4));
-      ImGui::SetScrollHereY(0.5f);
+      // The mouse chooses what it is on. If that scrolled, the row would leave the mouse, and so on.
+      if (state.brings) ImGui::ScrollToItem(ImGuiScrollFlags_KeepVisibleEdgeY);
     }
     draw_row(context, min, max, match);
   }

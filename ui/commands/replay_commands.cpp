@@ -33,9 +33,15 @@ bool has_passes(const Context& context) {
   return replays(context) && context.replay.recording->passes > 0;
 }
 
+/// Of the walk from step to step. An open recording has faster speeds beyond the usual one: those of its
+/// clock.
 void change_speed(const Context& context, int by) {
+  ViewState& view = context.view;
+  const double by_clock = view.of<ReplayView>().speed;
+  const bool walks = !replays(context) || (by_clock == 0 && (by < 0 || view.walk_speed < 1));
+  if (walks) return change_walk_speed(view, by);
   const auto speeds = replay_speeds();
-  const int now = static_cast<int>(speed_index(context.view.of<ReplayView>().speed));
+  const int now = static_cast<int>(speed_index(by_clock));
   const int wanted = std::clamp(now + by, 0, static_cast<int>(speeds.size()) - 1);
   set_replay_speed(context, speeds[static_cast<size_t>(wanted)].seconds_a_second);
 }
@@ -48,6 +54,19 @@ bool acts_on_the_run(const UiCommand& command) {
 }
 
 }  // namespace
+
+void add_speed_commands(std::vector<UiCommand>& table) {
+  const auto add = adder(table, CommandGroup::Run);
+  add("play.slower", "Play slower",
+      "A quarter of the usual speed from step to step at least. An open recording that plays by the clock: "
+      "down "
+      "to a thousandth of real time",
+      {ImGuiKey_Comma}, [](const Context& c) { change_speed(c, -1); });
+  add("play.faster", "Play faster",
+      "Eight times the usual speed from step to step at most. An open recording: up to a hundred times real "
+      "time",
+      {ImGuiKey_Period}, [](const Context& c) { change_speed(c, 1); });
+}
 
 void add_replay_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Replay);
@@ -66,7 +85,7 @@ void add_replay_commands(std::vector<UiCommand>& table) {
   add(
       "replay.follow", "Follow the running job",
       "Always show its newest pass. Going to another pass ends this; the command starts it again",
-      {ImGuiKey_L}, [](const Context& c) { c.send(replay_command::Follow{!c.replay.follows}); }, is_live);
+      {ImGuiKey_J}, [](const Context& c) { c.send(replay_command::Follow{!c.replay.follows}); }, is_live);
   add(
       "replay.close", "Close the recording", "Show the run on this machine again",
       {ImGuiMod_Ctrl | ImGuiKey_W}, [](const Context& c) { c.send(replay_command::Close{}); }, replays);
@@ -82,12 +101,6 @@ void add_replay_commands(std::vector<UiCommand>& table) {
   add(
       "replay.last_pass", "Last pass", "Where the recording ends", {ImGuiMod_Ctrl | ImGuiKey_PageDown},
       [](const Context& c) { c.send(replay_command::ShowPass{c.replay.recording->passes - 1}); }, has_passes);
-  add(
-      "replay.slower", "Play slower", "Down to a thousandth of real time, and then step by step",
-      {ImGuiKey_Comma}, [](const Context& c) { change_speed(c, -1); }, replays);
-  add(
-      "replay.faster", "Play faster", "Up to a hundred times real time", {ImGuiKey_Period},
-      [](const Context& c) { change_speed(c, 1); }, replays);
   add(
       "replay.bookmark", "Set a bookmark here", "Marks this moment and this step in the file", {ImGuiKey_B},
       [](const Context& c) { c.send(replay_command::AddNote{note_here(c, "")}); }, has_passes);

@@ -2,6 +2,8 @@
 #include "ui/commands/walk.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <vector>
 
 #include "engine/runtime/recordings/replay_snapshot.h"
@@ -133,6 +135,21 @@ void walk_to_last(const Context& context) {
   if (can_walk(context)) walk_to(context, last_open(context));
 }
 
+const char* walk_speed_text(float speed) {
+  constexpr const char* kTexts[] = {"\u00BC \u00D7", "\u00BD \u00D7", "1 \u00D7",
+                                    "2 \u00D7",      "4 \u00D7",      "8 \u00D7"};
+  static_assert(std::size(kTexts) == std::size(kWalkSpeeds));
+  return kTexts[std::find(std::begin(kWalkSpeeds), std::end(kWalkSpeeds) - 1, speed) -
+                std::begin(kWalkSpeeds)];
+}
+
+void change_walk_speed(ViewState& view, int by) {
+  const auto at = std::find(std::begin(kWalkSpeeds), std::end(kWalkSpeeds) - 1, view.walk_speed) -
+                  std::begin(kWalkSpeeds);
+  view.walk_speed = kWalkSpeeds[std::clamp<std::ptrdiff_t>(
+      at + by, 0, static_cast<std::ptrdiff_t>(std::size(kWalkSpeeds)) - 1)];
+}
+
 double still_seconds(const Step& step) {
   return is_collective(step.op) ? kStillAtCollectiveSeconds : kStillSeconds;
 }
@@ -143,7 +160,7 @@ void Player::advance(const Context& context, double delta_seconds) {
     still_seconds_ = 0;
     return;
   }
-  still_seconds_ += delta_seconds;
+  still_seconds_ += delta_seconds * static_cast<double>(view.walk_speed);
   if (stands_at_the_end(context)) {
     const ReplaySnapshot& replay = context.replay;
     if (!replay.is_open() || replay.pass + 1 >= replay.recording->passes) {

@@ -32,7 +32,14 @@ bool is_playing(const Context& context);
 /// True if there are steps, and the shown result belongs to the wanted settings.
 bool can_walk(const Context& context);
 
-/// How long Play stops at a step; longer at a collective.
+/// The speeds of that walk, from the slowest to the fastest; 1 is the usual one.
+inline constexpr float kWalkSpeeds[] = {0.25f, 0.5f, 1, 2, 4, 8};
+/// "½ ×", "4 ×".
+const char* walk_speed_text(float speed);
+/// Takes the next slower (-1) or faster (1) speed.
+void change_walk_speed(ViewState& view, int by);
+
+/// How long Play stops at a step at the usual speed; longer at a collective.
 double still_seconds(const Step& step);
 
 /// While view.playing is true, goes one step forward when the current step was shown for still_seconds().

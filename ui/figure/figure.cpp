@@ -148,6 +148,7 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
 
   ViewState view = context.view;
   view.scale = kPixels;
+  view.screen_scale = 1;
   view.close_covers();
   view.lecture = view.scroll_to_selection = false;
   view.stage_zoom = 1;

@@ -62,7 +62,7 @@ std::string cut_down(const FontFace& face, const std::set<char32_t>& characters)
   const Blob blob(hb_blob_create(face.data.data(), static_cast<unsigned>(face.data.size()),
                                  HB_MEMORY_MODE_READONLY, nullptr, nullptr),
                   &hb_blob_destroy);
-  const Face whole(hb_face_create(blob.get(), 0), &hb_face_destroy);
+  const Face whole(hb_face_create(blob.get(), static_cast<unsigned>(face.index)), &hb_face_destroy);
   const Input input(hb_subset_input_create_or_fail(), &hb_subset_input_destroy);
   if (!input) throw run_error("not enough memory to embed a font in the SVG");
   for (const char32_t character : characters) hb_set_add(hb_subset_input_unicode_set(input.get()), character);
@@ -201,7 +201,9 @@ class SvgFile {
   }
 
   struct ByFile {
-    bool operator()(const FontFace* a, const FontFace* b) const { return a->file < b->file; }
+    bool operator()(const FontFace* a, const FontFace* b) const {
+      return std::pair(a->file, a->index) < std::pair(b->file, b->index);
+    }
   };
 
   const Page& page_;

@@ -2,36 +2,20 @@
 // from ascender to descender, and the baseline is that of a font's first face.
 #include "ui/figure/typesetter.h"
 
-#include <fmt/format.h>
 #include <ft2build.h>
 #include FT_FREETYPE_H
 #include <imgui_internal.h>
 
-#include <map>
 #include <optional>
-#include <string_view>
 
-#include "engine/base/error.h"
+#include "engine/base/shown.h"
+#include "ui/platform/face_shapes.h"
+#include "ui/platform/system_faces.h"
 
 namespace shardlens::ui {
 namespace {
 
 constexpr char32_t kUnknown = U'?';
-
-/// Faces are read once, and cairo uses them until the program ends.
-FT_Face shapes_of(const FontFace& face) {
-  static std::map<std::string_view, FT_Face> known;
-  static const FT_Library library = [] {
-    FT_Library made = nullptr;
-    if (FT_Init_FreeType(&made) != 0) throw run_error("cannot start the font library FreeType");
-    return made;
-  }();
-  FT_Face& shapes = known[face.file];
-  if (shapes == nullptr && FT_New_Memory_Face(library, reinterpret_cast<const FT_Byte*>(face.data.data()),
-                                              static_cast<FT_Long>(face.data.size()), 0, &shapes) != 0)
-    throw run_error(fmt::format("cannot read the embedded font {}", face.file));
-  return shapes;
-}
 
 /// Returns the height of a line in units of the face.
 float height_units(FT_Face shapes) {
@@ -54,6 +38,8 @@ Shape shape_of(std::span<const FontFace> faces, char32_t character) {
     if (FT_Get_Char_Index(shapes_of(face), character) != 0) return {&face, character};
   if (const std::optional<StandIn> other = stand_in_for(character))
     return {&faces.front(), other->letter, other->scale, other->raise};
+  const FontFace* const of_system = system_face_for(character);
+  if (of_system != nullptr && FT_IS_SCALABLE(shapes_of(*of_system))) return {of_system, character};
   return {&faces.front(), kUnknown};
 }
 
@@ -78,8 +64,9 @@ std::vector<TextRun> set_line(const Fonts& fonts, const mark::Words& words) {
       words.at.y + words.style.size * static_cast<float>(first->ascender) / height_units(first);
   std::vector<TextRun> runs;
   float x = 0, raised = 0;
-  const char* const end = words.text.data() + words.text.size();
-  for (const char* at = words.text.data(); at < end;) {
+  const std::string all = printable(words.text);
+  const char* const end = all.data() + all.size();
+  for (const char* at = all.data(); at < end;) {
     unsigned character = 0;
     const int bytes = ImTextCharFromUtf8(&character, at, end);
     const std::string text(at, at + std::max(1, bytes));

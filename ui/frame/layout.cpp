@@ -18,6 +18,7 @@ namespace {
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
 constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1; lecture mode on a 1280x720 projector is below this
+constexpr ImVec2 kLeastWindow{480, 300};   // at scale 1; in a smaller one the panels cannot keep their sizes
 constexpr float kMostOfTimeline = 0.305f;  // fits four ranks in lecture mode at 1280x720
 
 /// Returns the dock node that holds `window`, or null if it floats or does not exist yet.
@@ -139,9 +140,24 @@ void DockTree::restore(const std::string& ini) {
   wanted_ = false;
   untouched_ = false;
   restored_frames_ = kSettlingFrames;
+  before_ = ini;
+}
+
+/// Uses the first layout if the restored one has no panel or no centre left, and widens panels that are too
+/// narrow to show anything.
+void DockTree::check_restored(const Context& context) {
+  const float least = context.px(kLeastPanel);
+  const ImGuiDockNode* centre = node_of("Stage");
+  const bool has_centre = centre == nullptr || (centre->Size.x >= least && centre->Size.y >= least);
+  wanted_ = !holds_a_panel(root_) || !has_centre;
+  for (const auto& [panel, axis] :
+       {std::pair{"Setup", ImGuiAxis_X}, {"Inspector", ImGuiAxis_X}, {"Timeline", ImGuiAxis_Y}})
+    if (const ImGuiDockNode* node = node_of(panel); node != nullptr && node->Size[axis] < least)
+      set_size(panel, axis, least);
 }
 
 std::string DockTree::remembered() const {
+  if (squeezed_) return before_;
   if (untouched_) return {};
   size_t length = 0;
   const char* text = ImGui::SaveIniSettingsToMemory(&length);
@@ -205,11 +221,15 @@ void DockTree::begin(const Context& context, float top, float bottom, float left
   ImGui::PopStyleVar();
   root_ = ImGui::GetID("panels");
   const PanelSizes sizes = panel_sizes(viewport.Size, context.view.ui_scale(), context.view.wide_inspector);
-  if (restored_frames_ > 0 && --restored_frames_ == 0) wanted_ = !holds_a_panel(root_);
+  const bool squeezed =
+      viewport.Size.x < context.px(kLeastWindow.x) || viewport.Size.y < context.px(kLeastWindow.y);
+  if (squeezed && !squeezed_ && restored_frames_ == 0) before_ = remembered();
+  squeezed_ = squeezed;
+  if (!squeezed && restored_frames_ > 0 && --restored_frames_ == 0) check_restored(context);
   if (wanted_) {
     build(size, sizes);
     wanted_ = false;
-  } else {
+  } else if (!squeezed) {
     follow(sizes, side_panels(context.view, viewport.Size));
   }
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));

@@ -43,6 +43,10 @@ void show_or_hide_timeline(ViewState& view);
 /// Gives the Inspector half the window, or its normal width. Shows it if it is hidden.
 void widen_inspector(ViewState& view);
 
+/// A panel is at least so wide and high, at scale 1, after a layout was restored. Less is no layout that a
+/// person chose: it is what a very small window leaves of one.
+inline constexpr float kLeastPanel = 96;
+
 /// The padding of a panel's tab. Dear ImGui measures a docked window's content from it, so the dock space and
 /// every panel's Begin() must agree on it.
 ImVec2 tab_padding(const Context& context);
@@ -55,7 +59,8 @@ class DockTree {
   /// Takes over a layout that Dear ImGui wrote. If it leaves no panel in the dock space, the first layout is
   /// used. Only before the first frame.
   void restore(const std::string& ini);
-  /// Returns Dear ImGui's text of the present layout; empty while nothing was moved.
+  /// Returns Dear ImGui's text of the present layout; empty while nothing was moved. While the window is too
+  /// small for the panels: of the layout before that.
   std::string remembered() const;
 
   /// Opens the dock space, `top` pixels below the window's upper edge and `bottom` above its lower one. Once
@@ -66,6 +71,7 @@ class DockTree {
 
  private:
   void build(ImVec2 size, const PanelSizes& sizes);
+  void check_restored(const Context& context);
   void follow(const PanelSizes& sizes, const SidePanels& shown);
   void show_open_tab(ImGuiTabBar& bar, float margin);
 
@@ -73,6 +79,8 @@ class DockTree {
   bool wanted_ = true;       ///< build the first layout in the next frame
   int restored_frames_ = 0;  ///< frames until a restored layout is checked
   bool untouched_ = true;    ///< nothing was moved
+  bool squeezed_ = false;    ///< the window is too small for the panels
+  std::string before_;       ///< the layout before that
   PanelSizes assigned_;
   SidePanels shown_;
   ImGuiID open_tab_ = 0;  ///< of the centre, in the last frame

@@ -13,6 +13,7 @@
 
 #include "engine/train/train_snapshot.h"
 #include "ui/commands/commands.h"
+#include "ui/frame/guarded.h"
 #include "ui/frame/layout.h"
 #include "ui/frame/notice.h"
 #include "ui/outbox.h"
@@ -29,18 +30,21 @@ bool is_floating(const char* name) {
   return panel != nullptr && panel->DockId == 0;
 }
 
-/// Moves a floating panel back into the window when the mouse releases it.
-void keep_inside(const char* name) {
+/// Moves a floating panel back into the window when the mouse releases it. A window that is too small for a
+/// panel does not make the panel small for good.
+void keep_inside(const Context& context, const char* name) {
   if (!is_floating(name) || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
   const ImGuiWindow* panel = ImGui::FindWindowByName(name);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const ImVec2 size = ImMin(panel->Size, viewport.Size);
+  const ImVec2 least{context.px(kLeastPanel), context.px(kLeastPanel)};
+  const ImVec2 size = ImMax(ImMin(panel->Size, viewport.Size), least);
   ImGui::SetNextWindowSize(size);
-  ImGui::SetNextWindowPos(ImClamp(panel->Pos, viewport.Pos, viewport.Pos + viewport.Size - size));
+  ImGui::SetNextWindowPos(
+      ImClamp(panel->Pos, viewport.Pos, ImMax(viewport.Pos, viewport.Pos + viewport.Size - size)));
 }
 
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
-  keep_inside(name);
+  keep_inside(context, name);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
   // A floating panel needs a border, because the panels below it have the same colour.
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, is_floating(name) ? 1.0f : 0.0f);
@@ -136,7 +140,7 @@ void draw_strip_window(const Context& context, const char* name, float top, floa
   const float padding = std::round((height - context.px(kControlHeight)) / 2);
   begin_fixed(context, name, min, {viewport.Size.x, height}, {context.px(16), padding},
               ImGuiWindowFlags_NoScrollWithMouse);
-  draw(context);
+  draw_guarded(context, draw);
   fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line_width(context)},
             {min.x + viewport.Size.x, min.y + height}, context.theme.line);
   ImGui::End();
@@ -172,7 +176,7 @@ void draw_folded_setup(const Context& context, float top, float bottom, float wi
 void draw_panel_window(const Context& context, const char* name, DrawPanel draw, bool is_result) {
   const bool visible = begin_docked(context, name, context.theme.panel);
   if (visible) {
-    draw(context);
+    draw_guarded(context, draw);
     if (is_result) dim_stale_result(context);
   }
   ImGui::End();
@@ -190,7 +194,7 @@ void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPane
   if (visible && !settles) {
     const bool is_beside = stands_beside_the_run(tab);
     if (!is_beside) draw_frozen_head(context);
-    draw(context);
+    draw_guarded(context, draw);
     if (tab != Tab::Stage && !is_beside) draw_notice(context);
   }
   ImGui::End();

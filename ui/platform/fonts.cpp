@@ -1,5 +1,6 @@
 // Builds each font as a chain of embedded faces; the first face that has a character draws it. Two characters
-// of the equations are missing in all faces, so they are drawn as a small letter, raised or centred.
+// of the equations are missing in all faces, so they are drawn as a small letter, raised or centred. Any
+// other character is drawn by other_characters.h.
 #include "ui/platform/fonts.h"
 
 #include <imgui.h>
@@ -8,6 +9,7 @@
 #include <array>
 
 #include "engine/config/assets.h"
+#include "ui/platform/other_characters.h"
 
 namespace shardlens {
 
@@ -19,7 +21,7 @@ namespace {
 using Chain = std::span<const FontFace>;
 
 FontFace face(std::string_view file, std::string_view family, bool bold = false, bool italic = false) {
-  return {file, family, bold, italic, find_embedded(embedded_fonts(), file)};
+  return {file, family, bold, italic, find_embedded(embedded_fonts(), file), 0};
 }
 
 struct Chains {
@@ -87,6 +89,7 @@ ImFont* add_chain(ImFontAtlas& atlas, Chain faces) {
   }
   add_stand_in<kTranspose>(atlas, faces.front().data);
   add_stand_in<kHadamard>(atlas, faces.front().data);
+  add_other_characters(atlas, chains().inconsolata);
   return font;
 }
 

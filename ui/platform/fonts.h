@@ -1,8 +1,8 @@
 // The studio's fonts, embedded in the program: Roboto for words, Inconsolata for numbers, shapes and
 // equations. Each falls back on the other for characters it lacks (arrows, Greek), and Font Awesome 4 adds
-// the icons
-// (<icons_font_awesome_4.h>, ICON_FA_PLAY and so on). Glyphs are rasterised on demand at any size, so scaling
-// is a matter of style alone: ImGui::PushFont(fonts.mono, size), style.FontScaleMain.
+// the icons (<icons_font_awesome_4.h>, ICON_FA_PLAY and so on). What no embedded font has comes from a font
+// of the system (other_characters.h). Glyphs are rasterised on demand at any size, so scaling is a matter of
+// style alone: ImGui::PushFont(fonts.mono, size), style.FontScaleMain.
 #pragma once
 
 #include <optional>
@@ -23,6 +23,7 @@ struct FontFace {
   std::string_view family;  ///< "Roboto"
   bool bold = false, italic = false;
   std::string_view data;
+  int index = 0;  ///< of the face in its file
 };
 
 /// The faces of a font; the first that has a character draws it.

@@ -19,10 +19,15 @@ KeptPicture::~KeptPicture() {
   glDeleteFramebuffers(1, &framebuffer_);
 }
 
-void KeptPicture::allocate(PixelSize size) {
-  size_ = size;
+int KeptPicture::most_pixels() {
   GLint largest = 0;
   glGetIntegerv(GL_MAX_TEXTURE_SIZE, &largest);
+  return largest;
+}
+
+void KeptPicture::allocate(PixelSize size) {
+  size_ = size;
+  const int largest = most_pixels();
   const auto possible = [&](int extent) { return extent >= 1 && extent <= largest; };
   bind();
   if (possible(size.width) && possible(size.height)) {
@@ -42,11 +47,16 @@ void KeptPicture::bind() const {
   glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
 }
 
-void KeptPicture::copy_to_window() const {
+void KeptPicture::copy_to_window(PixelSize window) const {
   glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_);
   glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
-  glBlitFramebuffer(0, 0, size_.width, size_.height, 0, 0, size_.width, size_.height, GL_COLOR_BUFFER_BIT,
-                    GL_NEAREST);
+  if (window != size_) {
+    glClearColor(0, 0, 0, 1);
+    glClear(GL_COLOR_BUFFER_BIT);
+  }
+  const int below = window.height - size_.height;  // OpenGL counts rows from the bottom
+  glBlitFramebuffer(0, 0, size_.width, size_.height, 0, below, size_.width, window.height,
+                    GL_COLOR_BUFFER_BIT, GL_NEAREST);
 }
 
 }  // namespace shardlens

@@ -19,6 +19,8 @@ class KeptPicture {
   KeptPicture(const KeptPicture&) = delete;
   KeptPicture& operator=(const KeptPicture&) = delete;
 
+  // The most pixels that a picture may have in each direction.
+  static int most_pixels();
   // Sets the size; the old content is lost. For an impossible size throws a request Error that names the
   // possible ones.
   void allocate(PixelSize size);
@@ -26,8 +28,9 @@ class KeptPicture {
 
   // Makes this the target of drawing and reading.
   void bind() const;
-  // Copies the whole picture into the window's buffer, which must have the same size.
-  void copy_to_window() const;
+  // Copies the whole picture into the upper left corner of the window's buffer. A larger window is black
+  // beside it.
+  void copy_to_window(PixelSize window) const;
 
  private:
   Bytes bytes_;

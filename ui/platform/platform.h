@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ class Platform {
   // frame.
   virtual void render() = 0;
 
+  // Ends a frame in which something was thrown, wherever that was. Nothing is drawn; the last picture stays.
+  void abandon_frame();
+
   // Shows the picture if anything was drawn. Returns when the drawing is done.
   virtual void present() = 0;
 
@@ -55,10 +59,16 @@ class Platform {
   virtual void resize(PixelSize size) = 0;
   virtual PixelSize framebuffer_size() const = 0;
 
-  // How much larger than 96 dpi the display is; 1 on an ordinary one and without a display.
+  // How much larger than 96 dpi the display is now; 1 on an ordinary one and without a display.
   virtual float dpi_scale() const = 0;
 
   virtual bool should_close() const = 0;
+  // Withdraws a person's wish to close the window.
+  virtual void keep_open() {}
+
+  // Calls `end` when the display goes away, on this thread, from inside any call that needs the display. It
+  // must end the program itself: nothing of the window can be used any more, not even to destroy it.
+  virtual void at_lost_display(std::function<void()> end) { (void)end; }
 
   // Returns the files that were dropped on the window since the last call.
   virtual std::vector<std::string> take_dropped_files() { return {}; }

@@ -1,4 +1,5 @@
-// The platform with a window: GLFW on X11, OpenGL 3.3 core.
+// The platform with a window: GLFW on X11, OpenGL 3.3 core. A window may be larger than the largest texture;
+// then the picture fills its upper left corner.
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
@@ -16,9 +17,12 @@
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
 #include "ui/platform/platform.h"
+#include "ui/platform/x_display.h"
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
+#define GLFW_EXPOSE_NATIVE_X11
+#include <GLFW/glfw3native.h>
 
 namespace shardlens {
 
@@ -27,6 +31,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kScreenTime{16};  // time of a frame on a 60 Hz screen
+constexpr std::chrono::seconds kScaleTime{1};         // between two questions for the screen's scale
 
 // GLFW is a process-wide service; last_error() returns the reason of the last failed call.
 class GlfwLibrary {
@@ -51,14 +56,24 @@ class GlfwLibrary {
 };
 
 constexpr PixelSize kFirstSize{1600, 960};
+constexpr PixelSize kLeastSize{640, 400};  // smaller only if asked for
+
+PixelSize smaller_of(PixelSize a, PixelSize b) {
+  return {std::min(a.width, b.width), std::min(a.height, b.height)};
+}
+
+PixelSize scaled(PixelSize size, float scale) {
+  return {static_cast<int>(static_cast<float>(size.width) * scale),
+          static_cast<int>(static_cast<float>(size.height) * scale)};
+}
 
 /// Returns the size of a window for which no size was given, so that all of it is on the screen.
-PixelSize first_size() {
+PixelSize first_size(float scale) {
   PixelSize room;
   if (GLFWmonitor* screen = glfwGetPrimaryMonitor())
     glfwGetMonitorWorkarea(screen, nullptr, nullptr, &room.width, &room.height);
-  if (room.width <= 0 || room.height <= 0) return kFirstSize;  // GLFW cannot tell
-  return {std::min(room.width, kFirstSize.width), std::min(room.height, kFirstSize.height)};
+  const PixelSize size = scaled(kFirstSize, scale);
+  return room.width <= 0 || room.height <= 0 ? size : smaller_of(room, size);  // GLFW may not know the room
 }
 
 class WindowPlatform final : public Platform {
@@ -69,7 +84,9 @@ class WindowPlatform final : public Platform {
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
     glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
-    const PixelSize size = wanted.value_or(first_size());
+    handle_x_errors({});
+    scale_ = screen_scale(glfwGetX11Display());
+    const PixelSize size = wanted.value_or(first_size(scale_));
     window_ = glfwCreateWindow(size.width, size.height, title.c_str(), nullptr, nullptr);
     if (window_ == nullptr) {
       throw run_error(fmt::format(
@@ -77,10 +94,13 @@ class WindowPlatform final : public Platform {
           "libgl1-mesa-dri, then set LIBGL_ALWAYS_SOFTWARE=1)",
           GlfwLibrary::last_error()));
     }
+    const PixelSize least = smaller_of(size, scaled(kLeastSize, scale_));
+    glfwSetWindowSizeLimits(window_, least.width, least.height, GLFW_DONT_CARE, GLFW_DONT_CARE);
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(vertical_sync == VerticalSync::on ? 1 : 0);
     gui_.emplace(&glfwGetProcAddress);
     picture_.emplace(KeptPicture::Bytes::OfWindows);
+    most_pixels_ = KeptPicture::most_pixels();
     ImGui_ImplGlfw_InitForOpenGL(window_, true);
     glfwSetWindowUserPointer(window_, this);
     glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
@@ -106,7 +126,14 @@ class WindowPlatform final : public Platform {
       glfwPollEvents();
     }
     frame_begin_ = Clock::now();
+    if (frame_begin_ - scale_asked_ > kScaleTime) {
+      scale_asked_ = frame_begin_;
+      scale_ = screen_scale(glfwGetX11Display());
+    }
     ImGui_ImplGlfw_NewFrame();
+    ImVec2& room = ImGui::GetIO().DisplaySize;
+    const auto most = static_cast<float>(most_pixels_);
+    room = {std::min(room.x, most), std::min(room.y, most)};
     gui_->begin_frame();
   }
 
@@ -131,7 +158,7 @@ class WindowPlatform final : public Platform {
   // each event.
   void present() override {
     if (!shown_) {
-      picture_->copy_to_window();
+      picture_->copy_to_window(window_size());
       glfwSwapBuffers(window_);
       shown_ = true;
     } else if (paced_) {
@@ -146,26 +173,28 @@ class WindowPlatform final : public Platform {
   void resize(PixelSize size) override { glfwSetWindowSize(window_, size.width, size.height); }
 
   PixelSize framebuffer_size() const override {
-    PixelSize size;
-    glfwGetFramebufferSize(window_, &size.width, &size.height);
-    return size;
+    return smaller_of(window_size(), {most_pixels_, most_pixels_});
   }
-
-  float dpi_scale() const override {
-    float x = 1.0F;
-    float y = 1.0F;
-    glfwGetWindowContentScale(window_, &x, &y);
-    return x;
-  }
-
+  float dpi_scale() const override { return scale_; }
   bool should_close() const override { return glfwWindowShouldClose(window_) == GLFW_TRUE; }
+  void keep_open() override { glfwSetWindowShouldClose(window_, GLFW_FALSE); }
+  void at_lost_display(std::function<void()> end) override { handle_x_errors(std::move(end)); }
   std::vector<std::string> take_dropped_files() override { return std::exchange(dropped_, {}); }
   std::string renderer() const override { return gui_->renderer(); }
   const ui::Fonts& fonts() const override { return gui_->fonts(); }
 
  private:
+  PixelSize window_size() const {
+    PixelSize size;
+    glfwGetFramebufferSize(window_, &size.width, &size.height);
+    return size;
+  }
+
   GlfwLibrary library_;
   GLFWwindow* window_ = nullptr;
+  int most_pixels_ = 0;  // of a picture, in each direction
+  float scale_ = 1;
+  Clock::time_point scale_asked_ = Clock::now();
   std::vector<std::string> dropped_;
   std::optional<GuiContext> gui_;
   std::optional<KeptPicture> picture_;

@@ -1,6 +1,7 @@
 // Copies the remembered parts of the view to and from the state file.
 #include "ui/remember/remembered_view.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <utility>
@@ -47,9 +48,9 @@ std::string RememberedView::restore(ViewState& view, DockTree& layout) {
   return problem;
 }
 
-void RememberedView::save(const ViewState& view, const DockTree& layout) {
+std::string RememberedView::save(const ViewState& view, const DockTree& layout) {
   saved_ = Clock::now();
-  if (path_.empty()) return;
+  if (path_.empty()) return {};
   const auto& train = view.of<TrainView>();
   const auto& compare = view.of<CompareView>();
   RememberedState now{.theme = view.theme,
@@ -67,17 +68,23 @@ void RememberedView::save(const ViewState& view, const DockTree& layout) {
                       .compare_splits = compare.splits,
                       .writing = train.writing,
                       .recent = view.recent};
-  if (now == state_) return;
-  state_ = std::move(now);
+  if (now == state_) return {};
   try {
-    write_state(state_, path_);
+    write_state(now, path_);
+    state_ = std::move(now);
+    return {};
   } catch (const std::exception& error) {
-    spdlog::warn("cannot save the layout: {}", error.what());
+    if (std::exchange(told_, true)) return {};
+    spdlog::warn("cannot remember the layout: {}", error.what());
+    return fmt::format(
+        "The studio cannot remember where the panels stand, nor what was opened last: {}. It tries again as "
+        "long as it is open.",
+        error.what());
   }
 }
 
-void RememberedView::save_now_and_then(const ViewState& view, const DockTree& layout) {
-  if (Clock::now() - saved_ > kSaveEvery) save(view, layout);
+std::string RememberedView::save_now_and_then(const ViewState& view, const DockTree& layout) {
+  return Clock::now() - saved_ > kSaveEvery ? save(view, layout) : std::string();
 }
 
 }  // namespace shardlens::ui

@@ -18,14 +18,16 @@ class RememberedView {
   /// Returns a sentence about what was wrong with the file; empty if nothing was. Call it before the first
   /// frame.
   std::string restore(ViewState& view, DockTree& layout);
-  /// Writes the file if anything changed.
-  void save(const ViewState& view, const DockTree& layout);
+  /// Writes the file if anything changed since it was last written. Returns a sentence about why that is not
+  /// possible, the first time only; empty otherwise.
+  std::string save(const ViewState& view, const DockTree& layout);
   /// The same, at most once every few seconds. Call it once per frame.
-  void save_now_and_then(const ViewState& view, const DockTree& layout);
+  std::string save_now_and_then(const ViewState& view, const DockTree& layout);
 
  private:
   std::filesystem::path path_;
-  RememberedState state_;
+  RememberedState state_;  ///< in the file
+  bool told_ = false;      ///< it cannot be written
   std::chrono::steady_clock::time_point saved_;
 };
 

@@ -2,12 +2,8 @@
 #include "ui/remember/state_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -16,6 +12,7 @@
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
 #include "engine/io/path_text.h"
@@ -240,20 +237,9 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"compare_page", word_of(kComparePages, state.compare_page)},
                             {"compare_splits", state.compare_splits},
                             {"recent", recent}};
-  std::error_code failed;
+  std::error_code failed;  // then the file cannot be written either, which says why
   std::filesystem::create_directories(path.parent_path(), failed);
-  const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());
-  {
-    std::ofstream file(beside);
-    file << json_text(json, 2) << '\n';
-    if (!file.flush()) throw run_error(fmt::format("cannot write {}", beside.string()));
-  }
-  std::filesystem::rename(beside, path, failed);
-  if (failed) {
-    std::error_code ignored;
-    std::filesystem::remove(beside, ignored);
-    throw run_error(fmt::format("cannot write {}: {}", path.string(), failed.message()));
-  }
+  write_file_atomically(path.string(), json_text(json, 2) + '\n', AtomicFile::Reaches::System);
 }
 
 }  // namespace shardlens::ui

@@ -46,7 +46,7 @@ std::filesystem::path default_checkpoints_folder();
 /// case `problem` says in one sentence what was wrong; otherwise it is empty.
 RememberedState read_state(const std::filesystem::path& path, std::string& problem);
 
-/// Throws a run Error with the path if it cannot be written.
+/// Throws an Error with the path if it cannot be written. The old file then stays, and nothing beside it.
 void write_state(const RememberedState& state, const std::filesystem::path& path);
 
 }  // namespace shardlens::ui

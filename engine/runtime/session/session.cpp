@@ -127,6 +127,9 @@ void Session::Worker::main() {
 Session::Session(const Settings& settings, Begin begin)
     : worker_(std::make_unique<Worker>(settings, begin)) {}
 Session::~Session() = default;
+void Session::end() {
+  worker_->end();
+}
 void Session::send(Command command) {
   worker_->mail().send(std::move(command));
 }

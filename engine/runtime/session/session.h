@@ -18,6 +18,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  /// Cancels what runs and finishes the recording. Nothing may be sent afterwards.
+  void end();
+
   void send(Command command);                        ///< returns at once; any thread
   std::shared_ptr<const Snapshot> snapshot() const;  ///< the newest; never null; any thread
   /// Blocks until a snapshot is Done, Paused, Refused, Failed or Cancelled and nothing is queued, or until

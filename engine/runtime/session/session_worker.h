@@ -42,7 +42,10 @@ class Session::Worker {
     thread_ = std::thread([this] { main(); });
   }
 
-  ~Worker() {
+  ~Worker() { end(); }
+
+  void end() {
+    if (!thread_.joinable()) return;
     mail_.close();
     thread_.join();
   }

@@ -14,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/record/recording.h"
+#include "engine/train/checkpoint.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/gradient_norms.h"
 #include "tests/engine/io/test_folder.h"
@@ -330,6 +331,44 @@ TEST_F(LosingTraining, WhatWasNotSavedBeginsAnew) {
   ASSERT_EQ(last->state, TrainState::Done) << last->message;
   EXPECT_EQ(last->curves.front()->steps.size(), 30u);
   EXPECT_EQ(last->curves.front()->saved_step, 0);
+}
+
+class EndingTraining : public TestFolder {
+ protected:
+  /// Ends a session in the middle of a training that is saved every `every` steps, and returns its last
+  /// state.
+  Snap ended(int64_t every, TrainingSession::Others others) {
+    TrainingSession session;
+    train_command::Start start{{model_of(small_model(2), 100'000)}, ""};
+    start.models.front().options.checkpoint_every = every;
+    start.checkpoints = path("checkpoints");
+    session.send(start);
+    wait_for(session, [](const TrainSnapshot& now) {
+      return !now.curves.empty() && now.curves.front()->steps.size() > 5;
+    });
+    session.end(others);
+    return session.snapshot();
+  }
+};
+
+TEST_F(EndingTraining, SavesTheLastStepsOfOneThatIsSaved) {
+  for (const auto others : {TrainingSession::Others::Saved, TrainingSession::Others::Dropped}) {
+    const TrainCurve& curve = *ended(100'000, others)->curves.front();
+    EXPECT_EQ(curve.save_problem, "");
+    EXPECT_GT(curve.saved_step, 5);
+    EXPECT_EQ(curve.saved_step, static_cast<int64_t>(curve.steps.size()));
+    EXPECT_EQ(read_training_state(curve.checkpoint).step, curve.saved_step);
+  }
+}
+
+TEST_F(EndingTraining, SavesOneThatWasNotSavedOnlyIfThatIsWanted) {
+  const Snap dropped = ended(0, TrainingSession::Others::Dropped);
+  EXPECT_EQ(dropped->curves.front()->saved_step, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("checkpoints")));
+  const Snap saved = ended(0, TrainingSession::Others::Saved);
+  const TrainCurve& curve = *saved->curves.front();
+  EXPECT_EQ(curve.saved_step, static_cast<int64_t>(curve.steps.size())) << curve.save_problem;
+  EXPECT_EQ(read_training_state(curve.checkpoint).step, curve.saved_step);
 }
 
 class TrainingRecording : public TestFolder {};

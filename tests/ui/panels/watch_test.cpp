@@ -134,10 +134,10 @@ TEST_F(WatchedJob, IsAttachedToFromTheStartPageAndFollowedUntilOneLooksElsewhere
   drawn_.offer(writer, 6, 8);
   ASSERT_TRUE(drawn_until(harness, shows(4, 8)));
   EXPECT_TRUE(has_live_mark(harness)) << "it is live whether one follows or not";
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_L); });
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_J); });
   ASSERT_TRUE(drawn_until(harness, shows(7, 8)));
   EXPECT_TRUE(harness.studio().replayed().follows);
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_L); });
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_J); });
   ASSERT_TRUE(drawn_until(harness, [](const ReplaySnapshot& replay) { return !replay.follows; }));
 }
 
@@ -183,7 +183,7 @@ TEST_F(WatchedJob, GoesOnAsAReplayWhereItStoodWhenItEnds) {
   EXPECT_FALSE(exists(harness, kFollow));
   EXPECT_FALSE(has_live_mark(harness));
   EXPECT_THAT(harness.snapshot().result->provenance, StartsWith("replayed on "));
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_L); });
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_J); });
   harness.draw_frames(3);
   EXPECT_TRUE(shows(2, 6)(harness.studio().replayed())) << "there is nothing to follow any more";
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_PageDown); });

@@ -1,5 +1,7 @@
 // The window on an X server. Without one only the refusal can be tested.
+#define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
+#include <X11/Xlib.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
 
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "ui/platform/gl.h"
 #include "ui/platform/platform.h"
 
 namespace shardlens {
@@ -34,6 +37,31 @@ TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
   }
   const auto offscreen = make_offscreen_platform({640, 360});
   EXPECT_EQ(window.rgba == picture(*offscreen).rgba, true);
+}
+
+// Several screens side by side can be wider than the largest texture of a graphics card.
+TEST(WindowPlatform, AWindowLargerThanTheLargestTextureIsDrawnAsFarAsThatGoes) {
+  if (!has_display()) GTEST_SKIP() << "no X server";
+  // A server without clients begins anew, and takes its time after so large a window.
+  const std::unique_ptr<Display, decltype(&XCloseDisplay)> other_client(XOpenDisplay(nullptr),
+                                                                        &XCloseDisplay);
+  const auto platform = make_window_platform("shardlens test", PixelSize{640, 360}, VerticalSync::off);
+  GLint largest = 0;
+  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &largest);
+  if (largest > 30'000) GTEST_SKIP() << "no window of this X server is larger";
+  platform->resize({largest + 200, 100});
+  for (int i = 0; i < 4; ++i) {
+    platform->begin_frame(0.1);
+    ImGui::GetForegroundDrawList()->AddRectFilled({0, 0}, {20, 20}, IM_COL32(90, 169, 255, 255));
+    platform->render();
+    platform->present();
+  }
+  EXPECT_EQ(platform->framebuffer_size().width, largest);
+  EXPECT_EQ(ImGui::GetIO().DisplaySize.x, static_cast<float>(largest)) << "everything is in the picture";
+  platform->resize({640, 360});
+  platform->begin_frame(0.1);
+  platform->render();
+  EXPECT_EQ(platform->framebuffer_size(), (PixelSize{640, 360}));
 }
 
 // No X server of a test sends files: the platform's own callback is given them as GLFW would.

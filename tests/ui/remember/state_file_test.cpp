@@ -64,6 +64,15 @@ TEST_F(StateFile, IsWrittenWholeOrNotAtAll) {
   EXPECT_EQ(files, 1) << "nothing half-written is left beside it";
 }
 
+TEST_F(StateFile, AFailedWriteLeavesNothingBehind) {
+  std::filesystem::create_directories(path_);  // a folder in its place
+  std::ofstream(path_ / "something") << "so that it cannot be replaced";
+  EXPECT_THROW(write_state({}, path_), std::exception);
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_.parent_path())) ++files;
+  EXPECT_EQ(files, 1);
+}
+
 TEST_F(StateFile, NoFileIsTheFirstStart) {
   EXPECT_EQ(read_state(path_, problem_), RememberedState{});
   EXPECT_EQ(problem_, "");

@@ -21,6 +21,7 @@
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/command_button.h"
+#include "ui/commands/walk.h"
 #include "ui/panels/bar/bar_chips.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/recordings/replay_parts.h"
@@ -306,6 +307,7 @@ struct Row {
   Buttons buttons;
   std::array<Chip, 4> chips;  ///< what is recorded, parity, communicator, provenance
   std::optional<Chip> late;   ///< while a rank is late on purpose
+  std::optional<Chip> pace;   ///< while steps play, or would play at another speed than usual
 };
 
 TextStyle brand_style(const Context& c) {
@@ -333,7 +335,8 @@ float row_width(const Context& c, const Row& row) {
   if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
   for (size_t i = 0; i < row.chips.size(); ++i)
     width += gap + chip_width(c, row.chips[i], row.detail.chip(i, row.chips[i]));
-  if (row.late) width += gap + chip_width(c, *row.late, row.detail.late());
+  for (const std::optional<Chip>* chip : {&row.late, &row.pace})
+    if (*chip) width += gap + chip_width(c, **chip, row.detail.late());
   if (row.detail.hint) width += gap + hint_width(c);
   return width;
 }
@@ -371,6 +374,8 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
   row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme), parity_chip(c.snapshot, c.theme),
                communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
   if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
+  if ((c.view.playing || c.view.walk_speed != 1) && !plays_by_time(c))
+    row.pace = pace_chip(c.view.walk_speed, c.theme);
   const std::vector<Segment> all = degree_segments(settings, true), few = degree_segments(settings, false);
   Row fits;
   for (const Detail& detail : details()) {
@@ -456,11 +461,15 @@ void draw_bar(const Context& c) {
   const std::array<const char*, 4> ids{"record", "parity", "communicator", "provenance"};
   const float top = ImGui::GetItemRectMin().y;
   float right = ImGui::GetItemRectMax().x;
-  if (row.late) {
+  const auto draw_if_there = [&](const char* id, const std::optional<Chip>& chip) {
+    if (!chip) return false;
     ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
-    if (draw_chip(c, "late", *row.late, row.detail.late())) c.want(without_delays(settings));
+    const bool clicked = draw_chip(c, id, *chip, row.detail.late());
     right = ImGui::GetItemRectMax().x;
-  }
+    return clicked;
+  };
+  if (draw_if_there("pace", row.pace)) c.view.walk_speed = 1;
+  if (draw_if_there("late", row.late)) c.want(without_delays(settings));
   for (size_t i = 0; i < row.chips.size(); ++i) {
     ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
     const bool clicked = draw_chip(c, ids[i], row.chips[i], row.detail.chip(i, row.chips[i]));

@@ -5,6 +5,8 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
+#include "ui/commands/commands.h"
+#include "ui/commands/walk.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
@@ -147,6 +149,21 @@ Chip late_chip(const Settings& wanted, const Theme& theme) {
           .tooltip = tooltip + ". Click to remove every delay.",
           .colour = theme.communication,
           .mark = Mark::Cross};
+}
+
+Chip pace_chip(float walk_speed, const Theme& theme) {
+  const std::string speed = walk_speed_text(walk_speed);
+  return {.text = "Play " + speed,
+          .short_text = speed,
+          .least_text = speed,
+          .tooltip = fmt::format(
+              "Play ({}) goes from step to step at {} the usual speed. {} is slower, {} faster. A "
+              "click sets the usual speed.",
+              key_text(find_command("run.play").keys.front()), speed,
+              key_text(find_command("play.slower").keys.front()),
+              key_text(find_command("play.faster").keys.front())),
+          .colour = theme.forward,
+          .mark = Mark::Dot};
 }
 
 Chip record_chip(const RecordingState& runs, const RecordingState& steps, const Theme& theme) {

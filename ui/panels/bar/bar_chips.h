@@ -14,6 +14,9 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme);
 /// Names the ranks that are late on purpose. `wanted` must hold at least one delay.
 Chip late_chip(const Settings& wanted, const Theme& theme);
 
+/// The speed from step to step, while that is not the usual one or the steps play.
+Chip pace_chip(float walk_speed, const Theme& theme);
+
 /// The red button: what is recorded, and where the file is. `runs`: recorded by the Session; `steps`: by a
 /// training.
 Chip record_chip(const RecordingState& runs, const RecordingState& steps, const Theme& theme);

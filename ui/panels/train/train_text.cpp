@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/base/shown.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/commands/commands.h"
@@ -82,19 +83,6 @@ std::string pace_words(const WrittenText& text) {
   return pace + (text.end == WritingEnd::EndOfText ? " · then the text ended" : "");
 }
 
-/// Replaces bytes that are control characters.
-std::string legible(const std::string& text) {
-  std::string shown;
-  for (const char letter : text) {
-    if (static_cast<unsigned char>(letter) >= ' ' || letter == '\n') {
-      shown += letter;
-    } else {
-      shown += "\xef\xbf\xbd";  // U+FFFD
-    }
-  }
-  return shown;
-}
-
 /// Draws one text below its step; returns its height.
 float draw_written(const Context& context, const TrainCurve& curve, const WrittenText& text, ImVec2 at,
                    float width) {
@@ -109,7 +97,7 @@ float draw_written(const Context& context, const TrainCurve& curve, const Writte
   const float drop = std::round((type.strong.size - type.note.size) / 2);
   draw_text(list, {x, at.y + drop}, type.note, fitted(type.note, beside, at.x + width - x));
   const float top = at.y + type.strong.size + context.px(6);
-  return top - at.y + draw_wrapped(list, {at.x, top}, type.body, legible(text.prompt + text.text), width) +
+  return top - at.y + draw_wrapped(list, {at.x, top}, type.body, printable(text.prompt + text.text), width) +
          context.px(kTextGap);
 }
 
@@ -117,7 +105,7 @@ TextTable text_table(const TrainSnapshot& train) {
   TextTable table{{{"model"}, {"step", Align::Right}, {"text"}}, {}};
   for (const auto& curve : train.curves)
     for (const auto& text : curve->texts) {
-      std::string line = legible(text->prompt + text->text);
+      std::string line = printable(text->prompt + text->text);
       std::replace(line.begin(), line.end(), '\n', ' ');
       table.rows.push_back({curve->name, std::to_string(text->step), line});
     }

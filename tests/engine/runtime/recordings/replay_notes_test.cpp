@@ -13,6 +13,7 @@ namespace replay_notes_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(ReplayTest, NotesAreInTheFile) {
   const std::string file = record("run");
@@ -74,6 +75,23 @@ TEST_F(ReplayTest, AFileThatMayNotBeWrittenSaysSo) {
   EXPECT_THAT(kept->message, HasSubstr("not saved"));
   ASSERT_EQ(kept->notes->size(), 1u);
   EXPECT_FALSE(kept->notes->front().saved);
+}
+
+TEST_F(ReplayTest, AFileDeletedMovedOrReplacedWhileItIsOpenIsSaid) {
+  for (const bool is_replaced : {false, true}) {
+    const std::string file = record(is_replaced ? "replaced" : "deleted");
+    const std::string other = record(is_replaced ? "other" : "none of them");
+    opened(file);
+    is_replaced ? fs::rename(other, file) : static_cast<void>(fs::remove(file));
+    const Shown kept = after(replay_command::AddNote{{}});
+    EXPECT_THAT(kept->message, HasSubstr("was deleted, moved or replaced while it was open"));
+    EXPECT_THAT(kept->message, Not(HasSubstr("readonly")));
+    EXPECT_THAT(kept->message, Not(HasSubstr("journal"))) << "a remedy for something else";
+    ASSERT_EQ(kept->notes->size(), 1u);
+    EXPECT_FALSE(kept->notes->front().saved);
+    const Shown moved = after(replay_command::ShowPass{2});
+    EXPECT_EQ(moved->pass, 2) << "what was opened can still be looked at";
+  }
 }
 
 TEST_F(ReplayTest, HostileNotesAreRead) {

@@ -1,0 +1,47 @@
+// Draws frames and survives those that fail.
+#include "ui/window_loop.h"
+
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <utility>
+
+namespace shardlens::ui {
+namespace {
+
+constexpr double kAfterFailureSeconds = 0.25;  // the next frame may fail too
+
+}  // namespace
+
+bool WindowLoop::next_frame() {
+  if (told_to_end_ != 0 || studio_.ends()) return false;
+  if (platform_.should_close()) {
+    if (failed_ || studio_.may_close()) return false;  // a question could not be drawn either
+    platform_.keep_open();
+  }
+  try {
+    draw();
+    failed_ = false;
+  } catch (const std::exception& error) {
+    failed_ = true;
+    platform_.abandon_frame();
+    studio_.say_not_drawn(error.what());
+    if (std::exchange(problem_, error.what()) != problem_)
+      spdlog::warn("a frame was not drawn: {}", problem_);
+    wait_seconds_ = kAfterFailureSeconds;
+  }
+  return true;
+}
+
+void WindowLoop::draw() {
+  platform_.begin_frame(wait_seconds_);
+  studio_.view().screen_scale = platform_.dpi_scale();
+  for (const std::string& file : platform_.take_dropped_files()) studio_.open_dropped(file);
+  studio_.frame();
+  platform_.render();
+  studio_.write_picture(platform_);
+  platform_.present();
+  wait_seconds_ = studio_.idle_seconds();
+}
+
+}  // namespace shardlens::ui
