@@ -17,6 +17,7 @@
 #include "engine/base/words.h"
 #include "engine/config/validate.h"
 #include "engine/io/file_kind.h"
+#include "ui/collective/collective_view.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
@@ -72,12 +73,14 @@ const char* const kExamples =
 
 const std::vector<std::string>& view_names() {
   static const std::vector<std::string> names{
-      "stage",          "memory",         "memory-layer",  "memory-machine", "traffic",       "traffic-times",
-      "scaling",        "scaling-strong", "scaling-heads", "break-even",     "cluster",       "compare",
-      "tournament",     "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
-      kWrittenView,     "program",        kBreakView,      kBreakLossView,   "palette",       "inspector",
-      "start",          "sheet",          "replay",        "replay-train",   "replay-notes",  kTimesView,
-      "open-recording", kLostView,        kLostTrainView};
+      "stage",          "memory",        "memory-layer",   "memory-machine", "traffic",
+      "traffic-times",  "scaling",       "scaling-strong", "scaling-heads",  "break-even",
+      "cluster",        "compare",       "tournament",     "sweep",          kRecordingsView,
+      "train",          "train-compare", kFrozenView,      kWrittenView,     "program",
+      kBreakView,       kBreakLossView,  "palette",        "inspector",      "start",
+      "sheet",          "replay",        "replay-train",   "replay-notes",   kTimesView,
+      "open-recording", kLostView,       kLostTrainView,   kInsideView,      kTreeView,
+      kReplayInsideView};
   return names;
 }
 
@@ -254,6 +257,10 @@ bool is_replay_view(const std::string& name) {
   return name.starts_with("replay");
 }
 
+bool is_inside_view(const std::string& name) {
+  return name == kInsideView || name == kTreeView || name == kReplayInsideView;
+}
+
 bool is_comparing_view(const std::string& name) {
   return name == "compare" || name == "tournament" || name == "sweep" || name == kRecordingsView;
 }
@@ -266,6 +273,9 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.of<ui::MemoryView>().this_machine = name == "memory-machine";
   state.of<ui::TrafficView>().times = name == "traffic-times" || name == kTimesView;
   state.chooser_open = name == "open-recording";
+  auto& inside = state.of<ui::CollectiveView>();
+  inside.wiring = name == kTreeView ? Wiring::Tree : Wiring::Ring;
+  inside.open = false;  // opened when a collective is selected
   state.of<ui::NotesView>().open = name == "replay-notes";
   const auto page = kScalingViews.find(name);
   if (page != kScalingViews.end()) state.of<ui::ScalingView>().page = page->second;

@@ -79,6 +79,11 @@ inline constexpr const char* kLostTrainView = "lost-rank-train";
 inline constexpr const char* kTimesView = "replay-times";
 /// The page of the Compare tab that compares two recordings.
 inline constexpr const char* kRecordingsView = "compare-recordings";
+/// The views inside a collective: its ring, its tree, and the ring of a recording.
+inline constexpr const char* kInsideView = "collective";
+inline constexpr const char* kTreeView = "collective-tree";
+inline constexpr const char* kReplayInsideView = "replay-collective";
+bool is_inside_view(const std::string& name);
 /// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 

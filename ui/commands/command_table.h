@@ -34,5 +34,6 @@ void add_replay_commands(std::vector<UiCommand>& table);
 /// Disables the commands that run, train or change settings while a recording is open.
 void hold_back_while_replaying(std::vector<UiCommand>& table);
 void add_figure_commands(std::vector<UiCommand>& table);
+void add_collective_commands(std::vector<UiCommand>& table);
 
 }  // namespace shardlens::ui
