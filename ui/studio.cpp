@@ -14,6 +14,8 @@
 #include "engine/config/weights_of_model.h"
 #include "engine/io/file_kind.h"
 #include "engine/io/safetensors_index.h"
+#include "ui/collective/collective_view.h"
+#include "ui/collective/inside.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/frame/closing.h"
@@ -399,7 +401,7 @@ void Studio::frame() {
   const bool on_top = view_.covered() || ImGui::GetIO().WantTextInput ||
                       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   if (!on_top && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) {
-    if (!message_.is_open()) view_.of<NotesView>().open = false;
+    if (!message_.is_open() && !leave_collective(now)) view_.of<NotesView>().open = false;
     message_.close();
   }
   const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -410,6 +412,13 @@ void Studio::frame() {
   draw_recording_chooser(now);
   draw_closing(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
+  if (is_inside_collective(now)) {  // it takes the whole window
+    draw_inside_collective(now);
+    message_.draw(now, [this](const std::string& path) { open_recording(path); });
+    draw_spotlight(now);
+    return end_frame(mouse);
+  }
+  view_.of<CollectiveView>().open = false;  // what it showed may be gone
   float below = std::floor(now.px(kBarHeight));
   draw_strip_window(now, "Bar", 0, below, draw_bar);
   if (held_.replay->is_open()) {
@@ -463,6 +472,10 @@ void Studio::frame() {
     if (granted[i]) *wishes[i] = false;
   }
   draw_spotlight(now);
+  end_frame(mouse);
+}
+
+void Studio::end_frame(ImVec2 mouse) {
   hide_tooltips_from_keys(view_);
   ImGui::GetIO().MousePos = mouse;
   heatmaps_.end_frame();
@@ -473,8 +486,8 @@ void Studio::frame() {
 
 double Studio::idle_seconds() const {
   const bool runs_beside = view_.of<ReplayView>().beside && is_busy(*sessions_.run.snapshot());
-  if (view_.playing || held_.replay->playing || held_.history->is_busy() ||
-      seconds_since(last_touch_) < kSettleSeconds)
+  if (view_.playing || view_.of<CollectiveView>().playing || held_.replay->playing ||
+      held_.history->is_busy() || seconds_since(last_touch_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (is_busy(*held_.shown) || runs_beside || held_.train->is_active() || held_.breaks->is_active() ||
       held_.comparison->busy || held_.diff->busy || seconds_since(last_change_) < kSettleSeconds)

@@ -97,6 +97,7 @@ class Studio {
   void follow_calibration();
   void take_model(const std::filesystem::path& folder, const std::string& weights);
   void leave_frozen();
+  void end_frame(ImVec2 mouse);  ///< `mouse`: where it was before a picture hid it
   void send_commands();
 
   const Fonts& fonts_;

@@ -25,6 +25,7 @@
 #include "engine/runtime/session/scaling_snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
 #include "engine/train/train_snapshot.h"
+#include "ui/collective/collective_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/replay_view.h"
@@ -160,6 +161,25 @@ void break_shortly(const std::string& view, const Options& options, Platform& pl
   if (last->state == BreakState::Failed) throw run_error(last->message);
 }
 
+/// Opens the selected collective, else the first one, in the hop in which the first chunks become complete.
+void look_inside(const std::string& view, ui::Studio& studio) {
+  if (!is_inside_view(view)) return;
+  const Program& program = studio.snapshot().plan->program;
+  ui::ViewState& state = studio.view();
+  const auto meets = [&](const Step& step) {
+    return is_collective(step.op) && group_ranks(program, step) > 1;
+  };
+  const auto first = std::find_if(program.steps.begin(), program.steps.end(), meets);
+  if (first == program.steps.end())
+    throw request_error("with one rank there is no collective to look into: give --tp 2 or more");
+  const bool selected = state.selected_step >= 0 && meets(program.step(state.selected_step));
+  if (!selected) select_step(state, program, first->id);
+  auto& inside = state.of<ui::CollectiveView>();
+  inside.open = true;
+  const int ranks = group_ranks(program, program.step(state.selected_step));
+  inside.stand_at(inside.wiring == Wiring::Tree ? 2 : ranks - 1);
+}
+
 /// Draws until the comparison has nothing left to plan or measure.
 void wait_for_comparison(Platform& platform, ui::Studio& studio) {
   const auto begin = Clock::now();
@@ -290,6 +310,7 @@ OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
     show_recording(options.view, options, made_, *platform_, studio_);
     if (options.at_seconds) show_moment(*options.at_seconds);
     compare_recordings(options.view, *platform_, studio_);
+    look_inside(options.view, studio_);
     return;
   }
   wait_for_rest(*platform_, studio_);
@@ -302,7 +323,10 @@ void OffscreenStudio::draw_frame() {
 }
 
 void OffscreenStudio::prepare_view(const std::string& view, const Options& options) {
-  if (is_replay_view(view)) return show_recording(view, options, made_, *platform_, studio_);
+  if (is_replay_view(view)) {
+    show_recording(view, options, made_, *platform_, studio_);
+    return look_inside(view, studio_);
+  }
   if (view == "open-recording") studio_.replay().send(replay_command::List{});
   break_shortly(view, options, *platform_, studio_);
   compare_all(view, *platform_, studio_);
@@ -312,6 +336,7 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
   lose_shortly(view, *platform_, studio_);
   ask_to_close(view, *platform_, studio_);
   point_at(view, platform_->framebuffer_size());
+  look_inside(view, studio_);
   if (view != kFrozenView) return;
   studio_.training().send(train_command::Freeze{});
   wait_for_frozen(true, *platform_, studio_);

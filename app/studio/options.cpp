@@ -17,6 +17,7 @@
 #include "engine/base/words.h"
 #include "engine/config/validate.h"
 #include "engine/io/file_kind.h"
+#include "ui/collective/collective_view.h"
 #include "ui/frame/spotlight.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
@@ -78,7 +79,8 @@ const std::vector<std::string>& view_names() {
       "tournament",     "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
       kWrittenView,     "program",        kBreakView,      kBreakLossView,   "palette",       "inspector",
       "start",          "sheet",          "replay",        "replay-train",   "replay-notes",  kTimesView,
-      "open-recording", kLostView,        kLostTrainView,  kClosingView,     kSpotlightView};
+      "open-recording", kLostView,        kLostTrainView,  kClosingView,     kSpotlightView,  kInsideView,
+      kTreeView,        kReplayInsideView};
   return names;
 }
 
@@ -255,6 +257,10 @@ bool is_replay_view(const std::string& name) {
   return name.starts_with("replay");
 }
 
+bool is_inside_view(const std::string& name) {
+  return name == kInsideView || name == kTreeView || name == kReplayInsideView;
+}
+
 bool is_comparing_view(const std::string& name) {
   return name == "compare" || name == "tournament" || name == "sweep" || name == kRecordingsView;
 }
@@ -269,6 +275,9 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.chooser_open = name == "open-recording";
   state.closing_open = false;  // a training must run first
   state.of<ui::SpotlightView>() = {.on = name == kSpotlightView, .stays = true};
+  auto& inside = state.of<ui::CollectiveView>();
+  inside.wiring = name == kTreeView ? Wiring::Tree : Wiring::Ring;
+  inside.open = false;  // opened when a collective is selected
   state.of<ui::NotesView>().open = name == "replay-notes";
   const auto page = kScalingViews.find(name);
   if (page != kScalingViews.end()) state.of<ui::ScalingView>().page = page->second;

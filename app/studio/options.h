@@ -83,6 +83,11 @@ inline constexpr const char* kRecordingsView = "compare-recordings";
 inline constexpr const char* kClosingView = "closing";
 /// The Stage with the spot of light at the mouse.
 inline constexpr const char* kSpotlightView = "spotlight";
+/// The views inside a collective: its ring, its tree, and the ring of a recording.
+inline constexpr const char* kInsideView = "collective";
+inline constexpr const char* kTreeView = "collective-tree";
+inline constexpr const char* kReplayInsideView = "replay-collective";
+bool is_inside_view(const std::string& name);
 /// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 

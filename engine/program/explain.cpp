@@ -90,7 +90,27 @@ std::string explain_replicas(const Program& program, const Step& step) {
       gradients ? ". It starts when the backward pass has completed the bucket" : "");
 }
 
+// The step that reads the tensor next. If a conversion does, the answer is that conversion's own.
+const Step* next_reader(const Program& program, TensorId tensor) {
+  const std::vector<StepId> readers = consumers_of(program, tensor);
+  return readers.empty() ? nullptr : &program.step(readers.front());
+}
+
 }  // namespace
+
+std::string explain_no_collective(const Program& program, TensorId id) {
+  if (program.tp() == 1 || id == kNoTensor) return {};
+  const StepId producer = producer_of(program, id);
+  const Step* reader = next_reader(program, id);
+  if (producer < 0 || reader == nullptr || is_conversion(reader->op)) return {};
+  const Step& before = program.step(producer);
+  const Tensor& tensor = program.tensor(id);
+  if (is_conversion(before.op) || before.op == Op::Join || reader->op == Op::Join) return {};
+  if (tensor.layout.kind == LayoutKind::Partial) return {};  // a fault leaves a term unsummed
+  return fmt::format("{} produces {}, and {} needs {}. The layouts agree, so nothing is sent.",
+                     named(program, before), holds(tensor.layout), named(program, *reader),
+                     tensor.layout.kind == LayoutKind::Replicated ? "just that" : needs(tensor.layout));
+}
 
 std::string explain(const Program& program, StepId id) {
   const Step& step = program.step(id);

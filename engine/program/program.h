@@ -151,6 +151,11 @@ std::vector<StepId> consumers_of(const Program& program, TensorId tensor);
 /// consumer. Empty for other steps.
 std::string explain(const Program& program, StepId step);
 
+/// Explains why the ranks do not meet between the step that writes a tensor and the next one that reads it:
+/// made from their layouts. Empty on one rank, if a conversion stands there, or if nobody writes or reads the
+/// tensor.
+std::string explain_no_collective(const Program& program, TensorId tensor);
+
 /// True for an all-reduce among the ranks that hold terms of the same slice.
 bool is_among_copies(const Program& program, const Step& step);
 /// Returns the size of a collective's group: T, or D over the replicas, or the number of ranks that hold a

@@ -37,5 +37,6 @@ void hold_back_while_replaying(std::vector<UiCommand>& table);
 void add_figure_commands(std::vector<UiCommand>& table);
 /// One command for each word of the glossary.
 void add_glossary_commands(std::vector<UiCommand>& table);
+void add_collective_commands(std::vector<UiCommand>& table);
 
 }  // namespace shardlens::ui

@@ -14,6 +14,8 @@
 #include "engine/config/validate.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/train/train_snapshot.h"
+#include "ui/collective/collective_view.h"
+#include "ui/collective/inside.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/commands/walk.h"
@@ -85,6 +87,10 @@ bool has_plan(const Context& context) {
   return context.snapshot.plan != nullptr;
 }
 
+bool can_walk_or_hop(const Context& context) {
+  return can_walk(context) || is_inside_collective(context);
+}
+
 void add_run_commands(std::vector<UiCommand>& table) {
   const auto group = CommandGroup::Run;
   table.push_back({.id = "run.play",
@@ -95,11 +101,12 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .run =
                        [](const Context& context) {
                          ViewState& view = context.view;
+                         if (is_inside_collective(context)) return play_or_stop_hops(context);
                          if (plays_by_time(context)) return play_or_pause_replay(context);
                          view.playing = !view.playing;
                          if (view.playing && stands_at_the_end(context)) walk_to_first(context);
                        },
-                   .enabled = can_walk});
+                   .enabled = can_walk_or_hop});
   table.push_back({.id = "run.run",
                    .title = "Run to the end",
                    .help = "Run the Program on all ranks; from the start if it is already at the end",
@@ -165,18 +172,22 @@ void add_run_commands(std::vector<UiCommand>& table) {
 }
 
 void add_walk_commands(std::vector<UiCommand>& table) {
-  const auto add = [&](const char* id, const char* title, const char* help, ImGuiKeyChord key,
-                       void (*run)(const Context&)) {
-    adder(table, CommandGroup::Walk)(id, title, help, {key}, run, can_walk);
+  // Inside a collective the same key goes from hop to hop.
+  using Go = void (*)(const Context&);
+  const auto add = [&](const char* id, const char* title, const char* help, ImGuiKeyChord key, Go walk,
+                       Go hop) {
+    const auto run = [walk, hop](const Context& c) { is_inside_collective(c) ? hop(c) : walk(c); };
+    adder(table, CommandGroup::Walk)(id, title, help, {key}, run, can_walk_or_hop);
   };
-  add("walk.forward", "Step forward", "Execute and select the next step", ImGuiKey_RightArrow, walk_forward);
-  add("walk.back", "Step back", "Go back to the step before", ImGuiKey_LeftArrow, walk_back);
+  add("walk.forward", "Step forward", "Execute and select the next step", ImGuiKey_RightArrow, walk_forward,
+      hop_forward);
+  add("walk.back", "Step back", "Go back to the step before", ImGuiKey_LeftArrow, walk_back, hop_back);
   add("walk.next_collective", "Next collective", "Go to the next collective of the ranks",
-      ImGuiMod_Shift | ImGuiKey_RightArrow, walk_to_next_collective);
+      ImGuiMod_Shift | ImGuiKey_RightArrow, walk_to_next_collective, show_next_collective);
   add("walk.previous_collective", "Previous collective", "Go back to the previous collective of the ranks",
-      ImGuiMod_Shift | ImGuiKey_LeftArrow, walk_to_previous_collective);
-  add("walk.first", "First step", "Go to the first step", ImGuiKey_Home, walk_to_first);
-  add("walk.last", "Last step", "Go to the last step", ImGuiKey_End, walk_to_last);
+      ImGuiMod_Shift | ImGuiKey_LeftArrow, walk_to_previous_collective, show_previous_collective);
+  add("walk.first", "First step", "Go to the first step", ImGuiKey_Home, walk_to_first, hop_to_first);
+  add("walk.last", "Last step", "Go to the last step", ImGuiKey_End, walk_to_last, hop_to_last);
 }
 
 void add_timeline_commands(std::vector<UiCommand>& table) {
@@ -367,6 +378,7 @@ std::vector<UiCommand> make_table() {
   add_compare_commands(table);
   add_train_commands(table);
   add_view_commands(table);
+  add_collective_commands(table);
   add_break_commands(table);
   add_scaling_commands(table);
   add_timeline_commands(table);
@@ -401,6 +413,7 @@ bool is_typed_by_text(ImGuiKeyChord chord) {
 void show_tab(const Context& context, Tab tab) {
   context.view.tab = tab;
   context.view.focus_tab = true;
+  leave_collective(context);
 }
 
 std::string to_string(CommandGroup group) {

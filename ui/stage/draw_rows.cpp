@@ -19,6 +19,7 @@ namespace {
 
 constexpr float kEquationSize = 15;
 constexpr float kNoteSize = kSmallSize;
+constexpr const char* kInside = "inside " ICON_FA_CHEVRON_RIGHT;
 
 void draw_dots(ImDrawList* list, float from, float to, float y, ImU32 colour, float dot) {
   const float size = std::max(1.0f, std::round(dot));
@@ -151,6 +152,15 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   if (lines >= 2) draw_text(list, {x, y}, layout, layout_words(tensor, layout, width));
 }
 
+Rect band_button(const Scene& scene, size_t row_index) {
+  const Rect rect = scene.row_rect(row_index);
+  const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, 0);
+  const float right = rect.max.x - scene.px(8), width = text_width(style, kInside) + scene.px(20);
+  if (right - (rect.min.x + scene.measure.gutter) < 4 * width)
+    return {{right, rect.min.y}, {right, rect.max.y}};
+  return {{right - width, rect.min.y}, {right, rect.max.y}};
+}
+
 void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
   const Theme& theme = scene.context.theme;
   const Row& row = scene.rows[row_index];
@@ -177,9 +187,17 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
                  : progress == Progress::Next ? colour
                                               : theme.dim);
   if (rect.height() >= style.size * 0.9f) {
-    const std::string words = sentence(scene, row, style, max.x - min.x - scene.px(16));
+    // The words stand in the middle of the band, clear of the button at its right end.
+    const Rect button = band_button(scene, row_index);
+    const float beside = button.width();
+    const std::string words = sentence(scene, row, style, max.x - min.x - 2 * beside - scene.px(16));
     draw_text(list, {(min.x + max.x) / 2, (min.y + max.y) / 2 - style.size * 0.56f}, style, words,
               Align::Centre);
+    const TextStyle inside =
+        scene.text(scene.context.fonts.body, kSmallSize, selected ? theme.text : theme.dim);
+    if (beside > 0)
+      draw_text(list, {button.max.x - scene.px(10), (min.y + max.y) / 2 - inside.size * 0.56f}, inside,
+                kInside, Align::Right);
   }
 
   // A tick for every rank above and below the band, because all ranks take part in the collective.
@@ -200,6 +218,29 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
     }
   }
   draw_letter(scene, list, rect, scene.program().step(row.step).conjugate, ink);
+}
+
+Rect why_button(const Scene& scene, size_t row_index) {
+  const Rect rect = scene.row_rect(row_index);
+  const float side = scene.px(16);
+  const ImVec2 middle(scene.view.min.x + scene.measure.gutter - scene.px(18),
+                      rect.max.y + scene.px(kRowGap) / 2);
+  const bool is_there = scene.interactive && scene.rows[row_index].hands_over && rect.height() >= 2 * side;
+  if (!is_there) return {middle, middle};
+  return {{middle.x - side / 2, middle.y - side / 2}, {middle.x + side / 2, middle.y + side / 2}};
+}
+
+void draw_why(const Scene& scene, ImDrawList* list, size_t row_index) {
+  const Rect button = why_button(scene, row_index);
+  if (button.width() <= 0) return;
+  const Theme& theme = scene.context.theme;
+  const bool asked = scene.selected(scene.rows[row_index]);
+  const float round = button.width() / 2;
+  fill_rect(list, button.min, button.max, scene.ink(theme.window), round);
+  outline_rect(list, button.min, button.max, scene.ink(asked ? theme.text : theme.faint), round);
+  const TextStyle style = scene.text(scene.context.fonts.body, 12, asked ? theme.text : theme.dim);
+  draw_text(list, {(button.min.x + button.max.x) / 2, (button.min.y + button.max.y) / 2 - style.size * 0.56f},
+            style, "?", Align::Centre);
 }
 
 void draw_line(const Scene& scene, ImDrawList* list, size_t row_index) {

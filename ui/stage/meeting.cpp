@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/core_sharing.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui::stage {
@@ -35,6 +36,7 @@ Meeting meeting_of(const Plan& plan, const Result* result, StepId step) {
     }
     meeting.seconds = last_end - first_arrival;
     meeting.wait_seconds = last_arrival - first_arrival;
+    meeting.for_a_core = core_sharing(*result).has_value();
     return meeting;
   }
   for (const std::vector<StepCost>& track : plan.cost) {
@@ -49,8 +51,9 @@ std::string collective_title(const Program& program, const Step& step) {
 }
 
 std::string reason_of(const Program& program, StepId step) {
-  return explain(program, step) +
-         (program.step(step).overlapped ? " Later steps run at the same time, until one needs its result." : "");
+  return explain(program, step) + (program.step(step).overlapped
+                                       ? " Later steps run at the same time, until one needs its result."
+                                       : "");
 }
 
 std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting) {
@@ -59,7 +62,7 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
   const std::string tensor = bytes_text(static_cast<double>(converted_bytes(program, step, 0))) +
                              (step.outputs.size() == 1 ? " tensor" : " together");
   const std::string overlap = step.overlapped ? "overlaps next steps" : "";
-  std::string time, waiting, for_whom;
+  std::string time, waiting, for_whom, for_what;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
@@ -67,6 +70,7 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
       waiting = wait + " waiting";
       for_whom = step.overlapped ? fmt::format("{} until rank {} came", wait, meeting.last_rank)
                                  : fmt::format("{} for rank {}", waiting, meeting.last_rank);
+      if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly for a core";
       if (step.overlapped) waiting.clear();  // perhaps no rank waited
     }
   } else if (meeting.source == Meeting::Source::Estimated) {
@@ -79,6 +83,10 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
     if (forms.empty() || forms.back() != form) forms.push_back(form);
   };
   const std::string longest = for_whom.empty() ? time : for_whom;
+  if (!for_what.empty()) {
+    add({title, tensor, sent + " per rank", for_what});
+    add({title, sent + " per rank", for_what});
+  }
   add({title, tensor, overlap, sent + " per rank", longest});
   add({title, overlap, sent + " per rank", longest});
   add({title, sent + " per rank", longest});

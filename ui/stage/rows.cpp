@@ -88,12 +88,19 @@ class RowList {
     }
     for (const TensorId id : step.outputs) known_[static_cast<size_t>(id)] = true;
     if (step.block != block_) begin_block(step.block);
+    if (!rows.empty()) rows.back().hands_over = hands_over(rows.back(), step);
     rows.push_back(row_of(program_, step));
   }
 
   std::vector<Row> rows;
 
  private:
+  bool hands_over(const Row& row, const Step& next) const {
+    if (program_.tp() == 1 || row.kind != RowKind::Tensor || is_conversion(next.op)) return false;
+    return program_.tensor(row.tensor).layout.kind == LayoutKind::Sharded &&
+           std::find(next.inputs.begin(), next.inputs.end(), row.tensor) != next.inputs.end();
+  }
+
   void begin_phase(Phase phase) {
     phase_ = phase;
     block_.clear();

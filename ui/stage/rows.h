@@ -30,7 +30,9 @@ struct Row {
   Phase phase = Phase::Forward;
   std::string title;  ///< the equation's first clause, or the heading's word
   std::string note;   ///< note_of(): "column-parallel"
-  StepId from = -1;   ///< for an Input: the step outside the open part that wrote it; -1: fed before the run
+  /// The next row reads this row's slices as they are: the ranks do not meet between the two.
+  bool hands_over = false;
+  StepId from = -1;  ///< for an Input: the step outside the open part that wrote it; -1: fed before the run
 };
 
 std::vector<Row> rows_of(const Program& program);

@@ -30,6 +30,7 @@ struct Scene {
   const Context& context;
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Result> result;  ///< of this plan; null: nothing ran yet
+  bool interactive = false;              ///< drawn in the window's Stage, with its small buttons
   bool stale = false;                    ///< belongs to settings that are no longer wanted
 
   std::vector<Row> rows;
@@ -86,6 +87,13 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room);
 void draw_gutter(const Scene& scene, ImDrawList* list, size_t row);
 void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row);
 void draw_band(const Scene& scene, ImDrawList* list, size_t row);
+/// The place at the right end of a band where a click looks inside the collective; without width if the band
+/// is too small, or not in the window.
+Rect band_button(const Scene& scene, size_t row);
+/// The place between this row and the next where a click asks why the ranks do not meet there, in the column
+/// of f and g; without size if there is nothing to ask.
+Rect why_button(const Scene& scene, size_t row);
+void draw_why(const Scene& scene, ImDrawList* list, size_t row);
 void draw_line(const Scene& scene, ImDrawList* list, size_t row);
 void draw_divider(const Scene& scene, ImDrawList* list, size_t row);
 void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row, const Lane& lane);
@@ -93,5 +101,6 @@ void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row, const La
 /// Tooltips for the tensor or the step under the mouse.
 void tensor_tooltip(const Scene& scene, const Row& row, TensorId tensor, int rank);
 void step_tooltip(const Scene& scene, const Row& row);
+void sentence_tooltip(const Scene& scene, const std::string& title, const std::string& sentence);
 
 }  // namespace shardlens::ui::stage

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "engine/runtime/snapshot.h"
+#include "ui/collective/inside.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/panels.h"
@@ -75,6 +76,11 @@ void interact_with_row(const Scene& scene, size_t index) {
   const std::string name =
       row.step >= 0 ? fmt::format("##stage_step_{}", row.step) : fmt::format("##stage_tensor_{}", row.tensor);
   const bool tensor_row = draws_tensor(row.kind);
+  const bool was_selected = scene.selected(row);
+  const bool can_open = row.kind == RowKind::Band && !scene.stale;
+  const auto is_pointed_at = [&] {
+    return !scene.context.view.covered() && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort);
+  };
   if (item(name, scene.row_rect(index), true)) select(scene, row, row.tensor, -1);
   const bool row_hovered =
       !scene.context.view.covered() &&
@@ -89,8 +95,9 @@ void interact_with_row(const Scene& scene, size_t index) {
     const Rect ghost = tensor_row ? ghost_of(scene.program().tensor(row.tensor), scene.largest,
                                              scene.tensor_room(scene.cell(index, lane)))
                                   : cell;
-    if (item(cell_name, cell, tensor_row)) {
+    if (item(cell_name, cell, tensor_row || can_open)) {
       select(scene, row, row.tensor, rank_under_mouse(scene, row, lane, ghost));
+      if (can_open && was_selected) look_inside(scene.context, row.step);  // a second click
     }
     if (!scene.context.view.covered() && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort)) {
       if (tensor_row) {
@@ -106,6 +113,16 @@ void interact_with_row(const Scene& scene, size_t index) {
     if (item(cell_name + "_weight", room, false)) select(scene, row, weight, lane.first);
     if (!scene.context.view.covered() && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort))
       tensor_tooltip(scene, row, weight, lane.first);
+  }
+  if (const Rect button = band_button(scene, index); can_open && button.width() > 0) {
+    if (item(name + "_inside", button, false)) look_inside(scene.context, row.step);
+    if (is_pointed_at()) ImGui::SetTooltip("%s", inside_hint().c_str());
+  }
+  if (const Rect button = why_button(scene, index); button.width() > 0) {
+    if (item(name + "_why", button, false)) select(scene, row, row.tensor, -1);
+    if (is_pointed_at())
+      stage::sentence_tooltip(scene, "Why the ranks do not meet here",
+                              explain_no_collective(scene.program(), row.tensor));
   }
 }
 
@@ -151,6 +168,7 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
         break;
     }
   });
+  in_view([&](size_t row) { draw_why(scene, list, row); });
 }
 
 }  // namespace stage
@@ -381,6 +399,7 @@ void draw_stage(const Context& context) {
   ImGui::PopStyleVar();
   if (open) {
     scene.scroll = {ImGui::GetScrollX(), ImGui::GetScrollY()};
+    scene.interactive = true;
     draw_rows(scene, ImGui::GetWindowDrawList());
     for (size_t row = 0; row < scene.rows.size(); ++row) interact_with_row(scene, row);
     if (context.view.scroll_to_selection) ImGui::SetScrollY(scroll_to_selection(scene));

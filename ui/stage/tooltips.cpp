@@ -96,4 +96,11 @@ void step_tooltip(const Scene& scene, const Row& row) {
   ImGui::EndTooltip();
 }
 
+void sentence_tooltip(const Scene& scene, const std::string& title, const std::string& sentence) {
+  if (!ImGui::BeginTooltip()) return;
+  words(scene, scene.context.fonts.bold, scene.context.theme.text, title);
+  words(scene, scene.context.fonts.body, scene.context.theme.text, sentence);
+  ImGui::EndTooltip();
+}
+
 }  // namespace shardlens::ui::stage

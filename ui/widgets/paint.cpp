@@ -98,9 +98,10 @@ float wrapped_height(const TextStyle& style, std::string_view text, float width)
   return for_each_line(style, text, width, [](std::string_view) {});
 }
 
-float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width) {
+float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width,
+                   Align align) {
   return for_each_line(style, text, width, [&](std::string_view line) {
-    draw_text(list, at, style, line);
+    draw_text(list, at, style, line, align);
     at.y += line_height(style);
   });
 }

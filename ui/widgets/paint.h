@@ -34,8 +34,9 @@ std::string fitted(const TextStyle& style, std::string_view text, float width);
 /// The same, but shortened in the middle: a path keeps its beginning and the name of its file.
 std::string fitted_in_middle(const TextStyle& style, std::string_view text, float width);
 
-/// Draws text wrapped at `width`; returns its height.
-float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width);
+/// Draws text wrapped at `width`; returns its height. `at.x` is the left, middle or right of every line.
+float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width,
+                   Align align = Align::Left);
 /// Returns the height that draw_wrapped() would return.
 float wrapped_height(const TextStyle& style, std::string_view text, float width);
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/measure/rounds.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
 
@@ -48,22 +49,37 @@ SplitTrials plan_trials(const Settings& settings, const std::vector<Split>& spli
   return trials;
 }
 
+void begin_rounds(SplitTrial& trial) {
+  trial.round_seconds.clear();
+  if (trial.plan) trial.refused.clear();
+}
+
 void run_trial(SplitTrial& trial, const RunWish& wish) {
-  if (!trial.plan) return;
+  if (!trial.plan || (trial.round_seconds.empty() && !trial.refused.empty())) return;
   try {
+    const bool is_first = trial.round_seconds.empty();
     // Beside other splits a tensor is drawn small: its exact values are not kept.
-    auto sampler = std::make_shared<Sampler>(trial.plan->program, plan_samples(trial.plan->program, 0),
-                                             Sampler::NotFinite::StopsTheRun);
-    MeasuredRun run = measure_run(trial.plan, {sampler}, wish);
+    std::shared_ptr<Sampler> sampler;
+    if (is_first)
+      sampler = std::make_shared<Sampler>(trial.plan->program, plan_samples(trial.plan->program, 0),
+                                          Sampler::NotFinite::StopsTheRun);
+    std::vector<std::shared_ptr<StepObserver>> observers;
+    if (sampler) observers.push_back(sampler);
+    MeasuredRun run = measure_run(trial.plan, observers, wish);
+    const double seconds = run.times.measured_seconds;
+    const bool is_fastest = is_first || seconds < spread_of(trial.round_seconds).least;
+    trial.round_seconds.push_back(seconds);
+    trial.measured_seconds = spread_of(trial.round_seconds).median;
+    if (!is_fastest) return;
     auto result = std::make_shared<Result>();
     result->plan = trial.plan;
     result->communicator = run.communicator;
     result->machine = run.times.measured_on;
-    result->samples = sampler->samples();
+    result->samples = sampler ? sampler->samples() : trial.result->samples;
     result->high_water_bytes = run.high_water_bytes;
     set_times(*result, std::move(run.events));
     trial.result = std::move(result);
-    trial.measured_seconds = run.times.measured_seconds;
+    trial.measured_bytes = 0;
     for (const BytesByKind& rank : run.high_water_bytes)
       trial.measured_bytes = std::max(trial.measured_bytes, total_bytes(rank));
     trial.refused.clear();

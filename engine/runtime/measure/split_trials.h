@@ -23,7 +23,8 @@ struct SplitTrial {
   std::shared_ptr<const Result>
       result;  ///< null until it ran: samples of the first pass, times of the fastest
   int64_t measured_bytes = 0;
-  double measured_seconds = 0;
+  std::vector<double> round_seconds;  ///< a step in each round, in their order
+  double measured_seconds = 0;        ///< their median
 };
 
 struct SplitTrials {
@@ -37,7 +38,10 @@ struct SplitTrials {
 
 SplitTrials plan_trials(const Settings& settings, const std::vector<Split>& splits);
 
-/// Runs a trial that was planned. Throws a Cancelled Error if the wish is stopped.
+/// Runs a round of a trial that was planned; the first round also takes its samples. Trials are compared by
+/// running a round of each in turn (rounds.h). Throws a Cancelled Error if the wish is stopped.
 void run_trial(SplitTrial& trial, const RunWish& wish);
+/// Forgets the rounds of earlier measurements; the next round replaces the result.
+void begin_rounds(SplitTrial& trial);
 
 }  // namespace shardlens

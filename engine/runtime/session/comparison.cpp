@@ -117,10 +117,16 @@ void Comparison::Worker::handle(const comparison_command::PlanSplits& wish) {
 void Comparison::Worker::handle(const comparison_command::RunSplits&) {
   if (!now_.trials) return;
   SplitTrials trials = *now_.trials;
-  for (SplitTrial& trial : trials.trials) {
-    measure("measuring " + trial.split.name);
-    run_trial(trial, run_wish());
-    now_.trials = std::make_shared<SplitTrials>(trials);
+  for (SplitTrial& trial : trials.trials) begin_rounds(trial);
+  // A round of each split in turn, so that a busy moment of the machine does not meet only one of them; every
+  // second round goes the other way.
+  for (int round = 0; round < kSplitRounds; ++round) {
+    for (size_t i = 0; i < trials.trials.size(); ++i) {
+      SplitTrial& trial = trials.trials[round % 2 == 0 ? i : trials.trials.size() - 1 - i];
+      measure(fmt::format("measuring {}, round {} of {}", trial.split.name, round + 1, kSplitRounds));
+      run_trial(trial, {.passes = 1, .stop = token_});
+      now_.trials = std::make_shared<SplitTrials>(trials);
+    }
   }
 }
 

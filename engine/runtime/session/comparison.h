@@ -46,13 +46,16 @@ struct ComparisonSnapshot {
   std::string message;     ///< why a measurement ended early; empty after the next one begins
 };
 
+/// How often each split is measured, in turn with the others.
+inline constexpr int kSplitRounds = 5;
+
 namespace comparison_command {
 struct PlanSplits {
   Settings settings;
   std::vector<Split> splits;
   bool operator==(const PlanSplits&) const = default;
 };                    ///< plans and prices; measurements of other splits are forgotten
-struct RunSplits {};  ///< measures the splits that were planned
+struct RunSplits {};  ///< measures the splits that were planned, in kSplitRounds rounds
 struct SweepDegrees {
   Settings settings;
   std::vector<int> degrees;

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "engine/config/presets.h"
+#include "engine/config/splits.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens {
@@ -50,6 +53,47 @@ TEST(Explain, TheLargestLogitIsNotASum) {
     EXPECT_THAT(why, Not(HasSubstr("sum")));
   }
   EXPECT_EQ(maxima, 1);
+}
+
+Program layer_of(const char* split, int tp) {
+  Settings settings;
+  settings.split = named_split(split);
+  settings.tp = tp;
+  settings.batch = 1;
+  settings.seq = 16;
+  return plan_program(settings);
+}
+
+TensorId output_of_step(const Program& program, const std::string& name) {
+  for (const Step& step : program.steps)
+    if (step.name == name) return step.outputs[0];
+  throw std::logic_error("no step " + name);
+}
+
+TEST(Explain, BetweenTheTwoMatricesOfTheMlpTheLayoutsAgree) {
+  const Program program = layer_of("megatron", 4);
+  const std::string before_gelu = explain_no_collective(program, output_of_step(program, "mlp.fc"));
+  EXPECT_THAT(before_gelu, HasSubstr("(column-parallel) produces only a slice on each rank (Sharded(1))"));
+  EXPECT_THAT(before_gelu, HasSubstr("GeLU"));
+  EXPECT_THAT(before_gelu, HasSubstr("needs only its own slice. The layouts agree, so nothing is sent."));
+  const std::string after_gelu = explain_no_collective(program, output_of_step(program, "mlp.gelu"));
+  EXPECT_THAT(after_gelu, HasSubstr("(row-parallel) needs only its own slice"));
+}
+
+TEST(Explain, WhereRanksMeetThereIsNoReasonWhyNot) {
+  const Program program = layer_of("megatron", 4);
+  EXPECT_EQ(explain_no_collective(program, output_of_step(program, "mlp.proj")), "")
+      << "the all-reduce reads it";
+  for (const Step& step : program.steps) {
+    if (!is_conversion(step.op)) continue;
+    EXPECT_EQ(explain_no_collective(program, step.outputs[0]), "") << step.name;
+    EXPECT_EQ(explain_no_collective(program, step.inputs[0]), "") << step.name;
+  }
+  // The other order of the cuts needs an all-reduce right there.
+  const Program reversed = layer_of("reversed", 4);
+  EXPECT_EQ(explain_no_collective(reversed, output_of_step(reversed, "mlp.fc")), "");
+  const Program serial = layer_of("megatron", 1);
+  EXPECT_EQ(explain_no_collective(serial, output_of_step(serial, "mlp.fc")), "") << "one rank meets nobody";
 }
 
 }  // namespace explain_test

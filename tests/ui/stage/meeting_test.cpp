@@ -136,5 +136,22 @@ TEST(StageLine, ConjugatesTellTheirOtherHalf) {
   EXPECT_EQ(lines[2], "g · identity here, all-reduce on the way forward");
 }
 
+TEST(StageMeeting, SaysThatRanksWaitForACoreWhereTheyShareCores) {
+  const auto plan = std::make_shared<Plan>(plan_of(4));
+  Result result = result_of(*plan);
+  result.plan = plan;
+  const Step& step = first(plan->program, Op::AllReduce);
+  for (const bool shared : {false, true}) {
+    result.communicator = {"local", shared ? "4 CPU threads, 2 cores" : "4 CPU threads, 8 cores"};
+    const Meeting meeting = meeting_of(*plan, &result, step.id);
+    EXPECT_EQ(meeting.for_a_core, shared);
+    const std::string longest = band_forms(plan->program, step, meeting).front();
+    if (shared)
+      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3, mostly for a core"));
+    else
+      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3"));
+  }
+}
+
 }  // namespace meeting_test
 }  // namespace shardlens::ui::stage

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "engine/config/splits.h"
+#include "engine/runtime/measure/rounds.h"
 #include "engine/runtime/session/comparison.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/outbox.h"
@@ -334,6 +335,19 @@ void draw_columns(const Context& context, Columns& columns, stage::Rect room) {
   ImGui::EndChild();
 }
 
+/// What the rounds say about the first split against each of the others.
+std::string verdicts(const SplitTrials& trials) {
+  std::string words;
+  const SplitTrial& first = trials.trials.front();
+  for (size_t i = 1; i < trials.trials.size(); ++i) {
+    const SplitTrial& other = trials.trials[i];
+    const std::string verdict = rounds_words(first.split.name, other.split.name,
+                                             compare_rounds(first.round_seconds, other.round_seconds));
+    if (!verdict.empty()) words += " " + as_sentence(verdict) + ".";
+  }
+  return words;
+}
+
 std::string explanation(const Context& context) {
   const SplitTrials* trials = context.comparison.trials.get();
   if (trials == nullptr)
@@ -351,7 +365,9 @@ std::string explanation(const Context& context) {
   if (ran == 0) return text + "Nothing is measured yet.";
   const auto all = static_cast<std::ptrdiff_t>(trials->trials.size());
   const std::string which = ran == all ? "Measured" : fmt::format("{} of {} measured", ran, all);
-  return text + which + " on " + trials->measured_on + ", the fastest of three passes.";
+  text += fmt::format("{} on {}, {} rounds of each in turn: the median, and the least to the greatest.",
+                      which, trials->measured_on, kSplitRounds);
+  return text + verdicts(*trials);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/measure/rounds.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/format.h"
@@ -37,6 +38,15 @@ std::string not_measured(const SplitTrial& trial) {
 
 std::string total_bytes(int64_t count) {
   return bytes_text(static_cast<double>(count));
+}
+
+/// "41.2 ms (38.0 to 47.1)": the median of the rounds, and their spread.
+std::string measured(const SplitTrial& trial) {
+  if (!trial.result) return not_measured(trial);
+  const Spread spread = spread_of(trial.round_seconds);
+  const std::string median = format_seconds(spread.median);
+  if (trial.round_seconds.size() < 2) return median;
+  return fmt::format("{} ({} to {})", median, format_seconds(spread.least), format_seconds(spread.most));
 }
 
 std::string estimated(const SplitTrial& trial) {
@@ -77,8 +87,7 @@ std::vector<Total> totals_of(const Theme& theme, const SplitTrials& trials) {
       [](const SplitTrial& t) { return t.predicted_seconds; }, estimated));
   all.push_back(total(
       trials, "a step, measured", "step, measured", theme.backward,
-      [](const SplitTrial& t) { return t.measured_seconds; },
-      [](const SplitTrial& t) { return t.result ? format_seconds(t.measured_seconds) : not_measured(t); }));
+      [](const SplitTrial& t) { return t.measured_seconds; }, measured));
   return all;
 }
 

@@ -10,11 +10,13 @@
 #include <cmath>
 
 #include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/collective/inside.h"
 #include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/stage/meeting.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/stretch.h"
 
@@ -125,7 +127,7 @@ void draw_head(const Context& context, const Subject& subject, Pen& pen) {
 /// Equation in the largest size that fits, then what the tensor is.
 void draw_title(const Context& context, const Subject& subject, Pen& pen) {
   const Theme& theme = context.theme;
-  const bool collective = subject.step >= 0 && is_collective(subject.program().step(subject.step).op);
+  const bool collective = subject.step >= 0 && is_conversion(subject.program().step(subject.step).op);
   std::string equation = subject.tensor().symbol;
   if (subject.step >= 0) {
     const Step& step = subject.program().step(subject.step);
@@ -138,8 +140,18 @@ void draw_title(const Context& context, const Subject& subject, Pen& pen) {
     }
   }
   TextStyle style{collective ? context.fonts.bold : context.fonts.mono, context.px(19), theme.text};
-  while (style.size > context.px(kBodySize) && text_width(style, equation) > pen.width) style.size -= 1;
-  pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, style, equation, pen.width) + context.px(6);
+  // f and g by name, as in the Stage's gutter.
+  const std::string letter =
+      subject.step >= 0 ? stage::letter_of(subject.program().step(subject.step).conjugate) : std::string();
+  const TextStyle mark{context.fonts.italic, context.px(23),
+                       subject.step >= 0 && is_collective(subject.program().step(subject.step).op)
+                           ? theme.communication
+                           : theme.text};
+  const float aside = letter.empty() ? 0 : text_width(mark, letter) + context.px(10);
+  draw_text(pen.list, {pen.x, pen.y - context.px(3)}, mark, letter);
+  while (style.size > context.px(kBodySize) && text_width(style, equation) > pen.width - aside)
+    style.size -= 1;
+  pen.y += draw_wrapped(pen.list, {pen.x + aside, pen.y}, style, equation, pen.width - aside) + context.px(6);
   pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small_text(context, theme.dim),
                         describe(subject.program(), subject.tensor()), pen.width) +
            context.px(10);
@@ -247,6 +259,55 @@ void draw_layout_card(const Context& context, const Subject& subject, Pen& pen) 
             sentences, partial ? theme.communication : 0, partial);
 }
 
+/// A line that goes to the other half of f or g, which acts in the other pass.
+void draw_other_half(const Context& context, const Subject& subject, Pen& pen) {
+  const Step& step = subject.program().step(subject.step);
+  if (step.pair < 0) return;
+  const Step& half = subject.program().step(step.pair);
+  const std::string words = fmt::format("{} in the {} pass: {}", stage::letter_of(half.conjugate),
+                                        to_string(half.phase), half.name);
+  TextStyle style = small_text(context, context.theme.forward);
+  ImGui::SetCursorScreenPos({pen.x, pen.y});
+  if (click_area("other half", {std::min(text_width(style, words), pen.width), context.px(20)})) {
+    select_step(context.view, subject.program(), half.id);
+    context.view.scroll_to_selection = true;
+  }
+  if (ImGui::IsItemHovered()) {
+    style.colour = context.theme.text;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  }
+  draw_text(pen.list, {pen.x, pen.y}, style, fitted(style, words, pen.width));
+  pen.y += context.px(28);
+}
+
+/// Why the ranks meet at this step or, if they do not, why not. A collective also has its figures.
+void draw_reasons(const Context& context, const Subject& subject, Pen& pen) {
+  const Program& program = subject.program();
+  const Theme& theme = context.theme;
+  const bool converts = subject.step >= 0 && is_conversion(program.step(subject.step).op);
+  if (!converts) {
+    const std::string why = explain_no_collective(program, subject.tensor_id);
+    if (!why.empty()) draw_card(context, pen, "Why the ranks do not meet here", theme.text, {why}, 0, false);
+    return;
+  }
+  const bool sends = is_collective(program.step(subject.step).op);
+  std::vector<std::string> sentences{stage::reason_of(program, subject.step)};
+  if (!sends && program.step(subject.step).op == Op::Identity)
+    sentences.push_back(stage::line_sentence(program, program.step(subject.step)) + ".");
+  draw_card(context, pen, sends ? "Why it is here" : "Why nothing moves here",
+            sends ? theme.communication : theme.text, sentences, sends ? theme.communication : 0, false);
+  draw_other_half(context, subject, pen);
+  if (!sends) return;
+  if (can_look_inside(context)) {
+    ImGui::SetCursorScreenPos({pen.x, pen.y});
+    if (draw_button(context, "look inside", "Look inside, hop by hop", ButtonLook::Plain, true,
+                    inside_hint()))
+      look_inside(context, subject.step);
+    pen.y += context.px(kControlHeight + 12);
+  }
+  draw_collective_facts(context, subject, pen);
+}
+
 void draw_nothing_selected(const Context& context, const Subject& subject, Pen& pen) {
   const Theme& theme = context.theme;
   const TextStyle text = body_text(context, theme.dim);
@@ -298,11 +359,7 @@ void draw_inspector(const Context& context) {
     follow_zoom(subject, zoom);
     draw_title(context, subject, pen);
     draw_chooser(context, subject, pen);
-    if (subject.step >= 0 && is_collective(subject.program().step(subject.step).op)) {
-      draw_card(context, pen, "Why it is here", context.theme.communication,
-                {stage::reason_of(subject.program(), subject.step)}, context.theme.communication, false);
-      draw_collective_facts(context, subject, pen);
-    }
+    draw_reasons(context, subject, pen);
     draw_layout_card(context, subject, pen);
     draw_rank_pictures(context, subject, pen);
     draw_colour_bar(context, subject, pen);

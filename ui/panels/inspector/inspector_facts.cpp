@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/core_sharing.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/widgets/format.h"
@@ -241,6 +242,8 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
   }
   copyable_table("ranks", {pen.x, ranks_top}, {pen.x + pen.width, pen.y},
                  [&] { return meeting_table(subject.result->events, id); });
+  if (const std::string shared = core_sharing_words(*subject.result); !shared.empty())
+    pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small_text(context, theme.text), shared, pen.width);
   pen.y += context.px(12);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/config/hardware.h"
+#include "engine/runtime/core_sharing.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/commands/commands.h"
@@ -70,10 +71,14 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
       fmt::format("{}{} a pass", how, format_seconds(result.forward_seconds + result.backward_seconds));
   if (result.flops_per_second <= 0) return {times, pass};
   const std::string speed = format_flops(result.flops_per_second);
+  const std::string shared = core_sharing_words(result);
   if (result.gemm_ceiling_flops <= 0) return {times + "  ·  " + speed, times, pass};
   const std::string share = format_percent(result.flops_per_second / result.gemm_ceiling_flops);
-  return {fmt::format("{}  ·  {} = {} of this machine's GEMM ceiling", times, speed, share),
-          fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times, pass};
+  const std::string of_ceiling =
+      fmt::format("{}  ·  {} = {} of this machine's GEMM ceiling", times, speed, share);
+  if (!shared.empty())
+    return {of_ceiling + "  ·  " + shared, times + "  ·  " + shared, of_ceiling, times, pass};
+  return {of_ceiling, fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times, pass};
 }
 
 /// Draws the button beside the panel's name, which ends at `at`.

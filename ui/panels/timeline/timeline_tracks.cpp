@@ -13,7 +13,9 @@
 
 #include "engine/base/counted.h"
 #include "engine/device/device.h"
+#include "engine/runtime/core_sharing.h"
 #include "engine/runtime/snapshot.h"
+#include "ui/collective/inside.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/timeline/timeline.h"
@@ -298,9 +300,14 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
                                       : "");
   if (step.overlapped) ImGui::TextUnformatted("overlapped with the steps that follow");
   if (is_collective(step.op)) {
+    const std::string shared =
+        frame.context.snapshot.result ? core_sharing_words(*frame.context.snapshot.result) : "";
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
+    if (frame.tracks.measured && !shared.empty()) ImGui::TextUnformatted(shared.c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
                 format_seconds(event.transfer_seconds()).c_str());
+    ImGui::TextUnformatted(frame.context.view.selected_step == id ? "click: look inside"
+                                                                  : "click, and click again to look inside");
   } else if (event.flops > 0 && event.seconds() > 0) {
     ImGui::Text("speed  %s", format_flops(static_cast<double>(event.flops) / event.seconds()).c_str());
   }
@@ -387,6 +394,8 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
   // A double click shows the whole run: the step under the mouse is then not the one that was clicked.
   const bool again = io.MouseClickedLastCount[ImGuiMouseButton_Left] > 1;
   if (ImGui::IsItemDeactivated() && std::abs(drag.x) < io.MouseDragThreshold && !again) {
+    if (view.selected_step == step && is_collective(frame.program().step(step).op))
+      return look_inside(context, step);  // a second click
     select_step(view, frame.program(), step);
     view.scroll_to_selection = true;
   }

@@ -11,6 +11,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/validate.h"
+#include "engine/runtime/core_sharing.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/memory/memory_figures.h"
@@ -271,6 +272,8 @@ std::string provenance(const Context& context) {
       sentence[0] = 'R';
       text += " " + sentence + ".";
     }
+    if (const std::string shared = core_sharing_words(*snapshot.result); !shared.empty())
+      text += " " + shared;
   }
   const Hardware& hardware = priced_on(context);
   const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);

@@ -4,6 +4,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/runtime/snapshot.h"
+#include "ui/collective/inside.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/parts.h"
@@ -93,13 +94,21 @@ bool draw_step_row(const Context& context, const char* list_id, StepId step, Pha
                    ImVec2 size) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const bool selected = step == context.view.selected_step;
   ImGui::SetCursorScreenPos(at);
   ImGui::PushID(list_id);
-  if (click_area(("step " + std::to_string(step)).c_str(), size))
-    select_step(context.view, context.snapshot.plan->program, step);
+  const Program& program = context.snapshot.plan->program;
+  const bool selected = step == context.view.selected_step;
+  if (click_area(("step " + std::to_string(step)).c_str(), size)) {
+    const bool again = selected && is_collective(program.step(step).op);
+    if (again)
+      look_inside(context, step);
+    else
+      select_step(context.view, program, step);
+  }
   ImGui::PopID();
   const bool hovered = ImGui::IsItemHovered();
+  if (hovered && is_collective(program.step(step).op))
+    ImGui::SetItemTooltip(selected ? "Click to look inside" : "Click, and click again to look inside");
   const float right = at.x + size.x, bottom = at.y + size.y;
   if (selected || hovered)
     fill_rect(list, at, {right, bottom}, selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));

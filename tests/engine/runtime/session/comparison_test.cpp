@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/config/splits.h"
+#include "engine/runtime/measure/rounds.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -41,6 +42,21 @@ TEST(SplitTrials, MegatronAndReversedAreCountedAndRun) {
   EXPECT_GT(reversed.sent_bytes, megatron.sent_bytes);
 }
 
+TEST(SplitTrials, RoundsAddUpAndTheirFastestIsShown) {
+  SplitTrials trials = plan_trials(small_layer(2), {named_split("megatron")});
+  SplitTrial& trial = trials.trials[0];
+  for (int round = 0; round < 3; ++round) run_trial(trial, {.passes = 1});
+  ASSERT_EQ(trial.round_seconds.size(), 3u);
+  const Spread spread = spread_of(trial.round_seconds);
+  EXPECT_EQ(trial.measured_seconds, spread.median);
+  EXPECT_EQ(trial.result->times->measured_seconds, spread.least);
+  const TensorId made = trial.plan->program.steps[0].outputs[0];
+  EXPECT_TRUE(trial.result->samples[0][static_cast<size_t>(made)]) << "whichever round was the fastest";
+  begin_rounds(trial);
+  run_trial(trial, {.passes = 1});
+  EXPECT_EQ(trial.round_seconds.size(), 1u) << "an earlier measurement does not count";
+}
+
 TEST(SplitTrials, WhatCannotBePlannedSaysWhy) {
   const SplitTrials trials = plan_trials(small_layer(5), {named_split("megatron")});
   EXPECT_FALSE(trials.trials[0].plan);
@@ -57,6 +73,8 @@ TEST(Comparison, SplitsArePlannedAndThenMeasured) {
   comparison.send(RunSplits{});
   now = comparison.wait_until_idle(kLimitSeconds);
   EXPECT_TRUE(now->trials->measured());
+  for (const SplitTrial& trial : now->trials->trials)
+    EXPECT_EQ(trial.round_seconds.size(), static_cast<size_t>(kSplitRounds)) << trial.split.name;
   EXPECT_FALSE(now->busy);
   EXPECT_EQ(now->message, "");
   // Other settings are planned anew, and nothing of them is measured.

@@ -1,6 +1,7 @@
 // A simulated user drives the Inspector: choosing tensors, zooming to the values, following the program.
 #include "ui/panels/inspector/inspector.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/ui/studio_harness.h"
@@ -9,6 +10,10 @@
 
 namespace shardlens::ui {
 namespace inspector_test {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Program& program_of(const StudioHarness& harness) {
   return harness.snapshot().plan->program;
@@ -110,6 +115,71 @@ TEST(Inspector, SaysWhichTensorIsAPictureOnly) {
   EXPECT_FALSE(harness.snapshot().result->not_exact.empty());
   EXPECT_TRUE(says(step.outputs.front()));
   EXPECT_FALSE(says(step.inputs[1])) << "the weight is small";
+}
+
+StepId with_letter(const Program& program, Conjugate letter, Phase phase) {
+  for (const Step& step : program.steps)
+    if (step.conjugate == letter && step.phase == phase) return step.id;
+  return -1;
+}
+
+TEST(Inspector, NamesFAndGAndExplainsThemAlsoWhereTheyDoNothing) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const Program& program = program_of(harness);
+  for (const Conjugate letter : {Conjugate::F, Conjugate::G})
+    for (const Phase phase : {Phase::Forward, Phase::Backward}) {
+      const StepId step = with_letter(program, letter, phase);
+      ASSERT_GE(step, 0);
+      select_step(harness.view(), program, step);
+      harness.draw_frames(2);
+      const std::vector<std::string> texts = texts_in(harness, "Inspector");
+      EXPECT_THAT(texts, Contains(to_string(letter)));
+      std::string all;
+      for (const std::string& text : texts) all += text + " ";
+      // The first words of the engine's own reason, which wraps.
+      const std::string why = explain(program, step).substr(0, 12);
+      EXPECT_THAT(all, HasSubstr(why)) << program.step(step).name;
+      const bool sends = is_collective(program.step(step).op);
+      EXPECT_THAT(texts, Contains(sends ? "Why it is here" : "Why nothing moves here"));
+    }
+}
+
+TEST(Inspector, TheOtherHalfOfFIsAClickAway) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const Program& program = program_of(harness);
+  const StepId identity = with_letter(program, Conjugate::F, Phase::Forward);
+  select_step(harness.view(), program, identity);
+  harness.draw_frames(2);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inspector/other half"); });
+  EXPECT_EQ(harness.view().selected_step, program.step(identity).pair);
+  EXPECT_EQ(program.step(harness.view().selected_step).op, Op::AllReduce);
+}
+
+TEST(Inspector, BetweenTheMatricesOfTheMlpTheStageAnswersWhyNothingIsThere) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const Program& program = program_of(harness);
+  for (const char* name : {"mlp.fc", "mlp.gelu"}) {
+    const StepId step = step_named(program, name);
+    harness.view().selected_step = -1;
+    harness.view().selected_tensor = kNoTensor;
+    harness.draw_frames(2);
+    const std::string mark = "//Stage/**/##stage_step_" + std::to_string(step) + "_why";
+    harness.perform([&](ImGuiTestContext& person) { person.ItemClick(mark.c_str()); });
+    harness.draw_frames(2);
+    EXPECT_EQ(harness.view().selected_step, step);
+    const std::vector<std::string> texts = texts_in(harness, "Inspector");
+    EXPECT_THAT(texts, Contains("Why the ranks do not meet here"));
+    std::string all;
+    for (const std::string& text : texts) all += text + " ";
+    EXPECT_THAT(all, HasSubstr("The layouts agree"));
+  }
+  // Where they do meet, nobody asks.
+  select_step(harness.view(), program, step_named(program, "mlp.proj"));
+  harness.draw_frames(2);
+  EXPECT_THAT(texts_in(harness, "Inspector"), Not(Contains("Why the ranks do not meet here")));
 }
 
 }  // namespace inspector_test
