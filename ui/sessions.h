@@ -22,6 +22,7 @@ struct HeldSnapshots {
   std::shared_ptr<const Snapshot> shown;       ///< the shown one
   std::shared_ptr<const Snapshot> beside;      ///< this machine's run, compared with a recording; null: none
   std::shared_ptr<const FrozenStep> frozen;    ///< the training step shown if no recording is; null: none
+  bool shows_break = false;                    ///< `shown` is the run of a planted mistake
   std::shared_ptr<const TrainSnapshot> train;  ///< while a recording is open: the training it holds
   std::shared_ptr<const BreakSnapshot> breaks;
   std::shared_ptr<const ScalingSnapshot> scaling;

@@ -20,6 +20,7 @@
 #include "ui/commands/keys_of_controls.h"
 #include "ui/frame/closing.h"
 #include "ui/frame/spotlight.h"
+#include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/fault_bar.h"
 #include "ui/panels/faults/fault_view.h"
@@ -214,6 +215,9 @@ void Studio::take_snapshots() {
       next.beside = replay_follower_.beside(next.shown, *next.replay->recording);
     next.shown = next.replay->shown;
     next.train = replayed_training(*next.replay);
+  } else if (auto broken = broken_run_.shown(*next.breaks, next.shown, view_)) {
+    next.shown = std::move(broken);
+    next.shows_break = true;
   } else if (next.frozen) {
     next.shown = next.frozen->shown;
   }
@@ -294,9 +298,10 @@ void Studio::send_commands() {
     const bool leaves = std::holds_alternative<command::SetSettings>(command) ||
                         std::holds_alternative<command::Run>(command);
     if (held_.frozen && leaves) leave_frozen();
+    if (held_.shows_break && leaves) view_.of<BreakView>().left = view_.tab != Tab::BreakIt;
     if (const auto* change = std::get_if<command::SetSettings>(&command))
       own_run_.run(change->settings, view_);
-    else if (!held_.frozen || leaves)
+    else if ((!held_.frozen && !held_.shows_break) || leaves)
       sessions_.run.send(std::move(command));
   }
   send_all(outbox_.of<TrainCommand>(), sessions_.training);
@@ -390,6 +395,7 @@ void Studio::write_picture(Platform& platform) {
 void Studio::frame() {
   take_snapshots();
   selection_.follow(shared_shown_plan(*held_.shown), view_);
+  broken_run_.select_start(*held_.breaks, *held_.shown, view_);
   replay_follower_.jump(*held_.replay);
   selection_.follow_to_stage(view_);
   replay_follower_.read_samples(*held_.replay);
@@ -397,11 +403,15 @@ void Studio::frame() {
 
   const Context now = context();
   const StepId selected = view_.selected_step;
-  // Escape closes the top cover first, then the message, then the notes.
+  // Escape closes the top cover first, then the message, then the notes, and then switches a mistake off.
   const bool on_top = view_.covered() || ImGui::GetIO().WantTextInput ||
                       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   if (!on_top && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) {
-    if (!message_.is_open() && !leave_collective(now)) view_.of<NotesView>().open = false;
+    const bool notes = view_.of<NotesView>().open;
+    if (!message_.is_open() && !leave_collective(now)) {
+      if (!notes && !keys_are_for_controls() && is_switched_on(now)) take_back(now);
+      view_.of<NotesView>().open = false;
+    }
     message_.close();
   }
   const ImVec2 mouse = ImGui::GetIO().MousePos;

@@ -15,6 +15,7 @@
 #include "ui/commands/walk.h"
 #include "ui/context.h"
 #include "ui/figure/figure.h"
+#include "ui/follow/broken_run.h"
 #include "ui/follow/own_run.h"
 #include "ui/follow/recording_watch.h"
 #include "ui/follow/replay_follower.h"
@@ -109,6 +110,7 @@ class Studio {
   WindowPicture window_picture_;
   Player player_;
   SelectionFollower selection_;
+  BrokenRun broken_run_;
   RecordingWatch recording_;
   Outbox outbox_;                   ///< commands of this frame
   int docked_from_ = kFirstFrames;  ///< the frame from which every window is docked

@@ -150,10 +150,14 @@ void wait_for_frozen(bool frozen, Platform& platform, ui::Studio& studio) {
 
 /// Plants the mistake that --break names and waits until both runs end.
 void break_shortly(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
-  if (!view.starts_with(kBreakView)) return;
   BreakSession& breaks = studio.breaks();
+  if (!is_breaking_view(view)) {
+    if (breaks.snapshot()->planted) breaks.send(break_command::Clear{});  // other views show the run
+    breaks.wait_until_idle(kTimeoutSeconds);
+    return;
+  }
   for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);  // the tab asks what is possible
-  const bool plants = options.fault || view == kBreakLossView;
+  const bool plants = options.fault || view != kBreakView;
   if (plants)
     breaks.send(break_command::Start{studio.snapshot().settings, options.fault.value_or(Fault::SkipF)});
   const std::shared_ptr<const BreakSnapshot> last = breaks.wait_until_idle(kTimeoutSeconds);

@@ -77,7 +77,8 @@ const std::vector<std::string>& view_names() {
       "stage",          "memory",         "memory-layer",  "memory-machine", "traffic",       "traffic-times",
       "scaling",        "scaling-strong", "scaling-heads", "break-even",     "cluster",       "compare",
       "tournament",     "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
-      kWrittenView,     "program",        kBreakView,      kBreakLossView,   "palette",       "inspector",
+      kWrittenView,     "program",        kBreakView,      kBreakLossView,   kBrokenStageView,
+      kSoundStageView,  kDifferenceStageView, "palette",   "inspector",
       "start",          "sheet",          "replay",        "replay-train",   "replay-notes",  kTimesView,
       "open-recording", kLostView,        kLostTrainView,  kClosingView,     kSpotlightView,  kInsideView,
       kTreeView,        kReplayInsideView};
@@ -249,6 +250,10 @@ bool is_scaling_view(const std::string& name) {
   return kScalingViews.contains(name);
 }
 
+bool is_breaking_view(const std::string& name) {
+  return name.starts_with(kBreakView) || name.starts_with(kBrokenStageView);
+}
+
 bool is_training_view(const std::string& name) {
   return name.starts_with("train");
 }
@@ -283,6 +288,9 @@ void show_view(const std::string& name, ui::ViewState& state) {
   if (page != kScalingViews.end()) state.of<ui::ScalingView>().page = page->second;
   state.of<ui::TrainView>().comparison = name == "train-compare";
   state.of<ui::BreakView>().page = name == kBreakLossView ? ui::BreakPage::Loss : ui::BreakPage::Errors;
+  state.of<ui::BreakView>().side = name == kSoundStageView        ? ui::BreakSide::Sound
+                                   : name == kDifferenceStageView ? ui::BreakSide::Difference
+                                                                  : ui::BreakSide::Broken;
   state.of<ui::CompareView>().page = name == "tournament"      ? ui::ComparePage::Tournament
                                      : name == "sweep"         ? ui::ComparePage::Sweep
                                      : name == kRecordingsView ? ui::ComparePage::Recordings

@@ -72,6 +72,12 @@ inline constexpr const char* kFrozenView = "train-frozen";
 /// The views of the Break it tab: the list of faults or the effect of Options::fault; and the loss.
 inline constexpr const char* kBreakView = "break-it";
 inline constexpr const char* kBreakLossView = "break-it-loss";
+/// The Stage of a planted mistake's run: broken, sound, and the difference.
+inline constexpr const char* kBrokenStageView = "broken-stage";
+inline constexpr const char* kSoundStageView = "broken-stage-sound";
+inline constexpr const char* kDifferenceStageView = "broken-stage-difference";
+/// True for the views of a planted mistake that need its runs.
+bool is_breaking_view(const std::string& name);
 /// The views of a run and of a training that have lost their last rank.
 inline constexpr const char* kLostView = "lost-rank";
 inline constexpr const char* kLostTrainView = "lost-rank-train";

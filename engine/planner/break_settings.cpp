@@ -103,6 +103,33 @@ bool has_opportunity(const Settings& settings, Fault fault) {
   }
 }
 
+std::optional<FaultPlace> place_of(const Settings& settings, Fault fault) {
+  Settings one = one_layer_of(with_update(settings));
+  one.fusion = Fusion::Off;
+  try {
+    const Program sound = plan_program(one);
+    auto broken = std::make_shared<Program>(plant(sound, fault));
+    const auto is_changed = [&](const Step& step) {
+      if (!(step == sound.step(step.id))) return true;
+      const auto differs = [&](TensorId id) { return !(broken->tensor(id) == sound.tensor(id)); };
+      return std::any_of(step.outputs.begin(), step.outputs.end(), differs) ||
+             std::any_of(step.inputs.begin(), step.inputs.end(), differs);
+    };
+    const auto first = [&](const auto& is_wanted) {
+      const auto found = std::find_if(broken->steps.begin(), broken->steps.end(), is_wanted);
+      return found == broken->steps.end() ? -1 : found->id;
+    };
+    // The bias before this GeLU is changed too, but so that it stays right.
+    if (fault == Fault::GeluOnPartial)
+      return FaultPlace{broken, first([&](const Step& step) {
+                          return step.op == Op::Gelu && is_changed(step);
+                        })};
+    return FaultPlace{broken, first(is_changed)};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 std::optional<BreakSettings> break_settings(const Settings& settings, Fault fault) {
   const FaultNeeds& needs = facts_of(fault).settings;
   std::optional<Settings> found;

@@ -2,6 +2,7 @@
 // little as possible.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,15 @@ Program plan_broken(Settings settings, Fault fault);
 /// True if the fault can be planted in a Program of with_update(settings). False also if the settings are not
 /// valid. Plans only one layer of the model.
 bool has_opportunity(const Settings& settings, Fault fault);
+
+/// Where a fault sits: the Program of one layer with the fault in it (of a whole model also embedding, loss and
+/// update), and the first step that it changes.
+struct FaultPlace {
+  std::shared_ptr<const Program> program;
+  StepId step = -1;
+};
+/// Nothing if the fault cannot be planted in a Program of with_update(settings).
+std::optional<FaultPlace> place_of(const Settings& settings, Fault fault);
 
 /// What was changed so that a fault can be planted.
 struct BreakSettings {

@@ -59,6 +59,10 @@ std::string needs(Layout layout) {
   return {};
 }
 
+bool is_summed(Layout layout) {
+  return layout.kind == LayoutKind::Partial && layout.reduction == Reduction::Sum;
+}
+
 // Returns the step that computed a tensor. Identities are skipped, because they only pass it on.
 const Step* origin(const Program& program, TensorId tensor) {
   StepId id = producer_of(program, tensor);
@@ -73,6 +77,43 @@ const Step* first_consumer(const Program& program, TensorId tensor) {
     if (program.step(id).op != Op::Identity) return &program.step(id);
   }
   return readers.empty() ? nullptr : first_consumer(program, program.step(readers.front()).outputs[0]);
+}
+
+// Returns a curved operation's word; empty for one that can be done on the terms of a sum as well.
+std::string curve_of(Op op) {
+  switch (op) {
+    case Op::Gelu:
+      return "GeLU";
+    case Op::LayerNorm:
+    case Op::LayerNormApply:
+      return "LayerNorm";
+    case Op::Tanh:
+      return "tanh";
+    case Op::Attention:
+    case Op::CachedAttention:
+      return "softmax";
+    default:
+      return {};
+  }
+}
+
+// Says which operation behind `reader` is the first that is not linear. Sums, biases and dropout could be
+// done on the terms, so they are no reason for the sum. Empty if `reader` itself is not linear, and behind a
+// product, which makes another sum.
+std::string first_curve(const Program& program, const Step& reader) {
+  const auto is_linear = [](Op op) {
+    return op == Op::BiasAdd || op == Op::Add || op == Op::Dropout || op == Op::Identity;
+  };
+  const Step* step = &reader;
+  while (step != nullptr && step->phase == Phase::Forward && is_linear(step->op))
+    step = first_consumer(program, step->outputs[0]);
+  if (step == nullptr || step == &reader || step->phase != Phase::Forward) return {};
+  const std::string curve = curve_of(step->op);
+  if (curve.empty()) return {};
+  return fmt::format(
+      " {} alone is no reason: it is linear, so it could be done before the sum. The next operation that is "
+      "not linear is {} ({}): the {} of a sum is not the sum of the {} of its terms.",
+      reader.equation, curve, step->equation, curve, curve == "softmax" ? "softmaxes" : curve + "s");
 }
 
 // Explains a sum over the replicas. Each replica computes on its own rows of the batch, so it holds one term
@@ -150,7 +191,8 @@ std::string explain(const Program& program, StepId id) {
       step.op == Op::Slice ? "local slice, and nothing is sent"
       : is_among_copies(program, step)
           ? fmt::format("{} among those {} ranks", to_string(step.op), group_ranks(program, step))
-          : to_string(step.op));
+          : to_string(step.op)) +
+         (after && is_summed(in.layout) ? first_curve(program, *after) : "");
 }
 
 }  // namespace shardlens

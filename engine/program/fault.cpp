@@ -37,8 +37,8 @@ constexpr FaultFacts kFacts[] = {
     {Fault::GeluOnPartial,
      "gelu-on-partial",
      "GeLU on a Partial",
-     "Each rank adds the bias to its own term and applies GeLU before the all-reduce. But the GeLU of a sum "
-     "is not the sum of the GeLUs.",
+     "Each rank applies GeLU to its own term, and the all-reduce sums the results. But the sum of the GeLUs is "
+     "not the GeLU of the sum. The bias is right: it is added once.",
      "a row-parallel product with GeLU applied to its sum",
      "--split reversed with --tp of at least 2",
      {.split = "reversed"}},
@@ -166,6 +166,7 @@ void gelu_on_partial(Program& program) {
   };
   const StepAt gelu = find_step(program, Fault::GeluOnPartial, bends_a_sum);
   const StepAt add = gelu - 1, reduce = gelu - 2;
+  add->attributes.one_rank = true;  // the sum of the terms is still right: nothing but GeLU is wrong
   Tensor& bent = program.tensors[static_cast<size_t>(gelu->inputs[0])];
   bent.layout = kPartial;
   bent.name += "@partial";

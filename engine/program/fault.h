@@ -15,7 +15,8 @@ enum class Fault {
   BiasBeforeReduction,  ///< every rank adds a row-parallel bias before the sum, so it counts T times
   SkipF,            ///< f's all-reduce of dX is left out: forward looks right, gradients are silently wrong
   SkipG,            ///< g's all-reduce is left out: every rank continues with its own term
-  GeluOnPartial,    ///< the all-reduce comes after a GeLU instead of before it: GeLU of each rank's term
+  GeluOnPartial,    ///< the all-reduce comes after a GeLU instead of before it: GeLU of each rank's term,
+                    ///< with the bias added once
   QkvAcrossHeads,   ///< the fused QKV matrix is cut into T equal column blocks, across heads and across Q, K,
                     ///< V
   ReduceCopy,       ///< the all-reduce sums a copy, and the step that follows reads the original

@@ -21,6 +21,8 @@ const Tensor& first_output(const Program& program, const Step& step) {
   return program.tensor(step.outputs[0]);
 }
 
+constexpr const char* kOwnTermNote = "each rank: its own term";
+
 // Returns how a product's weight is cut.
 std::string product_note(const Program& program, const Step& step) {
   const TensorId id = input_of(program, step, Operand::Weight);
@@ -33,7 +35,7 @@ std::string product_note(const Program& program, const Step& step) {
 std::string gradient_note(const Program& program, const Step& step) {
   switch (first_output(program, step).layout.kind) {
     case LayoutKind::Partial:
-      return "each rank: its own term";
+      return kOwnTermNote;
     case LayoutKind::Sharded:
       return "local: its own slice";
     case LayoutKind::Replicated:
@@ -44,12 +46,14 @@ std::string gradient_note(const Program& program, const Step& step) {
 
 std::string elementwise_note(const Program& program, const Step& step) {
   const Tensor& out = first_output(program, step);
+  if (out.layout.kind == LayoutKind::Partial) return kOwnTermNote;
   if (out.layout.kind != LayoutKind::Sharded) return kSameNote;
   return out.layout.dim >= out.row_dims ? "local: whole columns" : "local: whole rows";
 }
 
 std::string bias_note(const Program& program, const Step& step) {
   if (input_place(program, step, Operand::Addend)) return "bias and residual sum";
+  if (step.attributes.one_rank) return "bias, on rank 0 alone";
   const bool summed = program.tp() > 1 && first_output(program, step).layout == kReplicated;
   return summed ? "bias, after the sum" : elementwise_note(program, step);
 }

@@ -93,6 +93,7 @@ struct Attributes {
   int part = 0;                    ///< with dropout: the part of the batch, so the place in the stream
   MaskDraw mask_draw = MaskDraw::ByElement;  ///< with dropout
   bool own_columns = false;  ///< LayerNorm in parts: statistics of own columns only; a planted mistake
+  bool one_rank = false;     ///< BiasAdd to a Partial: only rank 0 adds the bias, so the sum has it once
   bool decay = false;        ///< AdamW: weight decay applies to the parameter
   bool operator==(const Attributes&) const = default;
 };

@@ -156,6 +156,7 @@ ordered_json step_to_json(const Step& step) {
             {"part", a.part},
             {"mask_draw", to_string(a.mask_draw)},
             {"own_columns", a.own_columns},
+            {"one_rank", a.one_rank},
             {"decay", a.decay}}}};
 }
 
@@ -209,6 +210,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.attributes.part = attributes.small_integer("part");
   step.attributes.mask_draw = attributes.word("mask_draw", parse_mask_draw);
   step.attributes.own_columns = attributes.boolean("own_columns");
+  step.attributes.one_rank = attributes.boolean("one_rank");
   step.attributes.decay = attributes.boolean("decay");
   attributes.finish();
   reader.finish();

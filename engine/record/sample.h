@@ -89,7 +89,8 @@ struct SamplePlan {
   int64_t sampled = 0;  ///< tensors that are sampled: all except workspace
   int64_t exact = 0;    ///< sampled tensors that keep exact values
 };
-SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes = kExactBudgetBytes);
+SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes = kExactBudgetBytes,
+                        int64_t picture_budget_bytes = kPictureBudgetBytes);
 
 /// Says in a sentence how many tensors keep exact values; empty: all do.
 std::string why_not_exact(const SamplePlan& plan);

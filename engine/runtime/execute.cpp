@@ -344,6 +344,11 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       linear_grad_weight(device, local, step);
       break;
     case Op::BiasAdd: {
+      if (attributes.one_rank && context.rank != 0) {  // the other ranks pass their terms on
+        const Shape term = local.shape(local.input(Operand::X));
+        device.slice(dtype, slicing(term, 0), {0, term[0]}, local.in(Operand::X), local.out(Operand::Y));
+        break;
+      }
       const int64_t cols = local.count(local.input(Operand::Bias));
       device.bias_add({.dtype = dtype,
                        .rows = local.shape(local.input(Operand::X))[0],

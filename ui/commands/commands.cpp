@@ -22,6 +22,7 @@
 #include "ui/frame/layout.h"
 #include "ui/frame/spotlight.h"
 #include "ui/outbox.h"
+#include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
@@ -338,14 +339,22 @@ void add_settings_commands(std::vector<UiCommand>& table) {
   }
   const auto add = adder(table, CommandGroup::Settings);
   add(
-      "settings.undo", "Undo", "Undo the last change of the settings", {ImGuiMod_Ctrl | ImGuiKey_Z},
-      [](const Context& c) { c.undo(); },
-      [](const Context& c) { return changes_settings(c) && c.view.changes.can_undo(); });
+      "settings.undo", "Undo", "Undo the last change of the settings, or take a planted mistake back",
+      {ImGuiMod_Ctrl | ImGuiKey_Z}, [](const Context& c) { undo_takes_back(c) ? take_back(c) : c.undo(); },
+      [](const Context& c) {
+        return changes_settings(c) && (undo_takes_back(c) || c.view.changes.can_undo());
+      });
   add(
       "settings.redo", "Redo", "Make the undone change again",
       {ImGuiMod_Ctrl | ImGuiKey_Y, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z},
-      [](const Context& c) { c.redo(); },
-      [](const Context& c) { return changes_settings(c) && c.view.changes.can_redo(); });
+      [](const Context& c) {
+        if (!redo_plants(c)) return c.redo();
+        const break_command::Start start = *c.view.of<BreakView>().taken_back;
+        plant(c, start.settings, start.fault);
+      },
+      [](const Context& c) {
+        return changes_settings(c) && (redo_plants(c) || c.view.changes.can_redo());
+      });
   for (const std::string& name : split_names()) {
     table.push_back({.id = "settings.split." + name,
                      .title = "Split: " + name,

@@ -9,13 +9,10 @@
 #include "ui/panels/recordings/chooser_view.h"
 
 namespace shardlens::ui {
-namespace {
 
-bool controls_have_keys() {
+bool keys_are_for_controls() {
   return (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_NavEnableKeyboard) != 0;
 }
-
-}  // namespace
 
 void set_keys_of_controls(bool are_theirs) {
   ImGuiConfigFlags& flags = ImGui::GetIO().ConfigFlags;
@@ -25,7 +22,7 @@ void set_keys_of_controls(bool are_theirs) {
 }
 
 void take_keys_to_controls(const Context& context) {
-  if (controls_have_keys()) return;  // Tab already goes from control to control
+  if (keys_are_for_controls()) return;  // Tab already goes from control to control
   set_keys_of_controls(true);
   const ImGuiWindow* front = ImGui::GetCurrentContext()->NavWindow;
   const bool has_none = front == nullptr || front->RootWindow->Name == std::string_view("Stage");
@@ -41,7 +38,7 @@ void follow_keys_of_controls(ViewState& view) {
   if (view.chooser_open) return;  // the list of recordings keeps the keys, also after clicks in it
   const bool list_is_open =
       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-  if (list_is_open && !controls_have_keys()) {
+  if (list_is_open && !keys_are_for_controls()) {
     set_keys_of_controls(true);
     view.keys_lent = true;
   }
@@ -50,7 +47,7 @@ void follow_keys_of_controls(ViewState& view) {
   const bool clicked =
       ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsMouseClicked(ImGuiMouseButton_Right);
   const bool left = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::GetIO().WantTextInput;
-  if (controls_have_keys() && (clicked || left)) set_keys_of_controls(false);
+  if (keys_are_for_controls() && (clicked || left)) set_keys_of_controls(false);
 }
 
 void hide_tooltips_from_keys(ViewState& view) {
@@ -68,7 +65,7 @@ void hide_tooltips_from_keys(ViewState& view) {
 }
 
 bool is_for_controls(ImGuiKeyChord key) {
-  if (!controls_have_keys()) return false;
+  if (!keys_are_for_controls()) return false;
   switch (key & ~ImGuiMod_Shift) {
     case ImGuiKey_LeftArrow:
     case ImGuiKey_RightArrow:

@@ -12,6 +12,8 @@ namespace shardlens::ui {
 void take_keys_to_controls(const Context& context);
 /// Gives the keys to the controls, or takes them back, without changing the focus.
 void set_keys_of_controls(bool are_theirs);
+/// True while the controls have the keys.
+bool keys_are_for_controls();
 /// Takes the keys back after Escape or a click. Call it once a frame, before keys are handled.
 void follow_keys_of_controls(ViewState& view);
 /// Hides tooltips while a person uses keys, because a tooltip would cover what is below the mouse. They

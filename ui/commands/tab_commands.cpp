@@ -186,11 +186,12 @@ void add_break_commands(std::vector<UiCommand>& table) {
     add(std::string("break.") + facts.name, std::string("Break it: ") + facts.name, facts.sentence, {},
         [fault](const Context& c) {
           show_tab(c, Tab::BreakIt);
-          c.view.of<BreakView>().probe = 0;
-          c.view.of<BreakView>().page = BreakPage::Errors;
-          c.send(break_command::Start{c.wanted(), fault});
+          plant(c, plantable(c, fault).value_or(c.wanted()), fault);
         });
   }
+  add(
+      "break.off", "Switch the mistake off", "Every panel shows the run of the settings again (Esc)", {},
+      take_back, [](const Context& c) { return c.breaks.planted.has_value(); });
   add(
       "break.stop", "Stop breaking", "Stop the sound and the broken run; their results stay", {},
       [](const Context& c) { c.send(break_command::Stop{}); },

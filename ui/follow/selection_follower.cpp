@@ -27,6 +27,14 @@ StepId step_like(const Program& program, const Step& wanted) {
   return -1;
 }
 
+/// Selects the tensor called `name` if the selected step has it, in place of the step's first output.
+void keep_tensor(ViewState& view, const Program& program, const std::string& name) {
+  const Step& step = program.step(view.selected_step);
+  for (const auto* ids : {&step.inputs, &step.outputs})
+    for (const TensorId id : *ids)
+      if (program.tensor(id).name == name) view.selected_tensor = id;
+}
+
 /// Returns the section with this title, so that an open part stays open in another Program.
 int section_like(const Sections& sections, const std::string& title) {
   for (size_t i = 0; i < sections.list.size(); ++i) {
@@ -46,8 +54,10 @@ void open_part_of_selection(const std::shared_ptr<const Plan>& plan, ViewState& 
 void SelectionFollower::follow(const std::shared_ptr<const Plan>& plan, ViewState& view) {
   if (plan == plan_) return open_part_of_selection(plan, view);
   StepId step = -1;
+  std::string tensor;
   if (plan && plan_ && view.selected_step >= 0) {
     step = step_like(plan->program, plan_->program.step(view.selected_step));
+    if (view.selected_tensor != kNoTensor) tensor = plan_->program.tensor(view.selected_tensor).name;
   }
   std::string open;
   if (plan_ && is_whole_model(plan_->program) && view.open_section != kWholeModel)
@@ -61,6 +71,7 @@ void SelectionFollower::follow(const std::shared_ptr<const Plan>& plan, ViewStat
     return;
   }
   select_step(view, plan->program, step >= 0 ? step : first_look(plan->program));
+  if (step >= 0) keep_tensor(view, plan->program, tensor);
   bring_into_view();
   auto& timeline = view.of<TimelineView>();
   timeline.begin_seconds = timeline.end_seconds = 0;

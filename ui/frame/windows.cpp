@@ -17,6 +17,7 @@
 #include "ui/frame/layout.h"
 #include "ui/frame/notice.h"
 #include "ui/outbox.h"
+#include "ui/panels/break_it/break_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
@@ -193,7 +194,10 @@ void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPane
   const bool settles = ImGui::GetFrameCount() <= kFirstFrames && view.tab != tab;
   if (visible && !settles) {
     const bool is_beside = stands_beside_the_run(tab);
-    if (!is_beside) draw_frozen_head(context);
+    if (!is_beside && seen_break(context))
+      draw_break_head(context);
+    else if (!is_beside)
+      draw_frozen_head(context);
     draw_guarded(context, draw);
     if (tab != Tab::Stage && !is_beside) draw_notice(context);
   }

@@ -14,6 +14,7 @@ class SettingsHistory {
   /// is pressed: all changes during one drag count as one change.
   void ran(const Settings& settings, double grip);
 
+  size_t at() const { return at_; }  ///< the index of the present settings
   bool can_undo() const { return at_ > 0; }
   bool can_redo() const { return at_ + 1 < run_.size(); }
   /// True if undo() would return `settings`.

@@ -110,11 +110,15 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const Rect rect = scene.row_rect(row_index);
   const Progress progress = scene.progress(row.step);
   const bool ahead = progress == Progress::Ahead;
-  const float left = rect.min.x + scene.measure.pad, right = rect.min.x + scene.measure.gutter - scene.px(8);
+  const float left = rect.min.x + scene.measure.pad,
+              right = rect.min.x + scene.measure.gutter - errors_width(scene) - scene.px(8);
   const float edge = std::max(2.0f, std::round(scene.px(2)));
   const ImU32 tint = scene.phase_colour(row.phase);
-  fill_rect(list, {left, rect.min.y}, {left + edge, rect.max.y},
-            scene.ink(ahead ? faded(tint, 0.35f) : tint));
+  if (scene.is_wrong(row))
+    draw_torn_edge(scene, list, rect, tint);
+  else
+    fill_rect(list, {left, rect.min.y}, {left + edge, rect.max.y},
+              scene.ink(ahead ? faded(tint, 0.35f) : tint));
 
   const Tensor& tensor = scene.program().tensor(row.tensor);
   const float equation_size = std::clamp(rect.height() / scene.px(1), 11.0f, kEquationSize);
@@ -149,7 +153,12 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
     }
     y += line;
   }
-  if (lines >= 2) draw_text(list, {x, y}, layout, layout_words(tensor, layout, width));
+  if (lines < 2) return;
+  // What each rank keeps without the collective is only called Replicated.
+  if (row.kind == RowKind::Kept)
+    draw_text(list, {x, y}, note, fitted(note, "taken for " + to_string(tensor.layout), width));
+  else
+    draw_text(list, {x, y}, layout, layout_words(tensor, layout, width));
 }
 
 Rect band_button(const Scene& scene, size_t row_index) {

@@ -143,6 +143,16 @@ std::vector<Row> rows_of(const Program& program, const Sections& sections, int s
   return std::move(list.rows);
 }
 
+void show_left_out(std::vector<Row>& rows, const Program& program, size_t row) {
+  rows[row].kind = RowKind::LeftOut;
+  Row kept = rows[row];
+  const Tensor& tensor = program.tensor(kept.tensor);
+  kept.kind = RowKind::Kept;
+  kept.title = tensor.symbol;
+  kept.note = tensor.layout == kReplicated ? "each rank keeps its term" : "each rank keeps what it has";
+  rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(row) + 1, std::move(kept));
+}
+
 float row_height(RowKind kind, float zoom) {
   const float shrink = std::min(zoom, 1.0f);
   switch (kind) {
@@ -151,7 +161,10 @@ float row_height(RowKind kind, float zoom) {
       return std::max(14.0f, 20 * shrink);
     case RowKind::Input:
     case RowKind::Tensor:
+    case RowKind::Kept:
       return kTensorRow * zoom;
+    case RowKind::LeftOut:
+      return std::max(24.0f, 40 * shrink);
     case RowKind::Compact:
       return 40 * zoom;
     case RowKind::Band:

@@ -19,6 +19,8 @@ enum class RowKind {
   Compact,  ///< a step whose output no step of this layer reads: the gradient of a weight or a bias
   Band,     ///< a collective: an event across all lanes
   Line,     ///< a conversion that sends nothing: f or g as the identity, a local slice
+  LeftOut,  ///< a collective that a planted mistake leaves out: its place, across all lanes
+  Kept,     ///< below it: what each rank goes on with instead
 };
 
 struct Row {
@@ -36,6 +38,9 @@ struct Row {
 };
 
 std::vector<Row> rows_of(const Program& program);
+/// Turns the line of the identity that stands for a collective that was left out into two rows, LeftOut and
+/// Kept.
+void show_left_out(std::vector<Row>& rows, const Program& program, size_t row);
 /// The rows of one part of a whole model: its own steps, with what comes from other parts as inputs.
 std::vector<Row> rows_of(const Program& program, const Sections& sections, int section);
 

@@ -120,6 +120,11 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const int section = is_whole_model(scene.program()) ? context.view.open_section : kWholeModel;
   const Contents& contents = contents_of(scene.plan, section);
   scene.rows = contents.rows;
+  if (const auto seen = seen_break(context); seen && scene.result == context.snapshot.result) scene.seen = seen;
+  for (size_t row = 0; scene.seen && row < scene.rows.size(); ++row) {
+    if (scene.rows[row].kind == RowKind::Line && scene.seen->left_out(scene.rows[row].step) != nullptr)
+      show_left_out(scene.rows, scene.program(), row);
+  }
   scene.stack = stack_rows(scene.rows, scene.zoom, context.view.ui_scale());
   scene.largest = contents.largest;
 
@@ -129,6 +134,7 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   measure.pad = context.px(full ? 12 : 6);
   measure.gutter = full ? std::clamp(view.width() * 0.19f, context.px(160), context.px(224))
                         : std::clamp(view.width() * 0.42f, context.px(96), context.px(176));
+  if (full) measure.gutter += errors_width(scene);
   measure.lane_gap = context.px(full ? 10 : 6);
   const float lanes_width = std::max(view.width() - measure.gutter - measure.pad, context.px(64));
   scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(full ? 80 : 36));

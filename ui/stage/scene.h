@@ -8,6 +8,7 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/context.h"
+#include "ui/plan/seen_break.h"
 #include "ui/stage/lanes.h"
 #include "ui/stage/rows.h"
 #include "ui/widgets/heatmap.h"
@@ -32,6 +33,7 @@ struct Scene {
   std::shared_ptr<const Result> result;  ///< of this plan; null: nothing ran yet
   bool interactive = false;              ///< drawn in the window's Stage, with its small buttons
   bool stale = false;                    ///< belongs to settings that are no longer wanted
+  std::optional<SeenBreak> seen;         ///< if the result is that of a planted mistake
 
   std::vector<Row> rows;
   Stack stack;
@@ -50,6 +52,8 @@ struct Scene {
   bool filled(const Row& row) const;
   ColourScale scale(TensorId tensor) const;
   bool selected(const Row& row) const;
+  /// True if this row shows wrong values.
+  bool is_wrong(const Row& row) const { return seen && row.tensor != kNoTensor && seen->is_wrong(row.tensor); }
 
   float px(float at_scale_one) const { return context.px(at_scale_one); }
   /// Returns the colour to draw with: greyer and closer to the background if the result is out of date.
@@ -97,6 +101,21 @@ void draw_why(const Scene& scene, ImDrawList* list, size_t row);
 void draw_line(const Scene& scene, ImDrawList* list, size_t row);
 void draw_divider(const Scene& scene, ImDrawList* list, size_t row);
 void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row, const Lane& lane);
+
+// What a planted mistake does to a row (draw_broken.cpp).
+/// The edge of a wrong row: torn.
+void draw_torn_edge(const Scene& scene, ImDrawList* list, const Rect& row, ImU32 colour);
+/// The width of the column of errors at the right of the gutter; 0 if no mistake is shown.
+float errors_width(const Scene& scene);
+/// The error of a row's tensor, in that column.
+void draw_error(const Scene& scene, ImDrawList* list, size_t row);
+/// The head of that column.
+void draw_errors_head(const Scene& scene, ImDrawList* list, Rect room);
+/// "≠" between neighbouring lanes whose copies should be equal and are not.
+void draw_unequal(const Scene& scene, ImDrawList* list, size_t row);
+/// A collective that is not there: a hollow dashed band, its letter struck out, and what each rank holds
+/// passing straight through.
+void draw_left_out(const Scene& scene, ImDrawList* list, size_t row);
 
 /// Tooltips for the tensor or the step under the mouse.
 void tensor_tooltip(const Scene& scene, const Row& row, TensorId tensor, int rank);

@@ -33,7 +33,8 @@ constexpr float kCellHeight = 18;  // the largest zoom gives an element this hei
 constexpr float kDragThreshold = 4;
 
 bool draws_tensor(RowKind kind) {
-  return kind == RowKind::Input || kind == RowKind::Tensor || kind == RowKind::Compact;
+  return kind == RowKind::Input || kind == RowKind::Tensor || kind == RowKind::Compact ||
+         kind == RowKind::Kept;
 }
 
 bool dragged() {
@@ -73,8 +74,9 @@ bool item(const std::string& id, const Rect& rect, bool overlapped) {
 void interact_with_row(const Scene& scene, size_t index) {
   const Row& row = scene.rows[index];
   if (row.kind == RowKind::Heading || row.kind == RowKind::Divider) return;
-  const std::string name =
-      row.step >= 0 ? fmt::format("##stage_step_{}", row.step) : fmt::format("##stage_tensor_{}", row.tensor);
+  const std::string name = row.kind == RowKind::Kept ? fmt::format("##stage_kept_{}", row.step)
+                           : row.step >= 0           ? fmt::format("##stage_step_{}", row.step)
+                                                     : fmt::format("##stage_tensor_{}", row.tensor);
   const bool tensor_row = draws_tensor(row.kind);
   const bool was_selected = scene.selected(row);
   const bool can_open = row.kind == RowKind::Band && !scene.stale;
@@ -159,12 +161,17 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
       case RowKind::Line:
         draw_line(scene, list, row);
         break;
+      case RowKind::LeftOut:
+        draw_left_out(scene, list, row);
+        break;
       case RowKind::Heading:
       case RowKind::Divider:
         draw_divider(scene, list, row);
         break;
       default:
         draw_gutter(scene, list, row);
+        draw_error(scene, list, row);
+        draw_unequal(scene, list, row);
         break;
     }
   });
@@ -248,7 +255,7 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
   }
   const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, scene.context.theme.dim);
   draw_text(list, {room.min.x + scene.measure.pad, (room.min.y + room.max.y) / 2 - style.size * 0.56f}, style,
-            fitted(style, words, scene.measure.gutter - 2 * scene.measure.pad));
+            fitted(style, words, scene.measure.gutter - errors_width(scene) - 2 * scene.measure.pad));
 }
 
 /// A notice above the rows: an impossible request, a failed run, or an out-of-date picture.
@@ -409,6 +416,7 @@ void draw_stage(const Context& context) {
 
   const Rect heads{{origin.x, top}, {rows_max.x, top + header}};
   draw_corner(scene, list, heads);
+  draw_errors_head(scene, list, heads);
   draw_lane_heads(scene, list, heads);
 }
 

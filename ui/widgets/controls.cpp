@@ -192,6 +192,10 @@ bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail de
       draw_text(list, {centre.x, box.text_top(cross.size)}, cross, ICON_FA_TIMES, Align::Centre);
       break;
     }
+    case Mark::Torn:
+      draw_torn_line(list, {centre.x, box.min.y + c.px(5)}, {centre.x, box.max.y - c.px(5)}, chip.colour,
+                     c.px(1.5f), c.px(3));
+      break;
   }
   if (detail != ChipDetail::MarkOnly) {
     draw_text(list, {box.min.x + c.px(28), box.text_top(style.size)}, style, chip_text(chip, detail));

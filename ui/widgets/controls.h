@@ -44,7 +44,7 @@ float button_width(const Context& context, const std::string& text);
 bool draw_button(const Context& context, const char* id, const std::string& text, ButtonLook look,
                  bool enabled, const std::string& tooltip);
 
-enum class Mark { Dot, Ring, Cross };  ///< good or neutral; not known yet; wrong
+enum class Mark { Dot, Ring, Cross, Torn };  ///< good or neutral; not known yet; wrong; a broken run is shown
 struct Chip {
   std::string text;
   std::string short_text;

@@ -86,6 +86,11 @@ std::string format_error(double error) {
   return scientific(error, 1);
 }
 
+std::string relative_error_text(double error) {
+  if (!std::isfinite(error)) return "not zero";
+  return error < 1e-2 ? format_error(error) : fmt::format("{:.2g}", error);
+}
+
 std::string number_of(int64_t number, size_t count) {
   if (count <= 1) return grouped_text(number);
   return fmt::format("{} of 0\u2013{}", grouped_text(number), grouped_text(static_cast<int64_t>(count) - 1));

@@ -152,6 +152,25 @@ void draw_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thi
   list->AddLine(from, to, colour, thickness);
 }
 
+void draw_torn_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness, float tooth) {
+  const float length = std::hypot(to.x - from.x, to.y - from.y);
+  if (length <= 0 || tooth <= 0) return;
+  const ImVec2 along((to.x - from.x) / length, (to.y - from.y) / length);
+  const int teeth = std::max(1, static_cast<int>(std::round(length / (2 * tooth))));
+  const float step = length / static_cast<float>(teeth);
+  const auto corner = [&](int i) {
+    const float at = step * static_cast<float>(i), aside = (i % 2 == 0 ? -tooth : tooth) * 0.6f;
+    return ImVec2{from.x + along.x * at - along.y * aside, from.y + along.y * at + along.x * aside};
+  };
+  const ImVec2 clip_min = list->GetClipRectMin(), clip_max = list->GetClipRectMax();
+  for (int i = 0; i < teeth; ++i) {
+    const ImVec2 a = corner(i), b = corner(i + 1);
+    const bool seen = std::max(a.x, b.x) >= clip_min.x && std::min(a.x, b.x) <= clip_max.x &&
+                      std::max(a.y, b.y) >= clip_min.y && std::min(a.y, b.y) <= clip_max.y;
+    if (seen) draw_line(list, a, b, colour, thickness);
+  }
+}
+
 void fill_triangle(ImDrawList* list, ImVec2 a, ImVec2 b, ImVec2 c, ImU32 colour) {
   if (Tape* tape = Tape::current()) return tape->note(list, mark::Triangle{a, b, c, colour});
   list->AddTriangleFilled(a, b, c, colour);

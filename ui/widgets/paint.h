@@ -61,6 +61,9 @@ void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float 
                   float thickness = 1);
 
 void draw_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness);
+/// A zigzag from `from` to `to`, with teeth of `tooth` to both sides: what lies there is wrong. Only teeth
+/// inside the clip rectangle are made.
+void draw_torn_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness, float tooth);
 void fill_triangle(ImDrawList* list, ImVec2 a, ImVec2 b, ImVec2 c, ImU32 colour);
 
 /// Until join_layers(), layers decide what covers what, not the order of the calls. Layer 0 is the lowest,

@@ -86,6 +86,23 @@ std::string loss_sentence(const BreakReport& report) {
 
 }  // namespace
 
+const Step* left_out_by(const Program& sound, const Step& step) {
+  if (step.op != Op::Identity) return nullptr;
+  const auto found = std::find_if(sound.steps.begin(), sound.steps.end(), [&](const Step& one) {
+    return one.name == step.name && one.phase == step.phase && one.layer == step.layer;
+  });
+  return found != sound.steps.end() && is_collective(found->op) ? &*found : nullptr;
+}
+
+TensorId tensor_like(const Program& program, const Tensor& other) {
+  TensorId like = kNoTensor;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.name == other.name) return tensor.id;
+    if (tensor.value == other.value) like = tensor.id;
+  }
+  return like;
+}
+
 Spread spread(const Program& program, const BreakProbe& probe, Phase phase) {
   Spread result;
   for (const TensorError& error : probe.errors) {

@@ -22,16 +22,34 @@ struct TensorError {
   bool broken = false;  ///< beyond the bound of its dtype, or its ranks differ
 };
 
+/// One pass of both runs, as far as the studio shows it: what every rank held, with hashes, and the times of
+/// the same pass when nothing was looked at. The three results have the same form.
+struct BreakPass {
+  std::shared_ptr<const Result> sound;       ///< of the sound Program
+  std::shared_ptr<const Result> broken;      ///< of the broken Program
+  std::shared_ptr<const Result> difference;  ///< of the broken Program: what each rank held, minus what it
+                                             ///< should hold; the times are the broken run's
+};
+
 /// One compared pass. The sound Program ran it first, from the broken run's own weights and moments and on
 /// the same batch. So a difference is an effect of the fault in this pass, not in earlier ones.
 struct BreakProbe {
   int64_t step = 0;                 ///< training step, from 1; 0: one pass without training
   std::vector<TensorError> errors;  ///< in step order, weights first
   int first = -1;                   ///< index of the first broken one; -1: none
+  BreakPass pass;                   ///< null pointers unless BreakRequest::keeps_passes
 
   bool finds() const { return first >= 0; }
   const TensorError& first_error() const { return errors[static_cast<size_t>(first)]; }
 };
+
+/// Returns the collective of the sound Program that `step` of the broken one leaves out: the step is there, but
+/// does nothing. Null if it leaves nothing out.
+const Step* left_out_by(const Program& sound, const Step& step);
+
+/// Returns the tensor of `program` that corresponds to a tensor of the other Program, which is broken or
+/// sound: the one of the same name, else of the same value, else kNoTensor.
+TensorId tensor_like(const Program& program, const Tensor& other);
 
 /// How many tensors of a phase a probe compared, how many are broken, and the largest error.
 struct Spread {

@@ -10,8 +10,8 @@
 #include "engine/device/device.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
-#include "engine/runtime/gather.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/step_times.h"
 #include "engine/train/model_state.h"
 
 namespace shardlens {
@@ -19,20 +19,26 @@ namespace {
 
 constexpr int64_t kWarmup = 5;
 
-bool is_compared(const Tensor& tensor) {
-  return tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && tensor.layout != kPartialMax;
+// What the samples of a pass take, sound, broken and their difference.
+int64_t samples_bytes(const Program& program, int64_t passes) {
+  int64_t bytes = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (!is_compared(tensor)) continue;
+    bytes += tensor.bytes() * (tensor.layout.kind == LayoutKind::Partial ? program.tp() : 1);
+  }
+  return 3 * std::min(bytes * passes, kExactBudgetBytes / 3 + kPictureBudgetBytes / 3);
 }
 
-// The ranks' devices hold up to three copies of the model. While a pass is compared, all its values are also
+// The ranks' devices hold up to four copies of the model. While a pass is compared, all its values are also
 // kept in this machine's memory.
-void refuse_if_crowded(const Plan& plan, int copies) {
+void refuse_if_crowded(const Plan& plan, int copies, int64_t kept_bytes) {
   int64_t values_bytes = 0;
   for (const Tensor& tensor : plan.program.tensors) {
     if (is_compared(tensor)) values_bytes += tensor.bytes();
   }
   std::vector<int64_t> rank_bytes = arena_bytes_by_rank(plan);
   for (int64_t& bytes : rank_bytes) bytes *= copies;
-  const MemoryDemand demand = memory_demand(plan, rank_bytes, 2 * values_bytes);
+  const MemoryDemand demand = memory_demand(plan, rank_bytes, 2 * values_bytes + kept_bytes);
   if (demand.lacking_bytes() <= 0) return;
   throw request_error(
       fmt::format("running the model sound and broken, with every value compared, needs {}{}, and {} are "
@@ -60,72 +66,48 @@ void copy_state(const Executor& from, const Program& from_program, Executor& to,
     write_whole(to, to_program, id, read_whole(from, from_program, source.at(to_program.tensor(id).name)));
 }
 
-}  // namespace
-
-BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSource> batches,
-                   const std::string& text) {
-  const bool trains = request.settings.block == Block::Model && batches != nullptr && request.steps > 0;
-  Settings settings = with_update(request.settings);
-  settings.fusion = Fusion::Off;  // not fused, like the broken one
-  report_.fault = request.fault;
-  report_.bound = parity_bound(settings);
-  report_.wanted_steps = trains ? request.steps : 0;
-  report_.text = trains ? text : std::string();
-  sound_plan_ = make_plan(plan_program(settings));
-  report_.plan = make_plan(plan_broken(settings, request.fault));
-  check_runnable(*report_.plan);
-  refuse_if_crowded(*sound_plan_, trains ? 3 : 2);
-  reference_ = std::make_unique<Executor>(sound_plan_);
-  if (trains) {
-    sound_ = std::make_unique<Trainer>(training(request, std::nullopt), batches, nullptr);
-    broken_ = std::make_unique<Trainer>(training(request, request.fault), batches, nullptr);
-  } else {
-    one_pass_ = std::make_unique<Executor>(report_.plan);
+// The same from rank to rank of one Program: copies that a fault has made differ stay different.
+void copy_ranks(const Executor& from, Executor& to, const Program& program) {
+  std::vector<std::byte> slice;
+  for (const TensorId id : lasting_tensors(program)) {
+    for (int rank = 0; rank < program.tp() * program.dp(); ++rank) {
+      slice.resize(static_cast<size_t>(local_bytes(program.tensor(id), program.tp(), rank % program.tp())));
+      if (slice.empty()) continue;
+      from.read_tensor(rank, id, slice.data());
+      to.write_tensor(rank, id, slice.data());
+    }
   }
-  reference_->wait();
 }
 
-void BreakRun::cancel() {
-  const std::string why = "the comparison was stopped";
-  reference_->cancel(why);
-  if (one_pass_) one_pass_->cancel(why);
-  if (sound_) sound_->executor().cancel(why);
-  if (broken_) broken_->executor().cancel(why);
+void run_observed(Executor& executor, std::vector<std::shared_ptr<StepObserver>> observers) {
+  executor.observe(std::move(observers));
+  executor.start(executor.steps());
+  executor.wait();
+  executor.observe({});
 }
 
-void BreakRun::step() {
-  if (done()) return;
-  if (broken_) return train_once();
-  look_once();
+// Runs one more pass that nobody looks into. Its times are those of the pass before: the steps and their sizes
+// are the same, and looking makes ranks wait for each other.
+void time_pass(Executor& executor, Result& result) {
+  executor.next_pass();
+  run_observed(executor, {});
+  set_times(result, executor.events(result.plan->program.tp()));
+  for (int rank = 0; rank < result.plan->program.tp(); ++rank)
+    result.high_water_bytes.push_back(executor.high_water_bytes(rank));
 }
 
-// 1, 2, 5, 10, 20, 50 and so on, and the last.
-bool BreakRun::is_looked_into(int64_t step) const {
-  if (step == report_.wanted_steps) return true;
-  int64_t leading = step;
-  while (leading % 10 == 0) leading /= 10;
-  return leading == 1 || leading == 2 || leading == 5;
+Result result_of(const std::shared_ptr<const Plan>& plan, const Executor& executor, const SamplePlan& kept,
+                 SampleTable samples) {
+  Result result;
+  result.plan = plan;
+  result.communicator = executor.communicator();
+  result.machine = machine_description();
+  result.not_exact = why_not_exact(kept);
+  result.samples = std::move(samples);
+  return result;
 }
 
-// Runs the sound Program's next pass and keeps all its values.
-std::shared_ptr<const SerialReference> BreakRun::right_values() {
-  const Program& program = sound_plan_->program;
-  const auto gather = std::make_shared<Gather>(program.tp(), is_compared);
-  reference_->observe({gather});
-  reference_->start(reference_->steps());
-  reference_->wait();
-  reference_->observe({});
-  const auto values = std::make_shared<SerialReference>();
-  for (const Tensor& tensor : program.tensors) {
-    // A sum comes after its terms and overwrites the sum of the terms that was computed here.
-    const auto found = gather->tensors().find(tensor.name);
-    if (found != gather->tensors().end()) values->on_tensor(0, -1, tensor, found->second.bytes.data());
-  }
-  return values;
-}
-
-void BreakRun::take_probe(int64_t step, const ParityCheck& check) {
-  const Program& program = report_.plan->program;
+std::shared_ptr<BreakProbe> probe_of(const Program& program, int64_t step, const ParityCheck& check) {
   const auto results = check.results();
   auto probe = std::make_shared<BreakProbe>();
   probe->step = step;
@@ -142,25 +124,117 @@ void BreakRun::take_probe(int64_t step, const ParityCheck& check) {
   for (const Step& one : program.steps) {
     for (const TensorId id : one.outputs) take(id, one.id);
   }
-  report_.probes.push_back(std::move(probe));
+  return probe;
 }
 
-void BreakRun::look_once() {
-  const auto check = std::make_shared<ParityCheck>(report_.plan->program, right_values(), false);
-  one_pass_->observe({check});
-  one_pass_->start(one_pass_->steps());
-  one_pass_->wait();
-  take_probe(0, *check);
+}  // namespace
+
+BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSource> batches,
+                   const std::string& text)
+    : keeps_passes_(request.keeps_passes) {
+  const bool trains = request.settings.block == Block::Model && batches != nullptr && request.steps > 0;
+  Settings settings = with_update(request.settings);
+  settings.fusion = Fusion::Off;  // not fused, like the broken one
+  report_.fault = request.fault;
+  report_.bound = parity_bound(settings);
+  report_.wanted_steps = trains ? request.steps : 0;
+  report_.text = trains ? text : std::string();
+  sound_plan_ = make_plan(plan_program(settings));
+  report_.plan = make_plan(plan_broken(settings, request.fault));
+  check_runnable(*report_.plan);
+  const int64_t kept_bytes = keeps_passes_ ? samples_bytes(report_.plan->program, probes_wanted()) : 0;
+  refuse_if_crowded(*sound_plan_, trains ? 4 : 2, kept_bytes);
+  sound_pass_ = std::make_unique<Executor>(sound_plan_);
+  broken_pass_ = std::make_unique<Executor>(report_.plan);
+  if (trains) {
+    sound_ = std::make_unique<Trainer>(training(request, std::nullopt), batches, nullptr);
+    broken_ = std::make_unique<Trainer>(training(request, request.fault), batches, nullptr);
+  }
+  sound_pass_->wait();
+  broken_pass_->wait();
+}
+
+void BreakRun::cancel() {
+  const std::string why = "the comparison was stopped";
+  sound_pass_->cancel(why);
+  broken_pass_->cancel(why);
+  if (sound_) sound_->executor().cancel(why);
+  if (broken_) broken_->executor().cancel(why);
+}
+
+void BreakRun::step() {
+  if (done()) return;
+  if (broken_) return train_once();
+  report_.probes.push_back(look(0));
+}
+
+// 1, 2, 5, 10, 20, 50 and so on, and the last.
+bool BreakRun::is_looked_into(int64_t step) const {
+  if (step == report_.wanted_steps) return true;
+  int64_t leading = step;
+  while (leading % 10 == 0) leading /= 10;
+  return leading == 1 || leading == 2 || leading == 5;
+}
+
+int64_t BreakRun::probes_wanted() const {
+  int64_t probes = report_.wanted_steps == 0 ? 1 : 0;
+  for (int64_t step = 1; step <= report_.wanted_steps; ++step) probes += is_looked_into(step);
+  return probes;
+}
+
+// Runs the present pass of both Programs and compares them.
+std::shared_ptr<BreakProbe> BreakRun::look(int64_t step) {
+  const Program &sound = sound_plan_->program, &broken = report_.plan->program;
+  const int64_t tables = 3 * probes_wanted();
+  const auto kept = [&](const Program& program) {
+    return plan_samples(program, kExactBudgetBytes / tables, kPictureBudgetBytes / tables);
+  };
+  const auto sampler = [&](const Program& program) {
+    return std::make_shared<Sampler>(program, kept(program), Sampler::NotFinite::IsCounted);
+  };
+  const auto right = std::make_shared<RightValues>(sound);
+  const std::shared_ptr<Sampler> of_sound = keeps_passes_ ? sampler(sound) : nullptr;
+  std::vector<std::shared_ptr<StepObserver>> observers{right};
+  if (keeps_passes_) observers.push_back(of_sound);
+  run_observed(*sound_pass_, observers);
+  right->finish();
+
+  const auto check = std::make_shared<ParityCheck>(broken, right->whole(), false);
+  observers = {check};
+  const std::shared_ptr<Sampler> of_broken = keeps_passes_ ? sampler(broken) : nullptr;
+  const auto differences =
+      keeps_passes_ ? std::make_shared<Differences>(broken, right, kept(broken)) : nullptr;
+  if (keeps_passes_) observers.insert(observers.end(), {of_broken, differences});
+  run_observed(*broken_pass_, observers);
+
+  const std::shared_ptr<BreakProbe> probe = probe_of(broken, step, *check);
+  if (!keeps_passes_) return probe;
+  Result one = result_of(sound_plan_, *sound_pass_, of_sound->plan(), of_sound->samples());
+  time_pass(*sound_pass_, one);
+  one.provenance = "sound run, measured";
+  one.not_compared = "This is the sound run that a broken one is compared with.";
+  probe->pass.sound = std::make_shared<const Result>(std::move(one));
+  Result two = result_of(report_.plan, *broken_pass_, of_broken->plan(), of_broken->samples());
+  time_pass(*broken_pass_, two);
+  two.provenance = "broken run, measured";
+  two.not_compared = "This is the broken run. Break it compares every tensor with the sound run.";
+  Result apart = two;
+  apart.samples = differences->samples();
+  apart.provenance = "broken minus sound, measured";
+  probe->pass.broken = std::make_shared<const Result>(std::move(two));
+  probe->pass.difference = std::make_shared<const Result>(std::move(apart));
+  return probe;
 }
 
 void BreakRun::train_once() {
   const int64_t number = broken_->steps_done() + 1;
-  std::shared_ptr<ParityCheck> check;
+  std::shared_ptr<BreakProbe> probe;
   if (is_looked_into(number)) {
-    copy_state(broken_->executor(), report_.plan->program, *reference_, sound_plan_->program);
-    reference_->next_pass(broken_->inputs_of(number));
-    check = std::make_shared<ParityCheck>(report_.plan->program, right_values(), false);
-    broken_->observe({check});
+    copy_state(broken_->executor(), report_.plan->program, *sound_pass_, sound_plan_->program);
+    copy_ranks(broken_->executor(), *broken_pass_, report_.plan->program);
+    sound_pass_->next_pass(broken_->inputs_of(number));
+    broken_pass_->next_pass(broken_->inputs_of(number));
+    probe = look(number);
   }
   const StepReport sound = sound_->step();
   try {
@@ -170,9 +244,7 @@ void BreakRun::train_once() {
     if (error.kind() != ErrorKind::Run) throw;
     report_.ended = error.what();
   }
-  if (!check || !report_.ended.empty()) return;
-  broken_->observe({});
-  take_probe(number, *check);
+  if (probe && report_.ended.empty()) report_.probes.push_back(probe);
 }
 
 }  // namespace shardlens

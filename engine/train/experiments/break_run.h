@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "engine/runtime/parity.h"
 #include "engine/train/experiments/break_report.h"
+#include "engine/train/experiments/right_values.h"
 #include "engine/train/trainer.h"
 
 namespace shardlens {
@@ -16,6 +16,7 @@ struct BreakRequest {
   Fault fault = Fault::SkipF;
   int64_t steps = 50;
   double learning_rate = 1e-3;  ///< after a warm-up of five steps; not decayed
+  bool keeps_passes = false;    ///< each BreakProbe keeps its BreakPass, for pictures and hashes
 };
 
 class BreakRun {
@@ -36,16 +37,17 @@ class BreakRun {
 
  private:
   bool is_looked_into(int64_t step) const;
-  std::shared_ptr<const SerialReference> right_values();
-  void take_probe(int64_t step, const ParityCheck& check);
-  void look_once();
+  int64_t probes_wanted() const;
+  std::shared_ptr<BreakProbe> look(int64_t step);
   void train_once();
 
   BreakReport report_;
   std::shared_ptr<const Plan> sound_plan_;
+  bool keeps_passes_ = false;
   std::unique_ptr<Trainer> sound_, broken_;  ///< null if nothing is trained
-  std::unique_ptr<Executor> reference_;      ///< the sound Program, for comparisons
-  std::unique_ptr<Executor> one_pass_;       ///< the broken one, if nothing is trained
+  // Both Programs once more, for the passes that are looked into. They get the trained weights, and the
+  // trainings go on as if nobody had looked.
+  std::unique_ptr<Executor> sound_pass_, broken_pass_;
 };
 
 }  // namespace shardlens

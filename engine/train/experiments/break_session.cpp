@@ -140,7 +140,7 @@ void BreakSession::Worker::look(const Settings& settings) {
   now_.choices.clear();
   now_.toy = toy_of(settings);
   for (const Fault fault : all_faults()) {
-    BreakChoice choice{fault, has_opportunity(settings, fault), {}};
+    BreakChoice choice{fault, has_opportunity(settings, fault), {}, place_of(settings, fault)};
     // A fault that needs a whole model is shown on one that trains in seconds.
     const bool on_toy = now_.toy && facts_of(fault).settings.whole_model;
     if (!choice.possible) choice.remedy = break_settings(on_toy ? now_.toy->settings : settings, fault);
@@ -148,6 +148,7 @@ void BreakSession::Worker::look(const Settings& settings) {
       const std::string& more = choice.remedy->words;
       choice.remedy->words = now_.toy->words + (more.empty() ? "" : ", " + more);
     }
+    if (choice.remedy) choice.place = place_of(choice.remedy->settings, fault);
     now_.choices.push_back(std::move(choice));
   }
   publish();
@@ -165,7 +166,8 @@ void BreakSession::Worker::start(const break_command::Start& wish) {
     const TrainData data = open_built_in_text(wish.settings.model);
     batches = make_batches(data.train, *data.tokenizer, wish.settings, wish.settings.seed);
   }
-  const BreakRequest request{wish.settings, wish.fault, wish.steps};
+  BreakRequest request{wish.settings, wish.fault, wish.steps};
+  request.keeps_passes = true;
   run_ = std::make_unique<BreakRun>(request, batches, kBuiltInText);
   now_.report = std::make_shared<const BreakReport>(run_->report());
   now_.state = BreakState::Running;

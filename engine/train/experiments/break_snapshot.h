@@ -20,6 +20,7 @@ struct BreakChoice {
   bool possible = false;
   std::optional<BreakSettings>
       remedy;  ///< if not possible: the settings that would make it possible; none if nothing does
+  std::optional<FaultPlace> place;  ///< in these settings, else in the remedy's; none if nothing helps
 };
 
 enum class BreakState { Idle, Preparing, Running, Done, Stopped, Refused, Failed };

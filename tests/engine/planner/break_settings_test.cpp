@@ -72,6 +72,27 @@ TEST(BreakSettings, AFaultWithoutAnOpportunityNamesTheRemedy) {
     EXPECT_THAT(refusal(one_rank, fault), HasSubstr("--tp of at least 2"));
 }
 
+TEST(BreakSettings, SaysWhereInTheLayerAFaultSits) {
+  const auto step_of = [](const Settings& settings, Fault fault) {
+    const auto place = place_of(settings, fault);
+    return place ? place->program->step(place->step) : Step{};
+  };
+  const Step f = step_of(small_layer(2), Fault::SkipF);
+  EXPECT_EQ(f.conjugate, Conjugate::F);
+  EXPECT_EQ(f.phase, Phase::Backward);
+  EXPECT_EQ(step_of(small_layer(2, "reversed"), Fault::GeluOnPartial).op, Op::Gelu);
+  EXPECT_EQ(step_of(small_layer(2), Fault::BiasBeforeReduction).op, Op::BiasAdd);
+  EXPECT_EQ(step_of(small_layer(5), Fault::QkvAcrossHeads).name, "attn.qkv");
+  EXPECT_FALSE(place_of(small_layer(2), Fault::GeluOnPartial));
+  for (const Fault fault : all_faults()) {
+    const auto near = break_settings(small_model(2), fault);
+    ASSERT_TRUE(near);
+    const auto place = place_of(near->settings, fault);
+    ASSERT_TRUE(place) << to_string(fault);
+    EXPECT_GE(place->step, 0) << to_string(fault);
+  }
+}
+
 TEST(BreakSettings, AnUntiedModelHasNoTiedGradientToLose) {
   Settings untied = small_model(2);
   untied.model.tied = false;

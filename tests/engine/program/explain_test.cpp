@@ -42,6 +42,31 @@ TEST(Explain, GradientsAreSummedOverTheReplicasAndNotOverTheRanks) {
   EXPECT_EQ(losses, 1);
 }
 
+// "H = H' + b" is only the first reader of the sum. The reason is the operation behind it.
+TEST(Explain, TheNextOperationThatIsNotLinearIsNamed) {
+  const auto reason = [](const char* split, const char* sum) {
+    Settings settings;
+    settings.model = model_preset("gpt2");
+    settings.split = named_split(split);
+    settings.tp = 4;
+    settings.batch = 1;
+    settings.seq = 8;
+    settings.fusion = Fusion::Off;
+    const Program program = plan_program(settings);
+    for (const Step& step : program.steps)
+      if (step.op == Op::AllReduce && program.tensor(step.outputs[0]).name == sum)
+        return explain(program, step.id);
+    return std::string();
+  };
+  const std::string reversed = reason("reversed", "mlp.fc.sum");
+  EXPECT_THAT(reversed, HasSubstr("H = H' + b needs the full tensor"));
+  EXPECT_THAT(reversed, HasSubstr("The next operation that is not linear is GeLU"));
+  EXPECT_THAT(reversed, HasSubstr("the GeLU of a sum is not the sum of the GeLUs"));
+  EXPECT_THAT(reason("megatron", "attn.proj.sum"),
+              HasSubstr("The next operation that is not linear is LayerNorm"));
+  EXPECT_THAT(reason("megatron", "mlp.proj.sum"), Not(HasSubstr("not linear"))) << "the layer ends there";
+}
+
 TEST(Explain, TheLargestLogitIsNotASum) {
   const Program program = tiny_program(2, 1);
   int maxima = 0;

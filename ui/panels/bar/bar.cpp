@@ -305,7 +305,8 @@ struct Row {
   Fields fields;
   std::vector<Segment> degrees;
   Buttons buttons;
-  std::array<Chip, 4> chips;  ///< what is recorded, parity, communicator, provenance
+  std::array<Chip, 4> chips;  ///< what is recorded, parity or the broken run, communicator, provenance
+  bool shows_break = false;   ///< the run of a planted mistake
   std::optional<Chip> late;   ///< while a rank is late on purpose
   std::optional<Chip> pace;   ///< while steps play, or would play at another speed than usual
 };
@@ -345,7 +346,8 @@ float row_width(const Context& c, const Row& row) {
 /// run the texts change several times a second and the buttons must not move under the mouse.
 Row at_rest(const Snapshot& snapshot, Row row) {
   const bool lasts = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
-                     snapshot.state == RunState::Cancelled || (snapshot.result && snapshot.result->replayed);
+                     snapshot.state == RunState::Cancelled || row.shows_break ||
+                     (snapshot.result && snapshot.result->replayed);
   if (lasts) return row;
   Chip& parity = row.chips[kParity];
   parity.text = "equals serial \u00B7 0.0e-0 in dWproj";
@@ -371,7 +373,10 @@ Row fitted_row(const Context& c, Row row, float available) {
 
 Row choose_row(const Context& c, const Settings& settings, float available) {
   Row row;
-  row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme), parity_chip(c.snapshot, c.theme),
+  const std::optional<SeenBreak> seen = seen_break(c);
+  row.shows_break = seen.has_value();
+  row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme),
+               seen ? break_chip(*seen, c.theme) : parity_chip(c.snapshot, c.theme),
                communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
   if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
   if ((c.view.playing || c.view.walk_speed != 1) && !plays_by_time(c))
@@ -474,6 +479,7 @@ void draw_bar(const Context& c) {
     ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
     const bool clicked = draw_chip(c, ids[i], row.chips[i], row.detail.chip(i, row.chips[i]));
     if (clicked && i == 0) find_command("run.record").run(c);
+    if (clicked && i == kParity && row.shows_break) find_command("view.break_it").run(c);
     right = ImGui::GetItemRectMax().x;
   }
   if (row.detail.hint) draw_hint(c, top);

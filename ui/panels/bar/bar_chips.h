@@ -4,11 +4,14 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/context.h"
+#include "ui/plan/seen_break.h"
 #include "ui/widgets/controls.h"
 
 namespace shardlens::ui {
 
 Chip parity_chip(const Snapshot& snapshot, const Theme& theme);
+/// Says which run of a planted mistake is shown, in place of the parity chip.
+Chip break_chip(const SeenBreak& seen, const Theme& theme);
 Chip communicator_chip(const Snapshot& snapshot, const Theme& theme);
 Chip provenance_chip(const Snapshot& snapshot, const Theme& theme);
 /// Names the ranks that are late on purpose. `wanted` must hold at least one delay.

@@ -1,32 +1,33 @@
-// The Break it tab: a switch for each classic mistake. When one is on, a sound and a broken run of the same
-// model start from the same seed, and the tab shows how they differ. The studio's own run stays as it is.
+// The Break it tab: a card for each classic mistake. When one is planted, a sound and a broken run of the same
+// model start from the same seed, and every panel shows them until the mistake is switched off. The settings
+// and their own run stay as they are.
 #include <fmt/format.h>
-#include <icons_font_awesome_4.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "engine/base/units.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
-#include "ui/commands/commands.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/break_it/break_view.h"
-#include "ui/panels/faults/faults.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
-#include "ui/panels/setup/delays.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
 namespace {
 
-constexpr float kListWidth = 320;
-constexpr float kListBeside = 860;    ///< from this width on, switches and results are side by side
-constexpr float kLow = 560;           ///< a lower centre shows switches, errors and curves one at a time
+constexpr float kListWidth = 312;
+constexpr float kListBeside = 860;    ///< from this width on, mistakes and results are side by side
+constexpr float kLow = 480;           ///< a lower centre shows mistakes, errors and curves one at a time
+constexpr float kLeastStrip = 170;    ///< a lower strip is unreadable
+constexpr float kLeastStage = 190;    ///< a lower Stage shows less than two rows
 constexpr float kLeastPicture = 132;  ///< a lower picture is unreadable, so the page scrolls instead
 constexpr float kGap = 12;
 
@@ -36,17 +37,6 @@ void look(const Context& context) {
   if (asked == context.wanted()) return;
   asked = context.wanted();
   context.send(break_command::Look{context.wanted()});
-}
-
-void draw_switch(const Context& context, ImVec2 at, bool on, bool possible, bool hovered) {
-  const Theme& theme = context.theme;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 size{context.px(32), context.px(18)};
-  const float radius = size.y / 2;
-  const ImU32 ground = on ? theme.forward : hovered && possible ? theme.faint : theme.line;
-  list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, ground, radius);
-  const ImVec2 knob{on ? at.x + size.x - radius : at.x + radius, at.y + radius};
-  list->AddCircleFilled(knob, radius - context.px(3), possible || on ? theme.window : theme.card);
 }
 
 /// A small button with a name of its own; returns true when clicked.
@@ -60,104 +50,52 @@ bool small_button(const Context& context, const std::string& text, const std::st
   return clicked;
 }
 
-/// One fault; returns the height of its row.
-float draw_choice(const Context& context, const BreakChoice& choice, ImVec2 at, float width) {
-  const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const FaultFacts& facts = facts_of(choice.fault);
-  const bool on = context.breaks.planted == choice.fault;
-  const bool may = choice.possible || on;
-  const float indent = context.px(44), text_room = width - indent;
-  const float sentence = wrapped_height(type.note, facts.sentence, text_room);
-  const float head = type.strong.size + context.px(4);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::BeginDisabled(!may);
-  const bool clicked = click_area(facts.name, {width, head + sentence});
-  ImGui::EndDisabled();
-  const bool hovered = ImGui::IsItemHovered();
-  draw_switch(context, {at.x, at.y + context.px(1)}, on, choice.possible, hovered);
-  draw_text(list, {at.x + indent, at.y}, in(type.strong, may ? context.theme.text : context.theme.dim),
-            fitted(type.strong, facts.title, text_room));
-  draw_wrapped(list, {at.x + indent, at.y + head}, type.note, facts.sentence, text_room);
-  if (clicked && on) {
-    context.send(break_command::Clear{});
-  } else if (clicked) {
-    context.view.of<BreakView>().probe = 0;
-    context.view.of<BreakView>().page = BreakPage::Errors;
-    context.send(break_command::Start{context.wanted(), choice.fault});
-  }
-  float height = head + sentence;
-  if (!choice.possible) {
-    height += context.px(4);
-    const ImVec2 below{at.x + indent, at.y + height};
-    if (choice.remedy) {
-      const std::string label =
-          fitted(type.note, "needs " + choice.remedy->words, text_room - context.px(20));
-      if (small_button(context, label, fmt::format("remedy {}", facts.name), below))
-        context.want(choice.remedy->settings);
-      tooltip(context,
-              fmt::format(
-                  "Not possible with these settings: the fault needs {}.\nA click changes the settings: {}.",
-                  facts.needs, choice.remedy->words));
-      height += small_button_height(context);
-    } else {
-      height += draw_wrapped(list, below, type.note,
-                             fmt::format("Not possible here: it needs {}.", facts.needs), text_room);
-    }
-  }
-  return height + context.px(14);
-}
-
-/// Offers a toy: a whole model that trains in seconds, which shows a fault best. Returns the height it took.
+/// Offers a model whose two runs of fifty steps take seconds, if those of this one take long. Returns the
+/// height it took.
 float draw_toy(const Context& context, const BreakSettings& toy, ImVec2 at, float width) {
   const Type type(context);
-  const bool layer = context.breaks.looked_at->block != Block::Model;
-  const std::string words =
-      layer ? "One layer runs once and shows where the error starts. A model in training shows what it does "
-              "to the loss:"
-            : "Two runs of fifty steps take a while with this model. A toy takes seconds:";
+  const char* const words = "Two runs of fifty steps take a while with this model. A toy takes seconds:";
   const float height = draw_wrapped(ImGui::GetWindowDrawList(), at, type.note, words, width) + context.px(6);
   if (small_button(context, toy.words, "toy", {at.x, at.y + height})) context.want(toy.settings);
   return height + small_button_height(context) + context.px(16);
 }
 
-/// Offers to lose a rank, which no planted mistake does. Returns the height it took.
-float draw_lost_rank(const Context& context, ImVec2 at, float width) {
+/// One layer has no loss curve: offers to plant the same mistake in a toy that is trained. Returns the height.
+float draw_training_offer(const Context& context, const BreakReport& report, ImVec2 at, float width) {
   const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float indent = context.px(44), room = width - indent;
-  float y = at.y;
-  draw_text(list, {at.x + context.px(6), y}, type.strong, ICON_FA_UNLINK);
-  draw_text(list, {at.x + indent, y}, type.strong, "A rank is lost");
-  y += type.strong.size + context.px(4);
-  const DelayChoice choice = delay_choice(context, context.snapshot.plan->program);
-  const std::string words = fmt::format(
-      "Rank {} hangs in the run on the Stage, like a rank that crashed. The others wait for it in their next "
-      "collective, give up after {} s and report it. Run again brings it back.",
-      choice.rank, kLostAfterSeconds);
-  y += draw_wrapped(list, {at.x + indent, y}, type.note, words, room) + context.px(4);
-  if (small_button(context, fmt::format("Lose rank {}", choice.rank), "lose", {at.x + indent, y})) {
-    lose_rank(context);
-    show_tab(context, Tab::Stage);
+  const BreakSettings& toy = *context.breaks.toy;
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), at, type.body,
+                   "One layer runs once and has no loss. A small model in training shows what the mistake does "
+                   "to the loss curve:",
+                   width) +
+      context.px(8);
+  const std::string label = fmt::format("Train {} with this mistake", toy.settings.model.title);
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
+  if (draw_button(context, "train toy", label, ButtonLook::Accent, true,
+                  "Plants the same mistake in a copy of that model, and trains it for fifty steps. Setup stays "
+                  "as it is.")) {
+    Settings settings = toy.settings;
+    settings.split = report.plan->program.settings.split;
+    const std::optional<BreakSettings> possible = break_settings(settings, report.fault);
+    plant(context, possible ? possible->settings : settings, report.fault);
   }
-  return y - at.y + small_button_height(context) + context.px(14);
+  return height + context.px(kControlHeight);
 }
 
-void draw_list(const Context& context) {
+void draw_list(const Context& context, bool in_full) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - context.px(4);
-  float y = at.y;
   const Type type(context);
   const BreakSnapshot& breaks = context.breaks;
   if (breaks.choices.empty()) {
     draw_text(ImGui::GetWindowDrawList(), at, type.body, "Looking for mistakes that are possible here …");
     return;
   }
-  if (breaks.toy) y += draw_toy(context, *breaks.toy, {at.x, y}, width);
-  for (const BreakChoice& choice : breaks.choices) y += draw_choice(context, choice, {at.x, y}, width);
-  if (can_lose_rank(context)) y += draw_lost_rank(context, {at.x, y}, width);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({width, y - at.y});
+  float y = at.y;
+  const bool is_long = breaks.toy && breaks.looked_at->block == Block::Model;
+  if (is_long) y += draw_toy(context, *breaks.toy, {at.x, y}, width);
+  draw_mistakes(context, {at.x, y}, width, in_full);
 }
 
 std::string settings_words(const Settings& settings) {
@@ -219,12 +157,13 @@ float draw_head(const Context& context, ImVec2 at, float width) {
     right -= context.px(8);
     return pressed;
   };
-  if (button("Switch off", "Removes the fault")) context.send(break_command::Clear{});
+  if (button("Switch off", "Takes the mistake back: every panel shows the run of the settings again (Esc)"))
+    take_back(context);
   if (breaks.is_active()) {
     if (button("Stop", "Stops both runs. Their results so far are kept")) context.send(break_command::Stop{});
-  } else if (button("Run again", "Starts both runs with the present settings")) {
-    context.view.of<BreakView>().probe = 0;
-    context.send(break_command::Start{context.wanted(), *breaks.planted});
+  } else if (button("Run again", "Starts both runs again, with the present settings if they make the mistake "
+                                 "possible")) {
+    plant(context, plantable(context, *breaks.planted).value_or(context.wanted()), *breaks.planted);
   }
   draw_text(list, {at.x, at.y + (context.px(kControlHeight) - type.figure.size) / 2}, type.figure,
             fitted(type.figure, facts.title, right - at.x));
@@ -235,17 +174,6 @@ float draw_head(const Context& context, ImVec2 at, float width) {
   const bool wrong = breaks.state == BreakState::Refused || breaks.state == BreakState::Failed;
   y += draw_wrapped(list, {at.x, y}, wrong ? type.strong : type.note, words, width);
   return y - at.y + context.px(10);
-}
-
-/// The probe that is shown: the one chosen, else the first that finds something, else the newest.
-const BreakProbe& shown_probe(const Context& context, const BreakReport& report) {
-  for (const auto& probe : report.probes) {
-    if (probe->step == context.view.of<BreakView>().probe) return *probe;
-  }
-  for (const auto& probe : report.probes) {
-    if (probe->finds() && context.view.of<BreakView>().probe == 0) return *probe;
-  }
-  return *report.probes.back();
 }
 
 /// The strip's title, what its marks mean, and the steps that can be looked into; returns the height.
@@ -268,15 +196,8 @@ float draw_strip_head(const Context& context, const BreakReport& report, const B
   const char* title = "Error of every tensor";
   const float middle = at.y + choice_row_height(context) / 2;
   draw_text(list, {at.x, middle - type.strong.size / 2}, type.strong, title);
-  const float indent = text_width(type.strong, title) + context.px(14);
-  const std::string bound = fmt::format("dashed: the bound {}", format_error(report.bound));
-  const std::string caps = bound + " · cap: its ranks differ",
-                    all = caps + " · no bar: right to the last bit";
-  for (const std::string& marks : {all, caps, bound}) {
-    if (text_width(type.note, marks) > room - indent) continue;
-    draw_text(list, {at.x + indent, middle - type.note.size / 2}, type.note, marks);
-    break;
-  }
+  draw_break_legend(context, report, {at.x + text_width(type.strong, title) + context.px(20), middle},
+                    at.x + room);
   return choice_row_height(context) + context.px(6);
 }
 
@@ -302,7 +223,9 @@ TextTable errors_table(const BreakReport& report, const BreakProbe& probe) {
 
 /// Where the error starts and how it spreads, in `size` pixels.
 float draw_errors(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
-  const BreakProbe& probe = shown_probe(context, report);
+  const std::shared_ptr<const BreakProbe> chosen =
+      chosen_probe(report, context.view.of<BreakView>().probe);
+  const BreakProbe& probe = *chosen;
   const float head = draw_strip_head(context, report, probe, at, size.x);
   draw_break_strip(context, report, probe, {at.x, at.y + head}, {size.x, size.y - head});
   copyable_table("break errors", at, {at.x + size.x, at.y + size.y},
@@ -318,73 +241,90 @@ float draw_words(const Context& context, const std::string& words, ImVec2 at, fl
   return head + draw_wrapped(list, {at.x, at.y + head}, type.body, words, width);
 }
 
-float words_height(const Context& context, const std::string& words, float width) {
+/// The Stage of the run, below a head with the switch that chooses its side.
+void draw_stage_below(const Context& context, ImVec2 at, ImVec2 size) {
   const Type type(context);
-  return type.strong.size + context.px(6) + wrapped_height(type.body, words, width);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::optional<SeenBreak> seen = seen_break(context);
+  if (!seen) {
+    const char* const words = context.replay.is_open()
+                                  ? "The Stage shows the open recording. Close it (Ctrl+W) to see this run here."
+                                  : "The Stage of this run comes with its first pass.";
+    draw_wrapped(list, at, type.note, words, size.x);
+    return;
+  }
+  const float head = draw_side_switch(context, *seen, at, size.x, "Stage");
+  ImGui::SetCursorScreenPos({at.x, at.y + head});
+  ImGui::BeginChild("stage", {size.x, size.y - head});
+  draw_stage(context);
+  ImGui::EndChild();
 }
 
-/// Draws errors, curves and findings below each other. A low window shows only one part of them.
-void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
-  const BreakSnapshot& breaks = context.breaks;
-  float y = at.y + draw_head(context, at, size.x);
-  if (!breaks.report || breaks.report->probes.empty()) return;
-  const BreakReport& report = *breaks.report;
-  const bool trains = report.wanted_steps > 0,
-             loss_page = context.view.of<BreakView>().page == BreakPage::Loss;
-  const bool errors_shown = !low || !loss_page, loss_shown = !low || loss_page;
-  const std::string words = how_to_see(report);
+/// Where the error starts: every tensor's error and, if there is room, the Stage of the run.
+void draw_errors_page(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const float gap = context.px(kGap);
-  float room = at.y + size.y - y;
-  if (errors_shown) room -= words_height(context, words, size.x) + gap;
-  if (loss_shown) room -= break_checks_height(context) + gap;
-  const int pictures = (errors_shown ? 1 : 0) + (loss_shown && trains ? 1 : 0);
-  room = std::max(room, static_cast<float>(pictures) * context.px(kLeastPicture));
-  if (errors_shown) {
-    const float strip = std::floor(loss_shown && trains ? room * 0.56f : room);
-    y += draw_errors(context, report, {at.x, y}, {size.x, strip}) + gap;
-    room -= strip + gap;
-  }
-  if (loss_shown && trains) {
+  const bool both = size.y >= context.px(kLeastStrip + kLeastStage) + gap;
+  const float strip = both ? std::floor(std::max(context.px(kLeastStrip), size.y * 0.36f)) : size.y;
+  draw_errors(context, report, at, {size.x, strip});
+  if (both) draw_stage_below(context, {at.x, at.y + strip + gap}, {size.x, size.y - strip - gap});
+}
+
+/// How to see it: which check finds it, in words and as a list, and the curves of the training.
+void draw_seeing_page(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
+  const float gap = context.px(kGap);
+  float y = at.y + draw_words(context, how_to_see(report), at, size.x) + gap;
+  y += draw_break_checks(context, report, {at.x, y}, size.x) + gap;
+  if (report.wanted_steps > 0) {
+    const float room = std::max(at.y + size.y - y, context.px(kLeastPicture));
     draw_break_curves(context, report, {at.x, y}, {size.x, room});
-    y += room + gap;
+    y += room;
+  } else if (context.breaks.toy) {
+    y += draw_training_offer(context, report, {at.x, y + gap}, size.x) + gap;
   }
-  if (errors_shown) y += draw_words(context, words, {at.x, y}, size.x);
-  if (errors_shown && loss_shown) y += gap;
-  if (loss_shown) y += draw_break_checks(context, report, {at.x, y}, size.x);
-  // One pass has no loss curve, so the loss page offers the toy, which has one.
-  if (low && loss_shown && !trains && breaks.toy)
-    y += gap + draw_toy(context, *breaks.toy, {at.x, y + gap}, size.x);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({size.x, std::floor(y - at.y)});
 }
 
-/// The parts that this window shows one at a time. Empty: it shows everything at once.
-std::vector<BreakPage> pages_of(bool beside, bool low) {
-  std::vector<BreakPage> pages;
-  if (beside) return pages;
-  pages = {BreakPage::Faults, BreakPage::Errors};
-  if (low) pages.push_back(BreakPage::Loss);
-  return pages;
+void draw_results(const Context& context, ImVec2 at, ImVec2 size) {
+  const BreakSnapshot& breaks = context.breaks;
+  const float head = draw_head(context, at, size.x);
+  if (!breaks.report || breaks.report->probes.empty()) return;
+  const ImVec2 below{at.x, at.y + head}, rest{size.x, size.y - head};
+  if (context.view.of<BreakView>().page == BreakPage::Loss)
+    draw_seeing_page(context, *breaks.report, below, rest);
+  else
+    draw_errors_page(context, *breaks.report, below, rest);
 }
 
-std::string page_name(BreakPage page, bool low) {
-  if (page == BreakPage::Faults) return "faults";
-  if (page == BreakPage::Loss) return "what the loss shows";
-  return low ? "where it starts" : "what it does";
+/// The parts that this window shows one at a time.
+std::vector<BreakPage> pages_of(bool beside) {
+  if (beside) return {BreakPage::Errors, BreakPage::Loss};
+  return {BreakPage::Faults, BreakPage::Errors, BreakPage::Loss};
+}
+
+std::string page_name(BreakPage page) {
+  switch (page) {
+    case BreakPage::Faults:
+      return "mistakes";
+    case BreakPage::Errors:
+      return "where it starts";
+    case BreakPage::Loss:
+      return "how to see it";
+  }
+  return {};
 }
 
 /// The row that chooses a page; returns its height. If this window does not have the chosen page, Errors
 /// replaces it.
-float draw_pages(const Context& context, bool beside, bool low, ImVec2 at) {
+float draw_pages(const Context& context, bool beside, ImVec2 at) {
   BreakPage& page = context.view.of<BreakView>().page;
-  const std::vector<BreakPage> pages = pages_of(beside, low);
-  if (pages.empty()) return 0;
+  const std::vector<BreakPage> pages = pages_of(beside);
   if (std::find(pages.begin(), pages.end(), page) == pages.end()) page = BreakPage::Errors;
   std::vector<std::string> names;
   int taken = 0;
   for (const BreakPage one : pages) {
     if (one == page) taken = static_cast<int>(names.size());
-    names.push_back(page_name(one, low));
+    names.push_back(page_name(one));
   }
   const int clicked = choice_row(context, "page", at, names, taken);
   if (clicked >= 0) page = pages[static_cast<size_t>(clicked)];
@@ -397,33 +337,34 @@ void draw_break_it(const Context& context) {
   look(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool low = room.y < context.px(kLow), beside = room.x >= context.px(kListBeside) && !low;
   const bool planted = context.breaks.planted.has_value();
+  const bool beside = planted && room.x >= context.px(kListBeside) && room.y >= context.px(kLow);
+  const float left = beside ? context.px(kListWidth + 2 * kGap) : 0;
   float y = at.y;
   if (planted) {
-    y += draw_pages(context, beside, low, at);
+    y += draw_pages(context, beside, {at.x + left, at.y});
   } else {
     const Type type(context);
     y += draw_wrapped(ImGui::GetWindowDrawList(), at, type.body,
                       "Plant a classic mistake in a copy of this model. The copy runs sound and broken, from "
-                      "the same seed and on the same text. The run on the Stage stays as it is.",
+                      "the same seed and on the same text, and every panel shows both until you switch the "
+                      "mistake off (Esc).",
                       room.x) +
          context.px(kGap);
   }
   const float height = std::max(context.px(80), at.y + room.y - y);
   const bool list_shown = beside || !planted || context.view.of<BreakView>().page == BreakPage::Faults;
-  const float list_width = beside && planted ? context.px(kListWidth) : room.x;
   if (list_shown) {
-    ImGui::SetCursorScreenPos({at.x, y});
-    ImGui::BeginChild("faults", {list_width, height});
-    draw_list(context);
+    const float top = beside ? at.y : y;
+    ImGui::SetCursorScreenPos({at.x, top});
+    ImGui::BeginChild("faults", {beside ? context.px(kListWidth) : room.x, at.y + room.y - top});
+    draw_list(context, !planted);
     ImGui::EndChild();
   }
   if (!planted || (list_shown && !beside)) return;
-  const float left = beside ? list_width + context.px(2 * kGap) : 0;
   ImGui::SetCursorScreenPos({at.x + left, y});
   ImGui::BeginChild("results", {room.x - left, height});
-  draw_results(context, ImGui::GetCursorScreenPos(), ImGui::GetContentRegionAvail(), low);
+  draw_results(context, ImGui::GetCursorScreenPos(), ImGui::GetContentRegionAvail());
   ImGui::EndChild();
 }
 

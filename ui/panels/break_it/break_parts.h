@@ -4,6 +4,7 @@
 
 #include "engine/train/experiments/break_report.h"
 #include "ui/context.h"
+#include "ui/plan/seen_break.h"
 
 namespace shardlens::ui {
 
@@ -27,10 +28,19 @@ struct StripStretch {
 };
 std::vector<StripStretch> strip_stretches(const Program& program, const BreakProbe& probe);
 
-/// Returns the tensor of `program` that corresponds to a tensor of the broken Program: the one of the same
-/// name, else of the same value, else kNoTensor.
-TensorId tensor_like(const Program& program, const Tensor& broken);
+/// The mistakes as cards, in as many columns as fit, and that a rank is lost. `in_full`: with what each is.
+void draw_mistakes(const Context& context, ImVec2 at, float width, bool in_full);
 
+/// A line with a title, what is shown of the run, and at its right the switch sound, broken, difference, which
+/// holds for all panels. Returns its height.
+float draw_side_switch(const Context& context, const SeenBreak& seen, ImVec2 at, float width,
+                       const std::string& title);
+/// The same above a tab that shows the run of a planted mistake, with a button that switches the mistake off.
+/// Moves the cursor below it. Draws nothing if another run is shown.
+void draw_break_head(const Context& context);
+
+/// What the strip's marks mean, between `at` (its middle height) and `right`: as much as fits.
+void draw_break_legend(const Context& context, const BreakReport& report, ImVec2 at, float right);
 /// The strip of one probe in `size` pixels from `min`: a click selects the tensor in every panel.
 void draw_break_strip(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 min,
                       ImVec2 size);
@@ -44,9 +54,6 @@ std::string found_words(const BreakReport& report, const Finding& finding);
 /// Draws what each check found, one line each. Returns the height it took.
 float draw_break_checks(const Context& context, const BreakReport& report, ImVec2 at, float width);
 float break_checks_height(const Context& context);
-
-/// A relative error as text: "1.8", "0.033", "2.1e-7"; "not zero" if the right value is exactly zero.
-std::string relative_error_text(double error);
 
 /// The colour of the sound run's curve; the broken one's is the text's.
 inline ImU32 sound_colour(const Theme& theme) {

@@ -8,6 +8,7 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/break_it/break_parts.h"
+#include "ui/panels/inspector/inspector.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/plan/shown_plan.h"
@@ -38,7 +39,7 @@ struct Axes {
 };
 
 ImU32 colour_of(const Theme& theme, const Program& program, const TensorError& error) {
-  if (!error.broken) return theme.faint;
+  if (!error.broken) return theme.agreement;
   if (error.step < 0) return theme.dim;
   return phase_colour(theme, program.step(error.step).phase);
 }
@@ -60,16 +61,7 @@ void select_like(const Context& context, const Program& broken, TensorId id) {
   const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
   if (!plan) return;
   const TensorId like = tensor_like(plan->program, broken.tensor(id));
-  if (like == kNoTensor) return;
-  StepId step = producer_of(plan->program, like);
-  if (step < 0) {
-    const std::vector<StepId> readers = consumers_of(plan->program, like);
-    if (readers.empty()) return;
-    step = readers.front();
-  }
-  select_step(context.view, plan->program, step);
-  context.view.selected_tensor = like;
-  context.view.scroll_to_selection = true;
+  if (like != kNoTensor) select_tensor(context.view, plan->program, like);
 }
 
 void draw_grid(const Context& context, const BreakReport& report, const Axes& axes) {
@@ -96,6 +88,7 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
                const std::vector<StripColumn>& columns, const Axes& axes) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float cap = std::max(1.0f, std::round(context.px(2)));
+  const TextStyle unequal{context.fonts.bold, context.px(kSmallSize), context.theme.text};
   for (const StripColumn& column : columns) {
     const TensorError& error = probe.errors[column.worst];
     const float left = axes.x(column.first, probe.errors.size());
@@ -104,12 +97,29 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
     const float top = std::min(axes.y(error.relative_error), axes.to.y - cap);
     if (error.relative_error > 0 || column.broken)
       fill_rect(list, {left, top}, {right - gap, axes.to.y}, colour_of(context.theme, program, error));
-    if (column.ranks_differ) fill_rect(list, {left, top - cap}, {right - gap, top}, context.theme.text);
+    if (!column.ranks_differ) continue;
+    if (right - left >= text_width(unequal, "≠"))
+      draw_text(list, {(left + right - gap) / 2, top - unequal.size}, unequal, "≠", Align::Centre);
+    else
+      fill_rect(list, {left, top - cap}, {right - gap, top}, context.theme.text);
   }
 }
 
-void draw_stretches(const Context& context, const std::vector<StripStretch>& stretches, size_t count,
-                    const Axes& axes) {
+/// "backward: 18 of 26 wrong, 8 with different bits on the ranks", and shorter forms.
+std::vector<std::string> phase_words(const Program& program, const BreakProbe& probe, Phase phase) {
+  const Spread all = spread(program, probe, phase);
+  const auto differ = std::count_if(probe.errors.begin(), probe.errors.end(), [&](const TensorError& error) {
+    return error.step >= 0 && program.step(error.step).phase == phase && !error.ranks_identical;
+  });
+  const std::string name = to_string(phase);
+  const std::string wrong = fmt::format("{}: {} of {} wrong", name, all.broken, all.compared);
+  if (differ == 0) return {wrong, name};
+  return {fmt::format("{}, {} with different bits on the ranks", wrong, differ), wrong, name};
+}
+
+void draw_stretches(const Context& context, const Program& program, const BreakProbe& probe,
+                    const std::vector<StripStretch>& stretches, const Axes& axes) {
+  const size_t count = probe.errors.size();
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float first_row = axes.to.y + context.px(3), second_row = first_row + type.note.size + context.px(2);
@@ -130,13 +140,15 @@ void draw_stretches(const Context& context, const std::vector<StripStretch>& str
       ++end;
     const float left = axes.x(stretches[i].first, count), right = axes.x(stretches[end - 1].end, count);
     const bool forward = stretches[i].phase == Phase::Forward;
-    const std::string name = to_string(stretches[i].phase);
     const ImU32 colour = forward ? context.theme.forward : context.theme.backward;
     if (!stretches[i].weights) {
       fill_rect(list, {left + 1, second_row}, {right - 1, second_row + context.px(2)}, colour);
-      if (text_width(type.note, name) < right - left)
+      for (const std::string& words : phase_words(program, probe, stretches[i].phase)) {
+        if (text_width(type.note, words) >= right - left) continue;
         draw_text(list, {(left + right) / 2, second_row + context.px(4)}, in(type.note, context.theme.text),
-                  name, Align::Centre);
+                  words, Align::Centre);
+        break;
+      }
     }
     i = end;
   }
@@ -166,13 +178,14 @@ void draw_start(const Context& context, const BreakReport& report, const BreakPr
   if (ImGui::InvisibleButton("starts at", {width, type.strong.size + context.px(4)}))
     select_like(context, program, first.tensor);
   const bool hovered = ImGui::IsItemHovered();
-  tooltip(context, "Selects this tensor on the Stage and in the Inspector. They show its right values.");
+  tooltip(context, "Selects this tensor on the Stage, in the Inspector and on the Timeline.");
   draw_text(list, {left, label_min.y}, in(type.strong, hovered ? context.theme.forward : context.theme.text),
             text);
   const float below = label_min.y + type.strong.size + context.px(3);
   list->AddLine({x + 0.5f, below}, {x + 0.5f, axes.to.y}, context.theme.text, context.px(1.5f));
 }
 
+/// Marks the selected tensor: a frame around its bar, and an arrow below it.
 void draw_selected(const Context& context, const Program& broken, const BreakProbe& probe, const Axes& axes) {
   const Plan* shown = shown_plan(context.snapshot);
   const TensorId selected = context.view.selected_tensor;
@@ -182,8 +195,12 @@ void draw_selected(const Context& context, const Program& broken, const BreakPro
   const std::string& name = shown->program.tensor(selected).name;
   for (size_t i = 0; i < probe.errors.size(); ++i) {
     if (broken.tensor(probe.errors[i].tensor).name != name) continue;
-    const float x = (axes.x(i, probe.errors.size()) + axes.x(i + 1, probe.errors.size())) / 2;
+    const float left = axes.x(i, probe.errors.size()), right = axes.x(i + 1, probe.errors.size());
+    const float x = (left + right) / 2;
     const float size = context.px(5);
+    const float top = std::min(axes.y(probe.errors[i].relative_error), axes.to.y - context.px(2));
+    outline_rect(ImGui::GetWindowDrawList(), {left - context.px(1), top - context.px(1)}, {right, axes.to.y},
+                 context.theme.text, 0, std::max(1.0f, context.px(1.5f)));
     ImGui::GetWindowDrawList()->AddTriangleFilled({x - size, axes.to.y + size}, {x + size, axes.to.y + size},
                                                   {x, axes.to.y}, context.theme.text);
     return;
@@ -215,11 +232,6 @@ void answer_the_mouse(const Context& context, const BreakReport& report, const B
 }
 
 }  // namespace
-
-std::string relative_error_text(double error) {
-  if (!std::isfinite(error)) return "not zero";
-  return error < 1e-2 ? format_error(error) : fmt::format("{:.2g}", error);
-}
 
 std::vector<StripColumn> strip_columns(const BreakProbe& probe, size_t most) {
   std::vector<StripColumn> columns;
@@ -262,13 +274,30 @@ std::vector<StripStretch> strip_stretches(const Program& program, const BreakPro
   return stretches;
 }
 
-TensorId tensor_like(const Program& program, const Tensor& broken) {
-  TensorId like = kNoTensor;
-  for (const Tensor& tensor : program.tensors) {
-    if (tensor.name == broken.name) return tensor.id;
-    if (tensor.value == broken.value) like = tensor.id;
+void draw_break_legend(const Context& context, const BreakReport& report, ImVec2 at, float right) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float swatch = context.px(10), gap = context.px(6), between = context.px(16);
+  struct Entry {
+    ImU32 colour;  ///< 0: a sign instead
+    const char* sign;
+    std::string words;
+  };
+  const Entry entries[] = {{context.theme.backward, "", "wrong"},
+                           {0, "≠", "and its ranks hold different bits"},
+                           {context.theme.agreement, "", "right"},
+                           {0, "- -", fmt::format("bound {}", format_error(report.bound))}};
+  for (const Entry& entry : entries) {
+    const float mark = entry.colour != 0 ? swatch : text_width(type.strong, entry.sign);
+    if (at.x + mark + gap + text_width(type.note, entry.words) > right) return;
+    if (entry.colour != 0)
+      fill_rect(list, {at.x, at.y - swatch / 2}, {at.x + swatch, at.y + swatch / 2}, entry.colour);
+    else
+      draw_text(list, {at.x, at.y - type.strong.size * 0.55f}, type.strong, entry.sign);
+    at.x += mark + gap;
+    draw_text(list, {at.x, at.y - type.note.size / 2}, type.note, entry.words);
+    at.x += text_width(type.note, entry.words) + between;
   }
-  return like;
 }
 
 void draw_break_strip(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 min,
@@ -284,7 +313,7 @@ void draw_break_strip(const Context& context, const BreakReport& report, const B
   const auto most = static_cast<size_t>((axes.to.x - axes.from.x) / context.px(kLeastColumn));
   const std::vector<StripColumn> columns = strip_columns(probe, most);
   draw_grid(context, report, axes);
-  draw_stretches(context, strip_stretches(report.plan->program, probe), probe.errors.size(), axes);
+  draw_stretches(context, report.plan->program, probe, strip_stretches(report.plan->program, probe), axes);
   draw_bars(context, report.plan->program, probe, columns, axes);
   draw_start(context, report, probe, min, axes);
   draw_selected(context, report.plan->program, probe, axes);

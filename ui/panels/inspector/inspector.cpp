@@ -68,7 +68,8 @@ Subject subject_of(const Context& context) {
   return subject;
 }
 
-/// Zoomed in, colours must follow the exact values: the pictures' block means are smaller.
+}  // namespace
+
 void follow_zoom(Subject& subject, const InspectorView& zoom) {
   const Stretch all{0, 1};
   if (!subject.has_samples() || (clamped(zoom.rows, all) == all && clamped(zoom.cols, all) == all)) return;
@@ -85,6 +86,8 @@ void follow_zoom(Subject& subject, const InspectorView& zoom) {
   const double limit = count > 0 ? std::min(largest, 3 * std::sqrt(squares / count)) : 0;
   if (limit > 0) subject.scale.limit = limit;
 }
+
+namespace {
 
 std::string provenance_of(const Context& context, const Subject& subject) {
   if (shows_stale(context.snapshot)) return "out of date";
@@ -207,7 +210,8 @@ void draw_chooser(const Context& context, const Subject& subject, Pen& pen) {
   pen.y += height + context.px(12);
 }
 
-/// A card: a bold line and sentences below it; dashed amber for Partial, as everywhere.
+}  // namespace
+
 void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32 title_colour,
                const std::vector<std::string>& sentences, ImU32 outline, bool dashed) {
   const float pad = context.px(12);
@@ -234,6 +238,8 @@ void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32
   pen.y += height + context.px(12);
 }
 
+namespace {
+
 /// Says whether the layout's promise was kept: the hashes are equal if every rank must hold the same bits.
 std::string checked_promise(const Subject& subject) {
   if (subject.tp() == 1 || subject.tensor().layout.kind != LayoutKind::Replicated) return {};
@@ -249,6 +255,8 @@ std::string checked_promise(const Subject& subject) {
   return fmt::format("{}: {} equal hashes, {:016x}.", how, subject.tp(), subject.samples[0]->hash);
 }
 
+}  // namespace
+
 void draw_layout_card(const Context& context, const Subject& subject, Pen& pen) {
   const Theme& theme = context.theme;
   const Tensor& tensor = subject.tensor();
@@ -258,6 +266,8 @@ void draw_layout_card(const Context& context, const Subject& subject, Pen& pen) 
   draw_card(context, pen, layout_title(tensor, subject.tp()), partial ? theme.communication : theme.text,
             sentences, partial ? theme.communication : 0, partial);
 }
+
+namespace {
 
 /// A line that goes to the other half of f or g, which acts in the other pass.
 void draw_other_half(const Context& context, const Subject& subject, Pen& pen) {
@@ -360,10 +370,14 @@ void draw_inspector(const Context& context) {
     draw_title(context, subject, pen);
     draw_chooser(context, subject, pen);
     draw_reasons(context, subject, pen);
-    draw_layout_card(context, subject, pen);
-    draw_rank_pictures(context, subject, pen);
-    draw_colour_bar(context, subject, pen);
-    draw_against_serial(context, subject, pen);
+    if (const auto seen = seen_break(context)) {
+      draw_broken_run(context, subject, *seen, pen);
+    } else {
+      draw_layout_card(context, subject, pen);
+      draw_rank_pictures(context, subject, pen);
+      draw_colour_bar(context, subject, pen);
+      draw_against_serial(context, subject, pen);
+    }
     draw_facts(context, subject, pen);
   }
   ImGui::SetCursorScreenPos({origin.x, pen.y});

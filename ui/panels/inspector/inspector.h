@@ -5,6 +5,8 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/context.h"
+#include "ui/panels/inspector/inspector_view.h"
+#include "ui/plan/seen_break.h"
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/heatmap.h"
 #include "ui/widgets/paint.h"
@@ -42,6 +44,25 @@ struct Pen {
 void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen);
 /// The ranks' pieces joined or summed, and the difference from the serial run.
 void draw_against_serial(const Context& context, const Subject& subject, Pen& pen);
+/// One rank's piece in the rectangle: values, outline by layout, numbers where they fit.
+void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max, Pen& pen);
+/// Wheel zooms about the mouse, a drag pans, a double click shows all, a click enlarges the rank. The item is
+/// called `id` and the rank.
+void handle_picture(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max,
+                    const char* id);
+float picture_height(const Context& context, const Subject& subject, float width);
+/// Zoomed in, colours must follow the exact values: the pictures' block means are smaller.
+void follow_zoom(Subject& subject, const InspectorView& zoom);
+/// A card: a bold line and sentences below it; dashed amber for Partial, as everywhere.
+void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32 title_colour,
+               const std::vector<std::string>& sentences, ImU32 outline, bool dashed);
+void draw_layout_card(const Context& context, const Subject& subject, Pen& pen);
+
+/// The selected tensor of a planted mistake's run: what is wrong, every rank's hash, and for each rank what
+/// the sound run held, what the broken one held, and the difference. The heads of the columns choose what the
+/// other panels show.
+void draw_broken_run(const Context& context, const Subject& subject, const SeenBreak& seen, Pen& pen);
+
 /// The colours with their numbers.
 void draw_colour_bar(const Context& context, const Subject& subject, Pen& pen);
 

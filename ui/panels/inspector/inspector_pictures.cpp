@@ -107,7 +107,8 @@ void show_value_tooltip(const Subject& subject, int rank, const TensorSample& sa
   ImGui::SetTooltip("%s", text.c_str());
 }
 
-/// Wheel zooms about the mouse, a drag pans, a double click shows all, a click enlarges the rank.
+}  // namespace
+
 void handle_picture(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max,
                     const char* id) {
   const auto& sample = subject.samples[static_cast<size_t>(rank)];
@@ -148,13 +149,16 @@ void handle_picture(const Context& context, const Subject& subject, int rank, Im
   }
 }
 
+namespace {
+
 const char* why_no_values(const Context& context, const Subject& subject) {
   if (!subject.result || !subject.result->replayed)
     return shown_failure(context.snapshot) != nullptr ? "a rank was lost" : "not run yet";
   return context.replay.has_read(subject.tensor().id) ? "not recorded" : "reading …";
 }
 
-/// One rank's piece in the rectangle: values, outline by layout, numbers where they fit.
+}  // namespace
+
 void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max, Pen& pen) {
   const Theme& theme = context.theme;
   const auto& sample = subject.samples[static_cast<size_t>(rank)];
@@ -193,6 +197,8 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
     outline_rect(pen.list, min, max, theme.dim, 0, std::max(1.0f, context.px(1)));
   }
 }
+
+namespace {
 
 /// Draws a thin bar for the cut side of the full tensor, with this rank's part in its colour.
 void draw_place(const Context& context, const Subject& subject, int rank, ImVec2 at, float width,
@@ -285,14 +291,14 @@ void draw_picture_only(const Context& context, const Subject& subject, Pen& pen)
   pen.y = at.y + height;
 }
 
-/// Height of a picture `width` wide: 56 % of the width for a matrix, a strip for a vector.
+}  // namespace
+
+// 56 % of the width for a matrix, a strip for a vector.
 float picture_height(const Context& context, const Subject& subject, float width) {
   const MatrixShape full = matrix_shape(subject.tensor());
   if (full.rows == 1) return context.px(24);
   return std::round(width * 0.56f);
 }
-
-}  // namespace
 
 void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen) {
   const int ranks = subject.tp();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "engine/config/hardware.h"
@@ -43,7 +44,8 @@ void transport_button(const Context& context, const char* icon, const char* id) 
 
 /// The run's measurements, from the fullest form to the shortest: "forward 9.80 ms · backward 18.9 ms · 740
 /// GFLOP/s = 82 % of this machine's GEMM ceiling". Only what is known.
-std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& tracks) {
+/// `whose`: words in front of the times, if they are not of the run of the settings.
+std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& tracks, const std::string& whose) {
   if (!tracks.plan) return {""};
   if (!tracks.measured) {
     if (tracks.seconds <= 0) return {"not timed yet"};
@@ -63,7 +65,7 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
             fmt::format("rank {} late: {} more waiting, pass {} longer", late.rank,
                         format_seconds(late.waited_seconds), format_seconds(late.longer_seconds))};
   }
-  const std::string how = result.replayed ? std::string(result.how()) + ": " : "";
+  const std::string how = result.replayed ? std::string(result.how()) + ": " : whose;
   const std::string times =
       fmt::format("{}forward {}  ·  backward {}", how, format_seconds(result.forward_seconds),
                   format_seconds(result.backward_seconds));
@@ -128,7 +130,9 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const TextStyle small = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
   const TextStyle mono = timeline_text(context, context.fonts.mono, kBodySize, theme.text);
   const float after_buttons = draw_transport(context) + context.px(24);
-  std::vector<std::string> notes = summaries(context.snapshot, tracks);
+  const std::optional<SeenBreak> seen = seen_break(context);
+  const std::string whose = !seen ? "" : seen->side() == BreakSide::Sound ? "sound run: " : "broken run: ";
+  std::vector<std::string> notes = summaries(context.snapshot, tracks, whose);
   TextStyle note_style = small;
   if (shows_stale(context.snapshot)) {
     const std::string& activity = context.snapshot.activity;

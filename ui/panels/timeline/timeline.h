@@ -2,11 +2,13 @@
 // tracks, and the parts of a track.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
 #include "ui/context.h"
 #include "ui/panels/timeline/tracks.h"
+#include "ui/plan/seen_break.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -51,6 +53,12 @@ TrackPart part_of_track(Lane lane, float top, float height);
 /// Draws that a rank was late on purpose by `held_seconds`, in the rectangle on its track. The visible pixels
 /// of the axis are from `shown.x` to `shown.y`.
 void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds);
+
+/// What is wrong in the shown run of a planted mistake: a torn line at the height `bottom`, along the steps
+/// that write wrong values, and a dashed line from `top` to `bottom` where a collective is left out. `x` returns
+/// the place of a second on the axis.
+void draw_wrong_times(const Context& context, const SeenBreak& seen, const Tracks& tracks,
+                      const std::function<float(double)>& x, float top, float bottom);
 
 /// Draws axis, tracks and playhead in the rest of the window, and handles the mouse over them. `tracks` must
 /// have times.

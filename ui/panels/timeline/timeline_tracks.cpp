@@ -470,6 +470,12 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
     for (const Name& step : steps)
       draw_text(list, step.at, timeline_text(context, context.fonts.mono, kSmallSize, step.colour),
                 step.words);
+    if (const auto seen = seen_break(context); seen && frame.name.empty()) {
+      const float bottom = std::min(frame.y(frame.ranks() - 1) + frame.height + context.px(5),
+                                    frame.max.y - context.px(4));
+      draw_wrong_times(
+          context, *seen, frame.tracks, [&](double seconds) { return frame.x(seconds); }, frame.min.y, bottom);
+    }
     list->PopClipRect();
     draw_playhead(frame);
   }

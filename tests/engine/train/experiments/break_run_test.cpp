@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "engine/base/error.h"
@@ -151,6 +152,98 @@ TEST(BreakRun, OneLayerIsRunOnceAndNotTrained) {
   EXPECT_EQ(first_tensor(report, *report.probes[0]), "grad.ln2.out");
   EXPECT_TRUE(report.steps.empty());
   EXPECT_EQ(loss_verdict(report).steps, 0);
+}
+
+const Tensor& named(const Program& program, const std::string& name) {
+  return *std::find_if(program.tensors.begin(), program.tensors.end(),
+                       [&](const Tensor& tensor) { return tensor.name == name; });
+}
+
+TEST(BreakRun, KeepsWhatEveryRankHeldInBothRunsAndTheDifference) {
+  for (const auto& [fault, split] : {std::pair{Fault::SkipF, "megatron"}, std::pair{Fault::GeluOnPartial, "reversed"},
+                                     std::pair{Fault::QkvAcrossHeads, "megatron"}}) {
+    Settings settings = small_layer(fault == Fault::QkvAcrossHeads ? 5 : 4, split);
+    if (!has_opportunity(settings, fault)) settings = break_settings(settings, fault)->settings;
+    BreakRequest request{settings, fault, kSteps};
+    request.keeps_passes = true;
+    BreakRun run(request, nullptr, "");
+    while (!run.done()) run.step();
+    const BreakProbe& probe = *run.report().probes[0];
+    const Result &sound = *probe.pass.sound, &broken = *probe.pass.broken;
+    const Result& difference = *probe.pass.difference;
+    const Program& program = broken.plan->program;
+    EXPECT_EQ(difference.plan, broken.plan);
+    int compared = 0;
+    for (const Tensor& tensor : program.tensors) {
+      const TensorId like = tensor_like(sound.plan->program, tensor);
+      if (like == kNoTensor || sound.plan->program.tensor(like).layout != tensor.layout) continue;
+      for (int rank = 0; rank < settings.tp; ++rank) {
+        const auto r = static_cast<size_t>(rank), t = static_cast<size_t>(tensor.id);
+        const auto& have = broken.samples[r][t];
+        const auto& want = sound.samples[r][static_cast<size_t>(like)];
+        const auto& apart = difference.samples[r][t];
+        if (!have || !want || !apart) continue;
+        ASSERT_EQ(have->matrix.rows, apart->matrix.rows) << tensor.name;
+        for (int64_t row = 0; row < have->matrix.rows; ++row)
+          for (int64_t col = 0; col < have->matrix.cols; ++col)
+            ASSERT_FLOAT_EQ(static_cast<float>(apart->value(row, col)),
+                            static_cast<float>(have->value(row, col) - want->value(row, col)))
+                << tensor.name << " on rank " << rank;
+        ++compared;
+      }
+    }
+    EXPECT_GT(compared, 100) << to_string(fault);
+    for (const Result* result : {&sound, &broken}) {
+      ASSERT_EQ(result->events.size(), static_cast<size_t>(settings.tp));
+      for (const auto& rank : result->events) ASSERT_EQ(rank.size(), result->plan->program.steps.size());
+      EXPECT_GT(result->forward_seconds, 0);
+      EXPECT_GT(result->backward_seconds, 0);
+    }
+  }
+}
+
+TEST(BreakRun, TheKeptHashesShowWhichCopiesDiffer) {
+  BreakRequest request{small_layer(4), Fault::SkipF, kSteps};
+  request.keeps_passes = true;
+  BreakRun run(request, nullptr, "");
+  while (!run.done()) run.step();
+  const BreakProbe& probe = *run.report().probes[0];
+  const Program& program = probe.pass.broken->plan->program;
+  const TensorId wrong = named(program, "grad.ln2.out").id;
+  const auto hashes = [&](const Result& result) {
+    std::set<uint64_t> all;
+    for (const auto& rank : result.samples) all.insert(rank[static_cast<size_t>(wrong)]->hash);
+    return all.size();
+  };
+  EXPECT_EQ(hashes(*probe.pass.broken), 4u);
+  EXPECT_EQ(hashes(*probe.pass.sound), 1u);
+  const Step& step = program.step(producer_of(program, wrong));
+  const Step* const missing = left_out_by(probe.pass.sound->plan->program, step);
+  ASSERT_NE(missing, nullptr);
+  EXPECT_EQ(missing->op, Op::AllReduce);
+  EXPECT_EQ(missing->conjugate, Conjugate::F);
+  const auto at = static_cast<size_t>(step.id);
+  for (size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(probe.pass.broken->events[rank][at].sent_bytes, 0);
+    EXPECT_GT(probe.pass.sound->events[rank][at].sent_bytes, 0);
+  }
+  for (const Step& other : program.steps)
+    EXPECT_EQ(left_out_by(probe.pass.sound->plan->program, other) != nullptr, other.id == step.id) << other.name;
+}
+
+TEST(BreakRun, KeepsNoPassUnlessAsked) {
+  BreakRun run({small_layer(2), Fault::SkipG, kSteps}, nullptr, "");
+  while (!run.done()) run.step();
+  EXPECT_EQ(run.report().probes[0]->pass.broken, nullptr);
+}
+
+// The pass that is looked into begins with each rank's own weights, also where the fault has made copies differ.
+TEST(BreakRun, CopiesThatHaveDivergedAreSeenInTheNextStep) {
+  const BreakReport report = run_broken(breakable(Fault::SkipF), Fault::SkipF, 2);
+  const auto differs = [](const TensorError& error) { return error.step < 0 && !error.ranks_identical; };
+  const std::vector<TensorError>&first = report.probes[0]->errors, &second = report.probes[1]->errors;
+  EXPECT_TRUE(std::none_of(first.begin(), first.end(), differs));
+  EXPECT_TRUE(std::any_of(second.begin(), second.end(), differs));
 }
 
 TEST(BreakRun, WhatHasNoOpportunityIsRefusedWithTheRemedy) {

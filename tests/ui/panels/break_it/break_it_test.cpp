@@ -1,5 +1,7 @@
-// A simulated user drives the Break it tab: switches plant faults, disabled switches say why and offer a way,
-// and the strip leads to the tensor at which an error starts.
+// A simulated user drives the Break it tab: cards plant mistakes, also those that need other settings; the
+// strip leads to the tensor at which an error starts; and every panel shows the broken run, the sound one and
+// their difference, by one switch.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -16,7 +18,10 @@
 namespace shardlens::ui {
 namespace break_it_test {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr double kTimeoutSeconds = 120;
 
@@ -59,17 +64,22 @@ const BreakChoice& choice_of(const BreakSnapshot& snapshot, Fault fault) {
   return snapshot.choices.at(static_cast<size_t>(fault));
 }
 
-TEST(BreakItTab, ASwitchPlantsAndTheStripLeadsToWhereItStarts) {
+const Result& own_result(StudioHarness& harness) {
+  return *harness.studio().session().snapshot()->result;
+}
+
+TEST(BreakItTab, ACardPlantsAndTheStripLeadsToWhereItStarts) {
   for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
     StudioHarness harness(size, small_whole_model());
     open_tab(harness);
-    const std::shared_ptr<const Result> before = harness.snapshot().result;
+    const Result* const before = &own_result(harness);
     click_in(harness, "faults", "skip-g");
     const auto last = wait_until_idle(harness);
     ASSERT_EQ(last->state, BreakState::Done) << last->message;
     EXPECT_EQ(last->planted, Fault::SkipG);
     EXPECT_EQ(last->report->steps.size(), 50u);
-    EXPECT_EQ(harness.snapshot().result, before) << "the studio's own run is left alone";
+    EXPECT_EQ(&own_result(harness), before) << "the run of the settings is left alone";
+    EXPECT_EQ(harness.snapshot().result, last->report->probes[0]->pass.broken) << "and every panel shows this";
     std::string copied;
     harness.perform([&](ImGuiTestContext& person) {
       person.SetRef(person.WindowInfo("//Break it/results").ID);
@@ -78,6 +88,7 @@ TEST(BreakItTab, ASwitchPlantsAndTheStripLeadsToWhereItStarts) {
       copied = ImGui::GetClipboardText();
     });
     EXPECT_NE(copied.find("h.0.attn.proj.sum"), std::string::npos) << copied;
+    harness.view().selected_tensor = kNoTensor;
     click_in(harness, "results", "starts at");
     harness.draw_frames(2);
     const Program& shown = harness.snapshot().plan->program;
@@ -85,7 +96,110 @@ TEST(BreakItTab, ASwitchPlantsAndTheStripLeadsToWhereItStarts) {
     EXPECT_EQ(shown.tensor(harness.view().selected_tensor).name, "h.0.attn.proj.sum");
     click_in(harness, "results", "Switch off");
     EXPECT_FALSE(wait_until_idle(harness)->planted);
+    EXPECT_EQ(harness.snapshot().result.get(), before);
   }
+}
+
+// One switch for Stage, Inspector and Timeline, and everything on them is of the real runs.
+TEST(BreakItTab, EveryPanelShowsTheBrokenRunTheSoundOneAndTheDifference) {
+  StudioHarness harness;
+  open_tab(harness);
+  click_in(harness, "faults", "skip-f");
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  harness.view().tab = Tab::Stage;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  const BreakProbe& probe = *last->report->probes[0];
+  const TensorId wrong = probe.first_error().tensor;
+  EXPECT_EQ(harness.view().selected_tensor, wrong) << "where it starts is selected";
+  EXPECT_EQ(harness.snapshot().result, probe.pass.broken);
+  const auto hash_of = [](const Result& result, const std::string& name, size_t rank) {
+    for (const Tensor& tensor : result.plan->program.tensors)
+      if (tensor.name == name)
+        return fmt::format("{:016x}", result.samples[rank][static_cast<size_t>(tensor.id)]->hash);
+    return std::string();
+  };
+  const std::string name = last->report->plan->program.tensor(wrong).name;
+  EXPECT_THAT(texts_in(harness, "Inspector"), Contains("Ranks hold different bits: 4 hashes"));
+  for (size_t rank = 0; rank < 4; ++rank)
+    EXPECT_THAT(texts_in(harness, "Inspector"), Contains(hash_of(*probe.pass.broken, name, rank)));
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains("≠"));
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains("left out"));
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains(HasSubstr("0 B of ")));
+  EXPECT_THAT(texts_in(harness, "Timeline"), Contains("f's all-reduce left out"));
+  EXPECT_THAT(texts_in(harness, "Timeline"), Contains(HasSubstr("broken run: ")));
+  EXPECT_THAT(texts_in(harness, "Bar"), Contains(HasSubstr("the broken run")));
+
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inspector/side sound"); });
+  harness.draw_frames(4);
+  EXPECT_EQ(harness.snapshot().result, probe.pass.sound);
+  EXPECT_EQ(harness.snapshot().plan->program.tensor(harness.view().selected_tensor).name, name);
+  EXPECT_THAT(texts_in(harness, "Inspector"),
+              Contains(AllOf(HasSubstr("4 equal hashes"), HasSubstr(hash_of(*probe.pass.sound, name, 0)))));
+  EXPECT_THAT(texts_in(harness, "Stage"), Not(Contains("≠")));
+  EXPECT_THAT(texts_in(harness, "Stage"), Not(Contains("left out")));
+  EXPECT_THAT(texts_in(harness, "Timeline"), Contains(HasSubstr("sound run: ")));
+  EXPECT_THAT(texts_in(harness, "Bar"), Contains(HasSubstr("the sound run")));
+
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/side/difference"); });
+  harness.draw_frames(4);
+  EXPECT_EQ(harness.snapshot().result, probe.pass.difference);
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains("≠"));
+}
+
+TEST(BreakItTab, UndoAndEscapeTakeTheMistakeBackAndRedoPlantsItAgain) {
+  StudioHarness harness;
+  open_tab(harness);
+  Settings other = harness.snapshot().settings;
+  other.tp = 2;
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/T/2"); });
+  harness.wait_until_at_rest();
+  const auto press = [&](ImGuiKeyChord key) {
+    harness.perform([key](ImGuiTestContext& person) {
+      person.WindowFocus("//Break it");
+      person.KeyPress(key);
+      person.Yield(2);
+    });
+    return wait_until_idle(harness);
+  };
+  wait_until_idle(harness);
+  click_in(harness, "faults", "skip-f");
+  ASSERT_EQ(wait_until_idle(harness)->planted, Fault::SkipF);
+  EXPECT_FALSE(press(ImGuiMod_Ctrl | ImGuiKey_Z)->planted);
+  EXPECT_EQ(harness.snapshot().settings.tp, 2) << "the change of T before it stays";
+  EXPECT_EQ(press(ImGuiMod_Ctrl | ImGuiKey_Y)->planted, Fault::SkipF);
+  EXPECT_FALSE(press(ImGuiKey_Escape)->planted);
+  EXPECT_EQ(harness.snapshot().result.get(), &own_result(harness));
+  press(ImGuiMod_Ctrl | ImGuiKey_Z);
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 4) << "now the change of T is the last one";
+}
+
+TEST(BreakItTab, ChangingTheSettingsElsewhereShowsTheirRunAndTheTabShowsTheMistakeAgain) {
+  StudioHarness harness;
+  open_tab(harness);
+  click_in(harness, "faults", "skip-g");
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  harness.view().tab = Tab::Stage;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  EXPECT_EQ(harness.snapshot().result, last->report->probes[0]->pass.broken);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/T/2"); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().result->plan->program.tp(), 2);
+  harness.view().tab = Tab::BreakIt;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  EXPECT_EQ(harness.snapshot().result, last->report->probes[0]->pass.broken);
+  EXPECT_EQ(harness.snapshot().settings.tp, 2) << "Bar and Setup show the settings";
+  harness.view().tab = Tab::Stage;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/parity"); });
+  harness.draw_frames(4);
+  EXPECT_EQ(harness.view().tab, Tab::BreakIt) << "the chip leads to the mistake";
 }
 
 TEST(BreakItTab, AFaultThatIsInvisibleAtFirstShowsLater) {
@@ -106,19 +220,16 @@ TEST(BreakItTab, AFaultThatIsInvisibleAtFirstShowsLater) {
   });
 }
 
-TEST(BreakItTab, WhatIsGreyedOffersTheSettingsThatMakeItPossible) {
+TEST(BreakItTab, WhatNeedsOtherSettingsIsPlantedInACopyAtOnce) {
   StudioHarness harness({1920, 1080}, small_whole_model());
   open_tab(harness);
   EXPECT_FALSE(choice_of(*harness.studio().breaks().snapshot(), Fault::GeluOnPartial).possible);
-  click_in(harness, "faults", "###remedy gelu-on-partial");
-  harness.wait_until_at_rest();
-  harness.draw_frames(3);
-  EXPECT_EQ(harness.snapshot().settings.split.name, "reversed");
-  const auto looked = wait_until_idle(harness);
-  EXPECT_TRUE(choice_of(*looked, Fault::GeluOnPartial).possible);
+  EXPECT_THAT(texts_in(harness, "Break it"), Contains("needs split reversed"));
   click_in(harness, "faults", "gelu-on-partial");
   const auto last = wait_until_idle(harness);
   ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  EXPECT_EQ(last->report->plan->program.settings.split.name, "reversed");
+  EXPECT_EQ(harness.snapshot().settings.split.name, "megatron") << "the settings stay as they are";
   EXPECT_TRUE(last->report->probes[0]->finds());
 }
 
@@ -134,10 +245,17 @@ TEST(BreakItTab, OneLayerRunsOnceAndOffersAModelThatTrains) {
   for (const Finding& finding : findings(*last->report)) found.push_back(found_words(*last->report, finding));
   EXPECT_EQ(found[static_cast<size_t>(Check::ClipNorm)], "nothing: one layer has no global norm");
   EXPECT_EQ(found[static_cast<size_t>(Check::Loss)], "nothing: one pass has no curve");
-  click_in(harness, "faults", "###toy");
-  harness.draw_frames(3);
-  EXPECT_EQ(harness.view().wanted.settings(harness.snapshot()).model.name, "gpt2-tiny");
-  EXPECT_EQ(harness.view().wanted.settings(harness.snapshot()).block, Block::Model);
+  const Settings before = harness.snapshot().settings;
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Break it/page/how to see it"); });
+  click_in(harness, "results", "train toy");
+  ASSERT_TRUE(harness.draw_until([&] { return harness.studio().breaks().snapshot()->is_active(); }));
+  last = harness.studio().breaks().snapshot();
+  ASSERT_TRUE(harness.draw_until([&] { return harness.studio().breaks().snapshot()->report != nullptr; }));
+  last = harness.studio().breaks().snapshot();
+  EXPECT_EQ(last->planted, Fault::SkipF);
+  EXPECT_EQ(last->report->plan->program.settings.model.name, "gpt2-tiny");
+  EXPECT_EQ(last->report->wanted_steps, 50);
+  EXPECT_EQ(harness.snapshot().settings, before);
 }
 
 TEST(BreakItTab, StopGivesUpWhatRuns) {
@@ -179,12 +297,11 @@ TEST(BreakItTab, EverythingIsWholeAtBothSizes) {
         EXPECT_GT(places[0].GetHeight(), 90) << "large enough to read at " << size.width;
       };
       const std::vector<const char*> curves{"##broken loss", "##broken norm", "Switch off"};
-      if (size.width >= 1920) {
-        expect_whole({"error of every tensor", "##broken loss", "##broken norm", "Switch off"});
-        return;
-      }
-      expect_whole({"error of every tensor", "Switch off"});
-      person.ItemClick("//Break it/page/what the loss shows");
+      if (size.width >= 1920)
+        expect_whole({"error of every tensor", "side/broken", "Switch off"});
+      else
+        expect_whole({"error of every tensor", "Switch off"});
+      person.ItemClick("//Break it/page/how to see it");
       person.SetRef(person.WindowInfo("//Break it/results").ID);
       person.Yield(2);
       expect_whole(curves);
