@@ -72,6 +72,9 @@ inline constexpr const char* kFrozenView = "train-frozen";
 /// The views of the Break it tab: the list of faults or the effect of Options::fault; and the loss.
 inline constexpr const char* kBreakView = "break-it";
 inline constexpr const char* kBreakLossView = "break-it-loss";
+/// The views of a T that does not divide the heads, and of a model that this machine has no memory for.
+inline constexpr const char* kRefusedView = "refused";
+inline constexpr const char* kTooLargeView = "too-large";
 /// The views of a run and of a training that have lost their last rank.
 inline constexpr const char* kLostView = "lost-rank";
 inline constexpr const char* kLostTrainView = "lost-rank-train";

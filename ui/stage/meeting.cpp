@@ -49,8 +49,9 @@ std::string collective_title(const Program& program, const Step& step) {
 }
 
 std::string reason_of(const Program& program, StepId step) {
-  return explain(program, step) +
-         (program.step(step).overlapped ? " Later steps run at the same time, until one needs its result." : "");
+  return explain(program, step) + (program.step(step).overlapped
+                                       ? " Later steps run at the same time, until one needs its result."
+                                       : "");
 }
 
 std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting) {
