@@ -10,6 +10,7 @@
 #include "ui/frame/notice.h"
 #include "ui/outbox.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/settings/difference.h"
 
 namespace shardlens::ui {
 
@@ -29,11 +30,15 @@ void Context::want_weights(Settings settings) const {
 }
 
 void Context::undo() const {
+  const Settings before = wanted();
   ask_for(view.changes.undo());
+  view.told = "Undone: " + difference(wanted(), before);
 }
 
 void Context::redo() const {
+  const Settings before = wanted();
   ask_for(view.changes.redo());
+  view.told = "Done again: " + difference(wanted(), before);
 }
 
 void Context::ask_for(const Settings& settings) const {

@@ -10,10 +10,6 @@
 #include <utility>
 
 #include "engine/config/hardware_file.h"
-#include "engine/config/presets.h"
-#include "engine/config/weights_of_model.h"
-#include "engine/io/file_kind.h"
-#include "engine/io/safetensors_index.h"
 #include "ui/collective/collective_view.h"
 #include "ui/collective/inside.h"
 #include "ui/commands/commands.h"
@@ -35,6 +31,7 @@
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/remember/recent_recordings.h"
+#include "ui/settings/model_path.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -49,7 +46,8 @@ constexpr double kComputingFrameSeconds = 1.0 / 20;  ///< frames take time from 
 constexpr double kIdleSeconds = 1;
 constexpr double kLiveFrameSeconds = 0.2;        ///< for a followed run: new passes, and their age
 constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take time from cores that are measured
-constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need frames after the last event
+constexpr double kTellingSeconds = 8;
+constexpr double kSettleSeconds = 0.8;  ///< tooltips and hovers need frames after the last event
 
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
@@ -107,11 +105,25 @@ bool computes(const Command& command) {
          std::holds_alternative<command::CompareLosses>(command);
 }
 
-/// Returns the hint at the right of the centre's tab strip: the key that shows hidden panels again, else the
-/// place of the selected step in the model.
+/// Returns "I Inspector · T Timeline": the keys of the panels that the page needs and that a window all of
+/// its own leaves out.
+std::string keys_of_absent_panels(const ViewState& view) {
+  const SidePanels needed = needs_of(view), own = own_panels(view, ImGui::GetMainViewport()->Size),
+                   shown = side_panels(view);
+  std::string keys;
+  const auto add = [&](const char* words, bool is_needed, bool is_own, bool is_shown) {
+    if (is_needed && !is_own && !is_shown) keys += (keys.empty() ? "" : " \u00B7 ") + std::string(words);
+  };
+  add("U Setup", needed.setup, own.setup, shown.setup);
+  add("I Inspector", needed.inspector, own.inspector, shown.inspector);
+  add("T Timeline", needed.timeline, own.timeline, shown.timeline);
+  return keys;
+}
+
+/// Returns the hint at the right of the centre's tab strip: the keys of absent panels, else the place of the
+/// selected step in the model.
 std::string centre_hint(const Context& context) {
-  const SidePanels beside = side_panels(context.view, ImGui::GetMainViewport()->Size);
-  if (!beside.inspector) return "T shows the Timeline";
+  if (std::string keys = keys_of_absent_panels(context.view); !keys.empty()) return keys;
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr || stands_beside_the_run(context.view.tab)) return {};
   const Program& program = plan->program;
@@ -137,7 +149,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       own_run_(sessions_.run, settings, begin),
       replay_follower_(sessions_, own_run_, view_, message_, outbox_),
       held_(sessions_.newest()) {
-  view_.changes.ran(settings, 0);
+  view_.changes.chose(settings, 0);
   view_.recordings = default_recordings_folder().string();
   view_.of<TrainView>().checkpoints = default_checkpoints_folder().string();
   ImGuiIO& io = ImGui::GetIO();
@@ -203,6 +215,8 @@ void Studio::prepare_style() {
 /// training step replaces the Session's run.
 void Studio::take_snapshots() {
   HeldSnapshots next = sessions_.newest();
+  if (next.shown->state == RunState::Refused && !next.shown->plan)
+    view_.changes.refused(next.shown->settings);
   const bool replays = next.replay->is_open();
   if (!replays && next.train->frozen && next.train->frozen != held_.frozen) {
     view_.tab = Tab::Stage;
@@ -223,7 +237,7 @@ void Studio::take_snapshots() {
   }
   // Looking for GPUs loads their libraries, so it waits until the first run has ended.
   watches_machine_ = watches_machine_ || !is_busy(*next.shown);
-  if (watches_machine_ && (view_.tab == Tab::Memory || !view_.setup_hidden)) sessions_.machine.look();
+  if (watches_machine_ && (view_.tab == Tab::Memory || side_panels(view_).setup)) sessions_.machine.look();
   // A run in another process is drawn only a few times a second, to leave the cores to it.
   const bool grew = next.replay->is_live() && held_.replay->is_live() && !next.replay->playing;
   if (has_input()) last_touch_ = Clock::now();
@@ -327,54 +341,19 @@ void Studio::open_recording(const std::string& path) {
 }
 
 void Studio::open_dropped(const std::string& path) {
-  const std::filesystem::path dropped(path);
-  std::error_code unknown;
-  const bool is_folder = std::filesystem::is_directory(dropped, unknown);
-  const std::filesystem::path folder = is_folder ? dropped : dropped.parent_path();
-  const std::string name = dropped.filename().string();
-  const bool is_models = is_written_for("model.safetensors", name);  // one file or shards: the folder's own
-  const bool is_weights = !is_folder && (is_models || is_weights_file(path));
-  const bool has_model = std::filesystem::exists(folder / "config.json", unknown);
-  if (is_weights && !has_model) {
-    message_.say({fmt::format(
-        "{} holds weights, but its folder has no config.json that names the model. If the weights "
-        "belong to the model in Setup, choose the file under Weights in Setup.",
-        name)});
-    last_change_ = Clock::now();
-    return;
+  last_change_ = Clock::now();
+  if (names_a_model(path)) {
+    message_.close();
+    return take_model(context(), path);
   }
-  if (has_model && (is_folder || is_weights))
-    return take_model(folder, is_weights && !is_models ? path : std::string());
   if (view_.chooser_open) return take_chosen(context(), path);
-  if (is_folder) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
     view_.of<ChooserView>().chosen_for = ChosenFor::Replay;
     view_.close_covers();
     view_.chooser_open = true;
   }
   open_recording(path);
-}
-
-/// Replaces the model and the weights in Setup by those of a model's folder, such as a checkpoint. `weights`
-/// are those of several that a person chose; empty: the folder's own.
-void Studio::take_model(const std::filesystem::path& folder, const std::string& weights) {
-  if (held_.replay->is_open()) {
-    message_.say(
-        {"A model cannot be opened while Setup shows a recording: close the recording (Ctrl+W) first."});
-    return;
-  }
-  try {
-    Settings changed = context().wanted();
-    changed.model = find_model(folder.string());
-    changed.weights_path = weights.empty() ? weights_of_model(folder.string()) : weights;
-    changed.layer = 0;
-    changed.seq = std::min(changed.seq, changed.model.positions);
-    view_.chooser_open = false;  // the list would cover the new model
-    message_.close();
-    context().want_weights(changed);
-  } catch (const std::exception& error) {
-    message_.say({error.what()});
-  }
-  last_change_ = Clock::now();
 }
 
 void Studio::write_figure(const FigureWish& wish, const std::filesystem::path& path) {
@@ -457,16 +436,16 @@ void Studio::frame() {
     view_.focus_tab = true;  // docked windows exist only after a frame
   // A wish made before this point holds for every panel in this frame. A wish that a panel makes below holds
   // until the end of the next frame, so that panels drawn earlier see it too.
-  bool* const wishes[] = {&view_.focus_tab, &view_.scroll_to_selection, &view_.fit_stage, &view_.fit_timeline,
+  bool* const wishes[] = {&view_.focus_tab, &view_.scroll_to_selection, &view_.fit_timeline,
                           &view_.reset_layout};
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
-  const SidePanels beside = side_panels(view_, ImGui::GetMainViewport()->Size);
-  // A hidden panel leaves an edge; a click on it shows the panel again. Lecture mode has no Setup and no edge
-  // for it.
+  const SidePanels beside = side_panels(view_);
+  // A panel that a key has hidden leaves an edge; a click on it shows the panel again.
+  const SidePanels own = own_panels(view_, ImGui::GetMainViewport()->Size);
   const float fold = std::floor(now.px(24));
-  const float bottom = !beside.timeline && beside.inspector ? fold : 0;
-  const float left = !beside.setup && !view_.lecture ? fold : 0;
+  const float bottom = own.timeline && !beside.timeline ? fold : 0;
+  const float left = own.setup && !beside.setup ? fold : 0;
   layout_.begin(now, below, bottom, left);
   if (bottom > 0) draw_folded_timeline(now, bottom);
   if (left > 0) draw_folded_setup(now, below, bottom, left);
@@ -474,7 +453,7 @@ void Studio::frame() {
   for (const TabNames& names : kTabs) draw_tab_window(now, names.window, names.tab, panel_of(names.tab));
   if (beside.inspector) draw_panel_window(now, "Inspector", draw_inspector, true);
   if (beside.timeline) draw_panel_window(now, "Timeline", draw_timeline, true);
-  layout_.end(now, centre_hint(now));
+  draw_words_beside_tabs(now);
   message_.draw(now, [this](const std::string& path) { open_recording(path); });
   replay_follower_.follow_clicks(now, selected);
 
@@ -492,6 +471,16 @@ void Studio::end_frame(ImVec2 mouse) {
   send_commands();
   if (const std::string problem = remembered_.save_now_and_then(view_, layout_); !problem.empty())
     message_.say({problem});
+}
+
+/// Writes what was told last, for some seconds, else a hint. Without room beside the tabs it becomes a
+/// message.
+void Studio::draw_words_beside_tabs(const Context& context) {
+  if (std::exchange(told_, view_.told) != view_.told) told_since_ = ImGui::GetTime();
+  if (ImGui::GetTime() > told_since_ + kTellingSeconds) view_.told.clear();
+  const bool is_news = !view_.told.empty();
+  if (layout_.end(context, is_news ? view_.told : centre_hint(context), is_news) || !is_news) return;
+  view_.said = std::exchange(view_.told, {});
 }
 
 double Studio::idle_seconds() const {

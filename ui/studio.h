@@ -94,9 +94,9 @@ class Studio {
  private:
   Context context();
   void prepare_style();
+  void draw_words_beside_tabs(const Context& context);
   void take_snapshots();
   void follow_calibration();
-  void take_model(const std::filesystem::path& folder, const std::string& weights);
   void leave_frozen();
   void end_frame(ImVec2 mouse);  ///< `mouse`: where it was before a picture hid it
   void send_commands();
@@ -126,7 +126,9 @@ class Studio {
   std::shared_ptr<const Hardware> calibrated_;  ///< the calibration used for the plan's predicted times
   BackgroundRelease released_;
   bool ended_ = false;
-  HeldSnapshots held_;  ///< the snapshots of this frame; before the first frame the newest
+  std::string told_;       ///< the words beside the tabs in the last frame
+  double told_since_ = 0;  ///< ImGui's time at which they came
+  HeldSnapshots held_;     ///< the snapshots of this frame; before the first frame the newest
 };
 
 }  // namespace shardlens::ui

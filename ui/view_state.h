@@ -3,6 +3,7 @@
 #pragma once
 
 #include <any>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -12,7 +13,7 @@
 
 #include "engine/program/program.h"
 #include "ui/frame/said.h"
-#include "ui/settings/settings_history.h"
+#include "ui/settings/change_history.h"
 #include "ui/settings/wanted.h"
 #include "ui/theme/theme.h"
 
@@ -20,18 +21,31 @@ namespace shardlens::ui {
 
 enum class Tab { Start, Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
 
-/// The names of a tab. One row for each, in the order in which the tabs stand on screen.
+/// The panels that stand beside a page.
+struct SidePanels {
+  bool setup = false;
+  bool inspector = false;
+  bool timeline = false;
+  bool operator==(const SidePanels&) const = default;
+};
+inline constexpr SidePanels kNoPanels{};
+inline constexpr SidePanels kOnlySetup{.setup = true};
+inline constexpr SidePanels kAllPanels{true, true, true};  ///< steps can be selected on the page
+
+/// The names of a tab, and the panels that its pages need. One row for each, in the order in which the tabs
+/// stand on screen.
 struct TabNames {
   Tab tab;
   const char* window;  ///< its title
   const char* word;    ///< in the file of the studio's state
+  SidePanels needs;    ///< for its pages on which a step can be selected, see needs_of()
 };
 inline constexpr TabNames kTabs[] = {
-    {Tab::Start, "Start", "start"},        {Tab::Stage, "Stage", "stage"},
-    {Tab::Memory, "Memory", "memory"},     {Tab::Traffic, "Traffic", "traffic"},
-    {Tab::Scaling, "Scaling", "scaling"},  {Tab::Compare, "Compare", "compare"},
-    {Tab::Train, "Train", "train"},        {Tab::Program, "Program", "program"},
-    {Tab::BreakIt, "Break it", "break-it"}};
+    {Tab::Start, "Start", "start", kNoPanels},         {Tab::Stage, "Stage", "stage", kAllPanels},
+    {Tab::Memory, "Memory", "memory", kAllPanels},     {Tab::Traffic, "Traffic", "traffic", kAllPanels},
+    {Tab::Scaling, "Scaling", "scaling", kOnlySetup},  {Tab::Compare, "Compare", "compare", kAllPanels},
+    {Tab::Train, "Train", "train", kNoPanels},         {Tab::Program, "Program", "program", kAllPanels},
+    {Tab::BreakIt, "Break it", "break-it", kAllPanels}};
 static_assert([] {
   for (size_t i = 0; i < std::size(kTabs); ++i)
     if (static_cast<size_t>(kTabs[i].tab) != i) return false;
@@ -101,13 +115,13 @@ struct ViewState : TypedStore {
 
   bool keys_lead = false;  ///< a key was pressed since the mouse was moved
   bool keys_lent = false;  ///< an open list takes the keys
-  bool fit_stage = false;  ///< F: the Stage fits its rows into the panel in this frame
   bool fit_timeline = false;
-  bool setup_hidden = false;     ///< U: no Setup, more Stage; lecture mode begins without it
-  bool timeline_hidden = false;  ///< T: no Timeline, for a window that is low
+  bool setup_hidden = false;     ///< U: no Setup beside the pages that need it
+  bool timeline_hidden = false;  ///< T: no Timeline beside the pages that need it
   bool wide_inspector = false;   ///< I: the Inspector takes half the window
-  bool page_alone = true;        ///< see side_panels(); T and I switch it off, T switches it on again
-  bool reset_layout = false;     ///< put every panel back to its first place in this frame
+  std::array<SidePanels, std::size(kTabs)>
+      asked;                  ///< beside a page that has the window: U, T or I was pressed
+  bool reset_layout = false;  ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
 
@@ -115,8 +129,9 @@ struct ViewState : TypedStore {
   std::string recordings;           ///< the folder for new recordings
   Said said;                        ///< the frame shows it until it is clicked away
   std::filesystem::path picture;    ///< where to write the window as a picture; empty: nowhere
-  Wanted wanted;                    ///< changes of the settings that no snapshot shows yet
-  SettingsHistory changes;          ///< of the settings, for undo and redo
+  std::string told;  ///< a few words, such as what was undone: beside the tabs for some seconds
+  Wanted wanted;     ///< changes of the settings that no snapshot shows yet
+  ChangeHistory<Settings> changes;  ///< of the settings, for undo and redo
 
   /// True if a cover is open. The panels then ignore the mouse.
   bool covered() const { return palette_open || sheet_open || chooser_open || closing_open; }
@@ -128,9 +143,11 @@ struct ViewState : TypedStore {
     cover = opens;
   }
   void set_lecture(bool on) {
-    lecture = setup_hidden = on;
-    page_alone = true;
+    lecture = on;
+    asked = {};
   }
+  SidePanels& asked_here() { return asked[static_cast<size_t>(tab)]; }
+  const SidePanels& asked_here() const { return asked[static_cast<size_t>(tab)]; }
   float ui_scale() const { return screen_scale * scale * (lecture ? 1.6f : 1.0f); }
 };
 

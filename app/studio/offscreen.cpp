@@ -17,6 +17,8 @@
 #include "app/studio/offscreen_parts.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/config/heads.h"
+#include "engine/config/presets.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/planner/delays.h"
@@ -29,6 +31,7 @@
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/replay_view.h"
+#include "ui/panels/start/glimpse.h"
 #include "ui/panels/train/train_choices.h"
 #include "ui/panels/train/train_view.h"
 
@@ -125,6 +128,24 @@ void point_at(const std::string& view, PixelSize size) {
                                   points ? 0.38f * static_cast<float>(size.height) : -FLT_MAX);
 }
 
+/// Asks for settings that cannot run, or that this machine has no memory for.
+void ask_too_much(const std::string& view, Platform& platform, ui::Studio& studio) {
+  if (view != kRefusedView && view != kTooLargeView) return;
+  Settings settings = studio.snapshot().settings;
+  if (view == kRefusedView) {
+    settings.tp = static_cast<int>(settings.model.heads) - 1;
+    if (settings.tp < 1 || divides_heads(settings.model, settings.tp))
+      throw request_error("every T is possible for this model: choose one with 4 heads or more");
+  } else {
+    settings.model = model_preset("gpt-1t");
+    settings.weights_path.clear();
+    settings.layer = 0;
+  }
+  studio.session().send(command::SetSettings{settings});
+  draw_until(platform, studio, "the settings were not refused",
+             [&] { return studio.snapshot().state == RunState::Refused; });
+}
+
 /// Prices a scaling view, and measures this machine's points if the view has any.
 void measure_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (!is_scaling_view(view)) return;
@@ -203,7 +224,8 @@ void compare_all(const std::string& view, Platform& platform, ui::Studio& studio
   Comparison& comparison = studio.comparison();
   if (view == "compare") comparison.send(comparison_command::RunSplits{});
   if (view == "sweep")
-    comparison.send(comparison_command::SweepDegrees{studio.snapshot().settings, kSweptDegrees});
+    comparison.send(comparison_command::SweepDegrees{studio.snapshot().settings,
+                                                     swept_degrees(studio.snapshot().settings)});
   if (view == "tournament") comparison.send(comparison_command::RunTop{});
   comparison.wait_until_idle(kTimeoutSeconds);
   wait_for_comparison(platform, studio);
@@ -341,6 +363,13 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
   ask_to_close(view, *platform_, studio_);
   point_at(view, platform_->framebuffer_size());
   look_inside(view, studio_);
+  ask_too_much(view, *platform_, studio_);
+  if (view == "start" || view == "begin-training") {
+    draw_frame();  // the page begins to read the gallery
+    draw_frame();
+    const auto& glimpses = studio_.view().of<ui::StartView>().glimpses;
+    if (glimpses) glimpses->wait();
+  }
   if (view != kFrozenView) return;
   studio_.training().send(train_command::Freeze{});
   wait_for_frozen(true, *platform_, studio_);
@@ -423,7 +452,8 @@ void write_views(const Options& options) {
     write_png(shown.settled_picture(), path);
     studio.replay().send(replay_command::Close{});
     wait_for_replay(platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
-    if (name == kLostView || name == kTimesView) {  // the next views show the requested run again
+    if (name == kLostView || name == kTimesView || name == kRefusedView ||
+        name == kTooLargeView) {  // the next views show the requested run again
       studio.session().send(command::SetSettings{options.settings});
       draw_until(platform, studio, "the run did not begin", [&] {
         return !studio.snapshot().failure && studio.snapshot().settings == options.settings;

@@ -28,6 +28,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/plan/sections.h"
+#include "ui/stage/stage_view.h"
 
 namespace shardlens {
 namespace {
@@ -74,14 +75,15 @@ const char* const kExamples =
 
 const std::vector<std::string>& view_names() {
   static const std::vector<std::string> names{
-      "stage",          "memory",         "memory-layer",  "memory-machine", "traffic",       "traffic-times",
-      "scaling",        "scaling-strong", "scaling-heads", "break-even",     "cluster",       "compare",
-      "tournament",     "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
-      kWrittenView,     "program",        kBreakView,      kBreakLossView,   kBrokenStageView,
-      kSoundStageView,  kDifferenceStageView, "palette",   "inspector",
-      "start",          "sheet",          "replay",        "replay-train",   "replay-notes",  kTimesView,
-      "open-recording", kLostView,        kLostTrainView,  kClosingView,     kSpotlightView,  kInsideView,
-      kTreeView,        kReplayInsideView};
+      "stage",           "memory",        "memory-layer",   "memory-machine", "traffic",
+      "traffic-times",   "scaling",       "scaling-strong", "scaling-heads",  "break-even",
+      "cluster",         "compare",       "tournament",     "sweep",          kRecordingsView,
+      "train",           "train-compare", kFrozenView,      kWrittenView,     "program",
+      kBreakView,        kBreakLossView,  kBrokenStageView, kSoundStageView,  kDifferenceStageView,
+      "palette",         "inspector",     "start",          "sheet",          "replay",
+      "replay-train",    "replay-notes",  kTimesView,       "open-recording", kLostView,
+      kLostTrainView,    kClosingView,    kSpotlightView,   kInsideView,      kTreeView,
+      kReplayInsideView, "fit",           kRefusedView,     kTooLargeView,    "begin-training"};
   return names;
 }
 
@@ -303,10 +305,14 @@ void show_view(const std::string& name, ui::ViewState& state) {
               : page != kScalingViews.end()                                              ? ui::Tab::Scaling
               : is_comparing_view(name)                                                  ? ui::Tab::Compare
               : is_training_view(name) || name == kLostTrainView || name == kClosingView ? ui::Tab::Train
+              : name == "begin-training"                                                 ? ui::Tab::Train
+              : name == kRefusedView                                                     ? ui::Tab::Traffic
               : name == "program"                                                        ? ui::Tab::Program
               : name.starts_with(kBreakView)                                             ? ui::Tab::BreakIt
                                                                                          : ui::Tab::Stage;
   state.focus_tab = true;
+  state.asked_here().inspector = name == "inspector";  // also in lecture mode
+  state.of<ui::StageView>().fitted = name == "fit";
 }
 
 void apply_looks(const Options& options, ui::ViewState& state) {

@@ -78,6 +78,9 @@ inline constexpr const char* kSoundStageView = "broken-stage-sound";
 inline constexpr const char* kDifferenceStageView = "broken-stage-difference";
 /// True for the views of a planted mistake that need its runs.
 bool is_breaking_view(const std::string& name);
+/// The views of a T that does not divide the heads, and of a model that this machine has no memory for.
+inline constexpr const char* kRefusedView = "refused";
+inline constexpr const char* kTooLargeView = "too-large";
 /// The views of a run and of a training that have lost their last rank.
 inline constexpr const char* kLostView = "lost-rank";
 inline constexpr const char* kLostTrainView = "lost-rank-train";

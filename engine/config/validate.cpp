@@ -364,14 +364,16 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
   if (needed <= available_bytes) return;
 
   Settings smaller = settings;
+  std::vector<Settings> fitting;
   std::string recomputed;  // the cheapest way to keep less memory in the same run
   for (const Recompute recompute : {Recompute::Selective, Recompute::Full}) {
     if (settings.block != Block::Model || recompute <= settings.recompute || !recomputed.empty()) continue;
     smaller.recompute = recompute;
     const int64_t bytes = needed_bytes(smaller);
-    if (bytes <= available_bytes)
-      recomputed = fmt::format("With recompute {} it fits, in {}. ", to_string(recompute),
-                               bytes_text(static_cast<double>(bytes)));
+    if (bytes > available_bytes) continue;
+    fitting.push_back(smaller);
+    recomputed = fmt::format("With recompute {} it fits, in {}. ", to_string(recompute),
+                             bytes_text(static_cast<double>(bytes)));
   }
   smaller.recompute = settings.recompute;
   const auto fits_with = [&](int64_t Settings::*size) {
@@ -385,10 +387,12 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
     smaller.batch = largest_fitting(1, settings.batch, fits_with(&Settings::batch));
     remedy = fmt::format("The largest that fits at sequence {} is batch {}, with {}", settings.seq,
                          smaller.batch, bytes_text(static_cast<double>(needed_bytes(smaller))));
+    fitting.push_back(smaller);
   } else if (fits_with(&Settings::seq)(1)) {
     smaller.seq = largest_fitting(1, settings.seq, fits_with(&Settings::seq));
     remedy = fmt::format("The largest that fits is batch 1 with sequence {}, with {}", smaller.seq,
                          bytes_text(static_cast<double>(needed_bytes(smaller))));
+    fitting.push_back(smaller);
   } else {
     remedy = fmt::format("Even batch 1 with sequence 1 needs {}: choose a smaller model",
                          bytes_text(static_cast<double>(needed_bytes(smaller))));
@@ -399,11 +403,12 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
                                                           : "layer";
   const std::string where =
       !place.where.empty() ? place.where : fmt::format("{} together", counted(settings.tp, "rank"));
-  throw request_error(
+  throw TooLarge(
       fmt::format("this {} of {} at batch {}, sequence {} needs {} on {}, and {} are free. {}{}{}.", part,
                   settings.model.title, settings.batch, settings.seq, bytes_text(static_cast<double>(needed)),
                   where, bytes_text(static_cast<double>(available_bytes)), recomputed, remedy,
-                  place.remedy.empty() ? "" : "; " + place.remedy));
+                  place.remedy.empty() ? "" : "; " + place.remedy),
+      std::move(fitting));
 }
 
 }  // namespace shardlens

@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/config/settings.h"
 
 namespace shardlens {
@@ -60,7 +62,18 @@ struct MemoryPlace {
       remedy;  ///< what else helps than a smaller run: "or choose an emptier GPU by --gpu"; may be empty
 };
 
-/// Throws a request Error before any allocation if `settings` need more than `available_bytes`. The message
+/// The refusal of refuse_if_too_large(). It also has the settings that its message proposes.
+class TooLarge : public Error {
+ public:
+  TooLarge(const std::string& message, std::vector<Settings> fitting)
+      : Error(ErrorKind::Request, message), fitting_(std::move(fitting)) {}
+  const std::vector<Settings>& fitting() const { return fitting_; }
+
+ private:
+  std::vector<Settings> fitting_;
+};
+
+/// Throws TooLarge before any allocation if `settings` need more than `available_bytes`. The message
 /// gives both figures and, for a whole model, the recompute setting that would make it fit. It also gives the
 /// largest batch that fits; if not even one sequence fits, the largest sequence; else the smallest need.
 /// `needed_bytes` must not decrease in batch or seq, and is called about 50 times at most.

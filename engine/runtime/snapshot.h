@@ -106,6 +106,7 @@ struct Snapshot {
   RunState state = RunState::Planning;
   size_t position = 0;                   ///< steps executed: the engine waits before step `position`
   std::string message;                   ///< why Refused, Failed or Cancelled; names the remedy
+  std::vector<Settings> fitting;         ///< Refused for want of memory: the nearest settings that fit
   std::optional<RunFailure> failure;     ///< Failed: which ranks and which step of `plan`, if known
   std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless the vocabulary of a whole model is cut
   /// What each way of recomputing keeps, for `settings`; null until asked for.

@@ -48,6 +48,53 @@ TEST_F(Dropped, AModelBecomesSetups) {
   EXPECT_EQ(harness_.snapshot().state, RunState::Done) << harness_.snapshot().message;
 }
 
+TEST_F(Dropped, AModelsFolderCanBeTypedUnderWeights) {
+  harness_.wait_until_at_rest();
+  harness_.perform([&](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Weights/##path");
+    person.KeyCharsReplaceEnter((folder_ / "model").c_str());
+  });
+  harness_.wait_until_at_rest();
+  EXPECT_EQ(harness_.snapshot().settings.model.hidden, 48);
+  EXPECT_EQ(harness_.snapshot().settings.weights_path, "");
+  EXPECT_EQ(harness_.snapshot().state, RunState::Done) << harness_.snapshot().message;
+}
+
+TEST_F(Dropped, AModelsFolderIsFoundInThePalette) {
+  harness_.wait_until_at_rest();
+  harness_.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("folder or weights");
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(4);
+    person.KeyChars(folder_.c_str());  // the folder above: its folders are listed
+    person.KeyPress(ImGuiKey_Enter);
+    harness_.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(4);
+    person.ItemClick("//Open a recording/**/model");
+    person.Yield(4);
+  });
+  harness_.wait_until_at_rest();
+  EXPECT_FALSE(harness_.view().chooser_open);
+  EXPECT_EQ(harness_.snapshot().settings.model.hidden, 48);
+}
+
+TEST_F(Dropped, WhatHoldsNoWeightsOffersSeededOnes) {
+  harness_.wait_until_at_rest();
+  const fs::path text = folder_ / "notes.safetensors";
+  std::ofstream(text) << "no weights";
+  harness_.perform([&](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Weights/##path");
+    person.KeyCharsReplaceEnter(text.c_str());
+  });
+  harness_.wait_until_at_rest();
+  ASSERT_NE(harness_.snapshot().state, RunState::Done);
+  harness_.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/refusal/try seeded weights"); });
+  harness_.wait_until_at_rest();
+  EXPECT_EQ(harness_.snapshot().settings.weights_path, "");
+  EXPECT_EQ(harness_.snapshot().state, RunState::Done);
+}
+
 TEST_F(Dropped, WeightsAreTakenWithTheModelTheyAreOf) {
   const fs::path weights = folder_ / "model" / "model.safetensors";
   std::ofstream(weights) << "none that can be read, which the run says";

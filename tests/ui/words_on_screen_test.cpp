@@ -137,24 +137,6 @@ TEST(WordsOnScreen, TheSheetIsAsLargeAsEverythingElse) {
   }
 }
 
-TEST(WordsOnScreen, ARefusalStandsOnceBesideTheTrafficOfNothing) {
-  StudioHarness harness;
-  harness.wait_until_at_rest();
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
-  harness.wait_until_at_rest();
-  ASSERT_EQ(harness.snapshot().state, RunState::Refused);
-  harness.view().tab = Tab::Traffic;
-  harness.view().focus_tab = true;
-  for (const bool hidden : {false, true}) {
-    harness.view().setup_hidden = hidden;
-    harness.draw_frames(6);
-    int times = 0;
-    for (const mark::Words& words : words_on_screen(harness))
-      times += words.text.find("12 heads") != std::string::npos;
-    EXPECT_EQ(times, 1) << (hidden ? "by the notice" : "in Setup");
-  }
-}
-
 TEST(WordsOnScreen, TheHardwareOfARecordingIsTheMachineItWasMadeOn) {
   StudioHarness harness;
   harness.wait_until_at_rest();

@@ -1,6 +1,7 @@
 // Fills the command table and handles the keyboard.
 #include "ui/commands/commands.h"
 
+#include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui_internal.h>
 
@@ -9,9 +10,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/base/error.h"
 #include "engine/config/splits.h"
-#include "engine/config/validate.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/collective/collective_view.h"
@@ -19,18 +18,21 @@
 #include "ui/commands/command_table.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/commands/walk.h"
-#include "ui/frame/layout.h"
+#include "ui/frame/side_panels.h"
 #include "ui/frame/spotlight.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/recordings/chooser_view.h"
+#include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/panels/timeline/history_view.h"
 #include "ui/panels/timeline/timeline.h"
 #include "ui/panels/timeline/timeline_view.h"
 #include "ui/panels/traffic/traffic_view.h"
-#include "ui/settings/remedies.h"
+#include "ui/panels/train/train_view.h"
+#include "ui/stage/stage_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -55,29 +57,48 @@ void set_degree(const Context& context, int tp) {
   context.want(settings);
 }
 
-bool degree_is_possible(const Context& context, int tp) {
-  const Settings& settings = context.wanted();
-  const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
-  return std::find(possible.begin(), possible.end(), tp) != possible.end();
-}
-
-void say_why_not_degree(const Context& context, int tp) {
-  Settings settings = context.wanted();
-  settings.tp = tp;
-  try {
-    validate(settings);
-  } catch (const Error& error) {
-    context.view.said = {error.what(), context.wanted(), remedies(settings, 4)};
+/// Fits the rows of the Stage and the whole timeline into their panels, or goes back to where the Stage was.
+void fit_or_go_back(const Context& context) {
+  ViewState& view = context.view;
+  StageView& stage = view.of<StageView>();
+  stage.fitted = !stage.fitted;
+  if (!stage.fitted) {
+    view.stage_zoom = stage.zoom_before;
+    stage.goes_back = true;
+    return;
   }
-}
-
-void say_why_only_planned(const Context& context) {
-  context.view.said = {context.snapshot.message, context.wanted(), remedies(context.wanted(), 4)};
+  view.fit_timeline = true;
+  view.of<TimelineView>().begin_seconds = view.of<TimelineView>().end_seconds = 0;
+  view.of<HistoryView>().shown = {};
 }
 
 /// True if Ctrl+Z acts on the settings, and not on a text that is being edited.
 bool changes_settings(const Context& context) {
   return context.view.palette_open || !ImGui::GetIO().WantTextInput;
+}
+
+/// True if the open page has settings of its own, which Ctrl+Z then acts on.
+bool has_own_form(const Context& context) {
+  return context.view.tab == Tab::Train;
+}
+
+/// Puts another state of Train's form in place, and says what that changed.
+void change_form(const Context& context, const char* what, const TrainForm& form) {
+  TrainView& train = context.view.of<TrainView>();
+  const bool other_kind = form.comparison != train.comparison;
+  const TrainChoices before = train.choices();
+  train.take(form);
+  context.view.told = fmt::format("{}: {}", what,
+                                  other_kind ? (form.comparison ? "post-LN and pre-LN" : "one model")
+                                             : difference(train.choices(), before));
+}
+
+void take_back_in_form(const Context& context) {
+  change_form(context, "Undone", context.view.of<TrainView>().changes.undo());
+}
+
+void make_again_in_form(const Context& context) {
+  change_form(context, "Done again", context.view.of<TrainView>().changes.redo());
 }
 
 bool is_running(const Context& context) {
@@ -113,11 +134,7 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .help = "Run the Program on all ranks; from the start if it is already at the end",
                    .group = group,
                    .keys = {ImGuiKey_R},
-                   .run =
-                       [](const Context& context) {
-                         context.send(command::Run{});  // memory that was missing may be free by now
-                         if (context.snapshot.only_planned()) say_why_only_planned(context);
-                       },
+                   .run = [](const Context& context) { context.send(command::Run{}); },
                    .enabled = has_plan});
   table.push_back({.id = "run.pause",
                    .title = "Pause the run",
@@ -235,16 +252,15 @@ void add_view_commands(std::vector<UiCommand>& table) {
       "Tab goes to the next control (in Setup if the Stage is in front), Enter presses it, arrows "
       "choose in a list, Esc leaves the controls",
       {ImGuiKey_Tab}, take_keys_to_controls);
-  add("view.fit", "Fit", "Fit the rows of the Stage and the whole timeline into their panels", {ImGuiKey_F},
-      [](const Context& c) {
-        c.view.fit_stage = true;
-        c.view.fit_timeline = true;
-        c.view.of<TimelineView>().begin_seconds = c.view.of<TimelineView>().end_seconds = 0;
-        c.view.of<HistoryView>().shown = {};
-      });
+  add("view.fit", "Fit, or back",
+      "Fit the rows of the Stage and the whole timeline into their panels; again: back to where the Stage "
+      "was",
+      {ImGuiKey_F}, fit_or_go_back);
   add("view.whole_model", "Whole model", "Close the open layer and show every part of the model again",
       {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });
-  add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for a large room, and without Setup",
+  add("view.lecture", "Lecture mode",
+      "Everything 1.6 times larger, for a large room; the page has the whole window, and U, T and I bring "
+      "Setup, the Timeline and the Inspector",
       {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
   table.push_back(
       {.id = "view.spotlight",
@@ -258,7 +274,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
            },
        .held = true});
   add("view.setup", "Show or hide Setup", "Makes room for the Stage; the Bar keeps the settings used most",
-      {ImGuiKey_U}, [](const Context& c) { c.view.setup_hidden = !c.view.setup_hidden; });
+      {ImGuiKey_U}, [](const Context& c) { show_or_hide_setup(c.view); });
   add("view.timeline", "Show or hide the Timeline", "Makes room above it if the window is low", {ImGuiKey_T},
       [](const Context& c) { show_or_hide_timeline(c.view); });
   add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
@@ -300,14 +316,14 @@ void add_view_commands(std::vector<UiCommand>& table) {
         c.view.of<CompareView>().page = ComparePage::Tournament;
         show_tab(c, Tab::Compare);
       });
-  add("view.wide_inspector", "Wide Inspector", "Gives the Inspector half the window, or its normal width",
+  add("view.wide_inspector", "Wide Inspector",
+      "Gives the Inspector half the window, or its normal width. Shows it beside a page that has none",
       {ImGuiKey_I}, [](const Context& c) { widen_inspector(c.view); });
   add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
       [](const Context& c) {
         c.view.reset_layout = true;
-        c.view.setup_hidden = c.view.lecture;
-        c.view.timeline_hidden = false;
-        c.view.page_alone = true;
+        c.view.setup_hidden = c.view.timeline_hidden = false;
+        c.view.asked = {};
       });
 }
 
@@ -333,28 +349,44 @@ void add_settings_commands(std::vector<UiCommand>& table) {
          .help = tp == 1 ? "One rank: the serial Program" : "Cut the layer over " + number + " ranks",
          .group = CommandGroup::Settings,
          .keys = degree.keys,
-         .run = [tp](const Context& context) { set_degree(context, tp); },
-         .enabled = [tp](const Context& context) { return degree_is_possible(context, tp); },
-         .refuse = [tp](const Context& context) { say_why_not_degree(context, tp); }});
+         .run = [tp](const Context& context) {
+           set_degree(context, tp);
+         }});  // the page says what is impossible
   }
   const auto add = adder(table, CommandGroup::Settings);
   add(
-      "settings.undo", "Undo", "Undo the last change of the settings, or take a planted mistake back",
-      {ImGuiMod_Ctrl | ImGuiKey_Z}, [](const Context& c) { undo_takes_back(c) ? take_back(c) : c.undo(); },
+      "settings.undo", "Undo",
+      "Undo the last change of the settings, in Train of its form, or take a planted mistake back",
+      {ImGuiMod_Ctrl | ImGuiKey_Z},
       [](const Context& c) {
-        return changes_settings(c) && (undo_takes_back(c) || c.view.changes.can_undo());
+        if (undo_takes_back(c)) return take_back(c);
+        has_own_form(c) ? take_back_in_form(c) : c.undo();
+      },
+      [](const Context& c) {
+        if (!changes_settings(c)) return false;
+        if (undo_takes_back(c)) return true;
+        return has_own_form(c) ? c.view.of<TrainView>().changes.can_undo() : c.view.changes.can_undo();
       });
   add(
       "settings.redo", "Redo", "Make the undone change again",
       {ImGuiMod_Ctrl | ImGuiKey_Y, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z},
       [](const Context& c) {
-        if (!redo_plants(c)) return c.redo();
-        const break_command::Start start = *c.view.of<BreakView>().taken_back;
-        plant(c, start.settings, start.fault);
+        if (redo_plants(c)) {
+          const break_command::Start start = *c.view.of<BreakView>().taken_back;
+          return plant(c, start.settings, start.fault);
+        }
+        has_own_form(c) ? make_again_in_form(c) : c.redo();
       },
       [](const Context& c) {
-        return changes_settings(c) && (redo_plants(c) || c.view.changes.can_redo());
+        if (!changes_settings(c)) return false;
+        if (redo_plants(c)) return true;
+        return has_own_form(c) ? c.view.of<TrainView>().changes.can_redo() : c.view.changes.can_redo();
       });
+  add("settings.model_path", "Open a model's folder or weights …",
+      "A checkpoint, or a folder with config.json and .safetensors, becomes the model and weights in Setup; "
+      "or "
+      "drop it on the window",
+      {}, [](const Context& c) { choose_recording(c, ChosenFor::Model); });
   for (const std::string& name : split_names()) {
     table.push_back({.id = "settings.split." + name,
                      .title = "Split: " + name,
@@ -425,7 +457,7 @@ void show_tab(const Context& context, Tab tab) {
   leave_collective(context);
 }
 
-std::string to_string(CommandGroup group) {
+std::string title_of(CommandGroup group) {
   switch (group) {
     case CommandGroup::Run:
       return "Run";

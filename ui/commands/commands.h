@@ -15,7 +15,7 @@
 namespace shardlens::ui {
 
 enum class CommandGroup { Run, Walk, Train, Replay, View, Settings, Glossary };
-std::string to_string(CommandGroup group);
+std::string title_of(CommandGroup group);
 
 struct UiCommand {
   std::string id;     ///< "walk.next_collective": stable, for tests and lookups

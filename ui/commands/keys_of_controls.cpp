@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ui/frame/side_panels.h"
 #include "ui/panels/recordings/chooser_view.h"
 
 namespace shardlens::ui {
@@ -27,7 +28,7 @@ void take_keys_to_controls(const Context& context) {
   const ImGuiWindow* front = ImGui::GetCurrentContext()->NavWindow;
   const bool has_none = front == nullptr || front->RootWindow->Name == std::string_view("Stage");
   if (!has_none) return;
-  context.view.setup_hidden = false;
+  show_setup(context.view);
   ImGui::SetWindowFocus("Setup");
 }
 

@@ -63,7 +63,7 @@ void draw_group(const Context& context, float unit, ImVec2 at, CommandGroup grou
   const TextStyle title{context.fonts.bold, unit * kBodySize, context.theme.text};
   const TextStyle key{context.fonts.mono, unit * kBodySize, context.theme.forward};
   const TextStyle words{context.fonts.body, unit * kBodySize, context.theme.text};
-  draw_text(list, at, title, to_string(group));
+  draw_text(list, at, title, title_of(group));
   at.y += unit * (kTitleHeight - 4);
   for (const Line& line : lines) {
     draw_text(list, at, key, line.keys);

@@ -248,13 +248,13 @@ void add_compare_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Run);
   add(
       "compare.sweep", "Sweep T",
-      "Run T = 1, 2, 4, 8 and 16 and compare each with T = 1: weights, collectives, error and time in one "
-      "table",
+      "Run every T up to 16 that the model allows and compare each with T = 1: weights, collectives, error "
+      "and time in one table",
       {},
       [](const Context& c) {
         c.view.of<CompareView>().page = ComparePage::Sweep;
         show_tab(c, Tab::Compare);
-        c.send(comparison_command::SweepDegrees{c.wanted(), kSweptDegrees});
+        c.send(comparison_command::SweepDegrees{c.wanted(), swept_degrees(c.wanted())});
       },
       may_measure);
   add(

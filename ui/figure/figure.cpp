@@ -18,6 +18,7 @@
 #include "ui/panels/timeline/history.h"
 #include "ui/panels/timeline/timeline.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/stage/stage_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -152,7 +153,7 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   view.close_covers();
   view.lecture = view.scroll_to_selection = false;
   view.stage_zoom = 1;
-  view.fit_stage = wish.size.has_value();
+  view.of<StageView>().fitted = wish.size.has_value();
   Theme inks = theme(wish.theme);
   if (inks.name == ThemeName::Light) inks.window = inks.panel;  // paper, and most slides, are white
   // A Timeline figure shows the whole run, without the window's position and selection.

@@ -10,7 +10,7 @@ namespace shardlens::ui {
 void OwnRun::run(const Settings& settings, ViewState& view) {
   begun_ = true;
   const ImGuiIO& io = ImGui::GetIO();
-  view.changes.ran(settings, io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
+  view.changes.chose(settings, io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
   session_.send(command::SetSettings{settings});
 }
 

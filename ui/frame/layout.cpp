@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
-constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1; lecture mode on a 1280x720 projector is below this
 constexpr ImVec2 kLeastWindow{480, 300};   // at scale 1; in a smaller one the panels cannot keep their sizes
 constexpr float kMostOfTimeline = 0.305f;  // fits four ranks in lecture mode at 1280x720
 
@@ -80,32 +79,6 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
   return {.setup = side(full.setup, 236, 0.20f, 0.30f),
           .inspector = wide_inspector ? std::floor(size.x / 2) : side(full.inspector, 240, 0.24f, 0.34f),
           .timeline = std::floor(std::min(full.timeline * scale, size.y * kMostOfTimeline))};
-}
-
-bool may_be_alone(const ViewState& view, ImVec2 size) {
-  const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
-  return small && view.tab != Tab::Stage;
-}
-
-SidePanels side_panels(const ViewState& view, ImVec2 size) {
-  const bool alone = view.page_alone && may_be_alone(view, size);
-  return {.setup = !view.setup_hidden, .inspector = !alone, .timeline = !alone && !view.timeline_hidden};
-}
-
-void show_or_hide_timeline(ViewState& view) {
-  const ImVec2 size = ImGui::GetMainViewport()->Size;
-  const bool hides = side_panels(view, size).timeline;
-  if (may_be_alone(view, size))
-    view.page_alone = hides;
-  else
-    view.timeline_hidden = hides;
-  if (!hides) view.timeline_hidden = false;
-}
-
-void widen_inspector(ViewState& view) {
-  const bool shown = side_panels(view, ImGui::GetMainViewport()->Size).inspector;
-  if (!shown) view.page_alone = false;
-  view.wide_inspector = shown && !view.wide_inspector;
 }
 
 /// Scrolls the tab bar to the open tab when another tab was opened or the bar's width has changed. Dear ImGui
@@ -238,7 +211,8 @@ void DockTree::begin(const Context& context, float top, float bottom, float left
   ImGui::End();
 }
 
-void DockTree::end(const Context& context, const std::string& hint) {
+bool DockTree::end(const Context& context, const std::string& hint, bool is_news) {
+  bool written = false;
   const ImGuiDockNode* centre = node_of("Stage");
   for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
     if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())
@@ -264,13 +238,16 @@ void DockTree::end(const Context& context, const std::string& hint) {
       fill_rect(list, {left + context.px(8), bar.Max.y - thickness},
                 {left + tab.Width - context.px(8), bar.Max.y}, context.theme.forward);
     }
-    const TextStyle small{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+    const TextStyle small{context.fonts.body, context.px(kSmallSize),
+                          is_news ? context.theme.text : context.theme.dim};
     const float right = node.Pos.x + node.Size.x - context.px(16);
     if (&node == centre && end_of_tabs + context.px(24) + text_width(small, hint) < right) {
       draw_text(list, {right, (bar.Min.y + bar.Max.y - small.size) / 2}, small, hint, Align::Right);
+      written = true;
     }
     list->PopClipRect();
   });
+  return written;
 }
 
 }  // namespace shardlens::ui

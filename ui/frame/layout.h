@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ui/context.h"
+#include "ui/frame/side_panels.h"
 
 struct ImGuiTabBar;
 
@@ -23,25 +24,6 @@ struct PanelSizes {
 /// is room, and never so much that the centre becomes too small. Strips below the Bar take room only from the
 /// centre.
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector);
-
-/// The panels that are shown beside the centre.
-struct SidePanels {
-  bool setup = true;
-  bool inspector = true;
-  bool timeline = true;
-  bool operator==(const SidePanels&) const = default;
-};
-
-/// Returns which of them are shown in a window of `size` pixels. In a small window (lecture mode at 1280x720)
-/// every tab but the Stage also takes the room of the Inspector and the Timeline, because otherwise it had no
-/// room for a line.
-SidePanels side_panels(const ViewState& view, ImVec2 size);
-
-/// Hides the Timeline if it is shown, else shows it. In a small window the Inspector is hidden and shown with
-/// it.
-void show_or_hide_timeline(ViewState& view);
-/// Gives the Inspector half the window, or its normal width. Shows it if it is hidden.
-void widen_inspector(ViewState& view);
 
 /// A panel is at least so wide and high, at scale 1, after a layout was restored. Less is no layout that a
 /// person chose: it is what a very small window leaves of one.
@@ -66,8 +48,9 @@ class DockTree {
   /// Opens the dock space, `top` pixels below the window's upper edge and `bottom` above its lower one. Once
   /// per frame, before the panels.
   void begin(const Context& context, float top, float bottom, float left);
-  /// Underlines the selected tabs and writes `hint` at the right of the centre's tab strip. After the panels.
-  void end(const Context& context, const std::string& hint);
+  /// Underlines the selected tabs and writes `hint` at the right of the centre's tab strip, in the text's
+  /// colour if it `is_news`. Returns false if there is no room for it. After the panels.
+  bool end(const Context& context, const std::string& hint, bool is_news);
 
  private:
   void build(ImVec2 size, const PanelSizes& sizes);

@@ -40,21 +40,6 @@ void draw_file(const Context& context, const std::string& file, const OpenRecord
   ImGui::PopID();
 }
 
-/// The settings that would help, as buttons, as many in a line as fit.
-void draw_offers(const Context& context, const std::vector<Remedy>& offers) {
-  const float left = ImGui::GetCursorScreenPos().x, end = left + ImGui::GetContentRegionAvail().x;
-  const float gap = context.px(8);
-  float x = left;
-  for (const Remedy& offer : offers) {
-    const float width = button_width(context, offer.label);
-    if (x > left && x + width <= end) ImGui::SameLine(0, gap);
-    if (x + width > end) x = left;
-    x += width + gap;
-    if (draw_button(context, offer.label.c_str(), offer.label, ButtonLook::Accent, true, ""))
-      context.want(offer.settings);
-  }
-}
-
 void draw_words(const Context& context, const std::string& words) {
   const TextStyle style{context.fonts.body, context.px(kBodySize), context.theme.text};
   const float width = ImGui::GetContentRegionAvail().x;
@@ -71,7 +56,6 @@ void MessageCard::draw(const Context& context, const OpenRecording& open_recordi
   if (const std::string copied = take_copied(); !copied.empty()) message_ = {"Copied: " + copied};
   if (std::exchange(drawn_, message_.words) != message_.words) shown_since_ = ImGui::GetTime();
   if (message_.files.empty() && ImGui::GetTime() > shown_since_ + kReadingSeconds) message_ = {};
-  if (message_.about && *message_.about != context.wanted()) message_ = {};
   if (message_.empty()) return;
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(context.px(560), viewport.Size.x - context.px(32));
@@ -88,7 +72,6 @@ void MessageCard::draw(const Context& context, const OpenRecording& open_recordi
   ImGui::PopStyleVar();
   draw_words(context, as_sentence(message_.words));
   for (const std::string& file : message_.files) draw_file(context, file, open_recording);
-  draw_offers(context, message_.offers);
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) shown_since_ = ImGui::GetTime();  // still read
   if (ImGui::Button("Close")) message_ = {};
   ImGui::SameLine();

@@ -11,11 +11,13 @@
 #include <functional>
 #include <utility>
 
+#include "engine/runtime/snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/commands/commands.h"
 #include "ui/frame/guarded.h"
 #include "ui/frame/layout.h"
 #include "ui/frame/notice.h"
+#include "ui/frame/refusal.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/widgets/controls.h"
@@ -95,6 +97,24 @@ void draw_edge(const Context& context, const char* name, const char* shown_by, I
   tooltip(context, title_with_key(command));
   draw(style);
   ImGui::End();
+}
+
+/// True if the page draws only a plan, and the wanted settings have none: then it shows the run before.
+bool shows_run_before(const Context& context, Tab tab) {
+  const Snapshot& snapshot = context.snapshot;
+  const bool needs_plan = tab == Tab::Memory || tab == Tab::Traffic || tab == Tab::Program;
+  return needs_plan && has_stopped(snapshot) && !snapshot.plan && snapshot.result && snapshot.result->plan;
+}
+
+/// Draws the page of the run before the present settings, dimmed.
+void draw_run_before(const Context& context, DrawPanel draw) {
+  Snapshot before = context.snapshot;
+  before.plan = before.result->plan;
+  before.state = RunState::Done;
+  before.message.clear();
+  const float top = ImGui::GetCursorScreenPos().y;
+  draw(context.of(before, context.view));
+  dim_below(context, top);
 }
 
 /// Draws the head of a tab that shows a training step: the step's name, and buttons to leave it. The tab's
@@ -198,8 +218,11 @@ void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPane
       draw_break_head(context);
     else if (!is_beside)
       draw_frozen_head(context);
-    draw_guarded(context, draw);
-    if (tab != Tab::Stage && !is_beside) draw_notice(context);
+    if (tab != Tab::Train) draw_refusal(context);  // a training has settings of its own
+    if (shows_run_before(context, tab))
+      draw_run_before(context, draw);
+    else
+      draw_guarded(context, draw);
   }
   ImGui::End();
 }

@@ -16,8 +16,8 @@ void draw_strip_window(const Context& context, const char* name, float top, floa
 /// A docked panel. `is_result`: it shows results of a run, which may be out of date.
 void draw_panel_window(const Context& context, const char* name, DrawPanel draw, bool is_result);
 
-/// One of the centre's tabs. A frozen training step is named above the panel; the reason why there is no run
-/// is below it. The Stage shows the reason itself.
+/// One of the centre's tabs. A frozen training step is named above the page, and so is the reason why the
+/// wanted settings do not run.
 void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPanel draw);
 
 /// The window's lower edge while the Timeline is hidden, with its name. A click shows the Timeline.

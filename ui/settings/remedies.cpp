@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
@@ -15,15 +17,6 @@
 
 namespace shardlens::ui {
 namespace {
-
-bool is_possible(const Settings& settings) {
-  try {
-    validate_executable(settings);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
 
 /// Returns the nearest head counts below and above the wanted one that divide hidden and that T divides.
 std::vector<int64_t> head_counts_for(const Settings& wanted) {
@@ -37,6 +30,19 @@ std::vector<int64_t> head_counts_for(const Settings& wanted) {
         counts.push_back(heads);
         break;
       }
+    }
+  }
+  return counts;
+}
+
+/// Returns the nearest numbers of key heads below and above the wanted one that divide the heads.
+std::vector<int64_t> key_head_counts_for(const Model& model) {
+  std::vector<int64_t> counts;
+  for (const int direction : {-1, 1}) {
+    for (int64_t keys = model.key_heads() + direction; keys >= 1 && keys <= model.heads; keys += direction) {
+      if (model.heads % keys != 0) continue;
+      counts.push_back(keys);
+      break;
     }
   }
   return counts;
@@ -72,6 +78,9 @@ std::vector<Remedy> candidates(const Settings& wanted) {
     change(remedy.settings);
     list.push_back(std::move(remedy));
   };
+  // A split is refused only with zero heads and with integers.
+  for (const Split& split : named_splits())
+    add("split " + split.name, [&split](Settings& settings) { settings.split = split; });
   if (wanted.model.hidden >= 1 && wanted.model.heads >= 1) {
     for (const int tp : nearest_degrees(wanted.model, wanted.block, wanted.tp, wanted.heads_policy)) {
       add(fmt::format("T = {}", tp), [tp](Settings& settings) { settings.tp = tp; });
@@ -83,9 +92,13 @@ std::vector<Remedy> candidates(const Settings& wanted) {
     for (const int64_t heads : head_counts_for(wanted)) {
       add(fmt::format("{} heads", heads), [heads](Settings& settings) { settings.model.heads = heads; });
     }
+    for (const int64_t keys : key_head_counts_for(wanted.model))
+      add(counted(keys, "key head"), [keys](Settings& settings) { settings.model.kv_heads = keys; });
   }
   if (wanted.operands == Operands::Integer)
     add("normal values", [](Settings& settings) { settings.operands = Operands::Normal; });
+  if (wanted.batch < 1) add("batch 1", [](Settings& settings) { settings.batch = 1; });
+  if (wanted.seq < 1) add("sequence 1", [](Settings& settings) { settings.seq = 1; });
   if (wanted.seq > wanted.model.positions) {
     add(fmt::format("sequence {}", wanted.model.positions),
         [](Settings& settings) { settings.seq = settings.model.positions; });
@@ -104,10 +117,21 @@ std::vector<Remedy> candidates(const Settings& wanted) {
   if (wanted.input.kind != InputKind::Normal) {
     add("seeded input", [](Settings& settings) { settings.input = {}; });
   }
+  if (wanted.hardware != kThisMachine)
+    add("hardware this machine", [](Settings& settings) { settings.hardware = kThisMachine; });
   return list;
 }
 
 }  // namespace
+
+bool is_possible(const Settings& settings) {
+  try {
+    validate_executable(settings);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 std::vector<Remedy> remedies(const Settings& wanted, size_t most) {
   std::vector<Remedy> kept;

@@ -1,4 +1,4 @@
-// Finds the nearest settings that can run, for settings that cannot. Setup shows them as buttons next to the
+// Finds the nearest settings that can run, for settings that cannot. The page shows them as buttons below the
 // engine's message. The engine's own validation checks them, so no offered settings are refused.
 #pragma once
 
@@ -13,6 +13,9 @@ struct Remedy {
   std::string label;  ///< "T = 4", "15 heads"
   Settings settings;
 };
+
+/// True if the engine's validation accepts the settings.
+bool is_possible(const Settings& settings);
 
 /// Returns the smallest changes that make `wanted` valid, at most `most`, nearest first; none if it is valid
 /// already.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "engine/base/counted.h"
@@ -19,12 +20,17 @@
 namespace shardlens::ui::stage {
 namespace {
 
-constexpr float kLeastRow = 9, kMostRow = 44;
+constexpr float kLeastRow = 9, kMostRow = 72;
+constexpr float kMostBar = 24;  ///< height of a bar, also in a higher row
 constexpr size_t kMostScrolled =
     16;                            // up to this many rows keep their text and scroll; more rows become lower
 constexpr float kHead = 72;        // the lines above the rows
 constexpr float kLeastWords = 11;  // a row of at least this height has its own text
 constexpr float kLabelWidth = 124;
+constexpr float kTwoLines = 38;     ///< from this height on a row says what each rank holds
+constexpr float kRmsWidth = 132;    ///< of the column with the stream's rms
+constexpr float kRoomForRms = 760;  ///< the least width of a strip with that column
+constexpr float kFoot = 56;         ///< the lines below the rows
 
 /// Returns the strip of the plan, with the result's times if it has any.
 const Strip& strip_of(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Result>& result) {
@@ -75,7 +81,8 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
                const SidePlace& place, bool words, bool done) {
   if (side.first < 0) return;
   const Theme& theme = context.theme;
-  const float height = std::max(3.0f, std::round(place.rect.height() * (words ? 0.56f : 0.72f)));
+  const float height = std::min(std::max(3.0f, std::round(place.rect.height() * (words ? 0.56f : 0.72f))),
+                                context.px(kMostBar));
   const float top = std::round((place.rect.min.y + place.rect.max.y - height) / 2);
   float x = place.rect.min.x;
   double so_far = 0;
@@ -98,6 +105,77 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
   const float after = left + text_width(mono, amount) + context.px(12);
   const std::string meetings = meeting_text(side);
   if (after + text_width(note, meetings) <= place.rect.max.x) draw_text(list, {after, y}, note, meetings);
+}
+
+/// Draws the rms of each part's output as a line down the column, with its numbers.
+void draw_rms(const Context& context, ImDrawList* list, const Program& program, const Strip& strip,
+              const Result* result, const Rect& column, float row_height) {
+  std::vector<double> values;
+  double most = 0;
+  // The logits and the loss after the layers are another quantity than the stream.
+  for (size_t i = 0; i < strip.rows.size(); ++i) {
+    const bool is_stream =
+        strip.rows[i].output != kNoTensor && strip.rows[i].forward.first >= 0 &&
+        program.tensor(strip.rows[i].output).shape == program.tensor(strip.rows[0].output).shape;
+    values.push_back(is_stream ? rms_of(program, result, strip.rows[i].output) : NAN);
+    if (std::isfinite(values.back())) most = std::max(most, values.back());
+  }
+  if (most <= 0) return;
+  const Theme& theme = context.theme;
+  const TextStyle mono{context.fonts.mono, std::round(context.px(kSmallSize)), theme.text};
+  const float numbers = text_width(mono, "0.0000") + context.px(10);
+  const float width = column.width() - numbers - context.px(10);
+  std::optional<ImVec2> before;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float y = column.min.y + row_height * (static_cast<float>(i) + 0.5f);
+    if (!std::isfinite(values[i])) {
+      before.reset();
+      continue;
+    }
+    const ImVec2 at{column.min.x + static_cast<float>(values[i] / most) * width, y};
+    if (before) ui::draw_line(list, *before, at, theme.dim, std::max(1.0f, context.px(1.5f)));
+    fill_rect(list, {at.x - context.px(3), y - context.px(3)}, {at.x + context.px(3), y + context.px(3)},
+              theme.text);
+    if (row_height >= context.px(kLeastWords) && y + mono.size / 2 <= column.max.y)
+      draw_text(list, {column.max.x - context.px(6), y - mono.size * 0.56f}, mono, format_value(values[i]),
+                Align::Right);
+    before = at;
+  }
+}
+
+/// Draws what a rank holds and sends in all, and what the colours mean.
+void draw_foot(const Context& context, ImDrawList* list, const Plan& plan, const Strip& strip, ImVec2 at,
+               float width) {
+  const Theme& theme = context.theme;
+  const TextStyle body{context.fonts.body, std::round(context.px(kBodySize)), theme.text};
+  const TextStyle note{context.fonts.body, std::round(context.px(kSmallSize)), theme.dim};
+  int64_t sent = 0, arena = 0;
+  int collectives = 0;
+  for (const StripRow& row : strip.rows)
+    for (const StripSide* side : {&row.forward, &row.backward}) {
+      sent += side->sent_bytes;
+      collectives += side->collectives;
+    }
+  for (const MemoryPlan& rank : plan.memory) arena = std::max(arena, total_bytes(rank.arena_bytes));
+  const std::string words =
+      fmt::format("Each rank holds {} and sends {} in {} of one pass. Click a part to open it.",
+                  bytes_text(static_cast<double>(arena)), bytes_text(static_cast<double>(sent)),
+                  counted(collectives, "collective"));
+  draw_text(list, at, body, fitted(body, words, width));
+  float x = at.x;
+  const float y = at.y + body.size + context.px(10), side = note.size;
+  const auto kind = [&](StripSegment::Kind meaning, bool backward, const char* text) {
+    if (x + side + context.px(6) + text_width(note, text) > at.x + width) return;
+    fill_rect(list, {x, y}, {x + side, y + side}, segment_colour(context, meaning, backward), context.px(2));
+    x += side + context.px(6);
+    draw_text(list, {x, y}, note, text);
+    x += text_width(note, text) + context.px(16);
+  };
+  kind(StripSegment::Kind::Compute, false, "computing forward");
+  kind(StripSegment::Kind::Compute, true, "computing backward");
+  if (strip.unit == StripUnit::Flops) return;
+  kind(StripSegment::Kind::Transfer, false, "transfer");
+  kind(StripSegment::Kind::Wait, false, "waiting for other ranks");
 }
 
 void side_tooltip(const Context& context, const Section& section, const Strip& strip, const StripRow& row) {
@@ -211,11 +289,14 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   const Program& program = plan->program;
   const Theme& theme = context.theme;
   const float count = static_cast<float>(sections.list.size());
-  const float head = context.px(kHead), foot = context.px(8);
+  const float head = context.px(kHead), foot = context.px(kFoot);
   const float least = sections.list.size() <= kMostScrolled ? kLeastWords : kLeastRow;
   const float row_height =
       std::floor(std::clamp((room.height() - head - foot) / count, context.px(least), context.px(kMostRow)));
-  const float label = context.px(kLabelWidth), pad = context.px(12);
+  const float pad = context.px(12);
+  const bool has_rms = room.width() >= context.px(kRoomForRms);
+  const float rms = has_rms ? context.px(kRmsWidth) : 0, name = context.px(kLabelWidth);
+  const float label = name + rms;
   const float side = (room.width() - label - 3 * pad) / 2;
   // The text is to the right of the bar, so the longest bar leaves room for it.
   const float bar = std::max(side * 0.25f, side - context.px(236));
@@ -235,6 +316,10 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   const float top = room.min.y - ImGui::GetScrollY();
   draw_strip_head(context, list, {{room.min.x, top}, {room.max.x, top + head}}, *plan, result.get(), strip,
                   side_at(top, false), side_at(top, true));
+  const float rms_left = room.min.x + pad + name;
+  if (has_rms && result)
+    draw_text(list, {rms_left, top + context.px(50)},
+              {context.fonts.bold, std::round(context.px(kSmallSize)), theme.text}, "rms of the stream");
 
   // If rows are low, only every second, fourth, eighth, … has text, so that it fits.
   size_t words_every = 1;
@@ -274,10 +359,15 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
     const bool words = outside || is_selected || words_every == 1 || has_turn;
     if (words) {
       const float size = words_size(context, row_height);
-      const TextStyle name{outside || is_selected ? context.fonts.bold : context.fonts.body, size,
-                           theme.text};
-      draw_text(list, {room.min.x + pad, y + row_height / 2 - size * 0.56f}, name,
-                fitted(name, section.title, label));
+      const TextStyle title{outside || is_selected ? context.fonts.bold : context.fonts.body, size,
+                            theme.text};
+      const bool holds = row_height >= context.px(kTwoLines) && sides.weight_bytes > 0;
+      const float middle = y + row_height / 2 - (holds ? context.px(9) : 0);
+      draw_text(list, {room.min.x + pad, middle - size * 0.56f}, title, fitted(title, section.title, name));
+      const TextStyle note{context.fonts.body, size, theme.dim};
+      if (holds)
+        draw_text(list, {room.min.x + pad, middle - size * 0.56f + context.px(18)}, note,
+                  fitted(note, bytes_text(static_cast<double>(sides.weight_bytes)) + " a rank", name));
     }
     const bool side_words = row_height >= context.px(kLeastWords) && words;
     const auto done = [&](const StripSide& one) {
@@ -287,7 +377,12 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
     draw_side(context, list, strip, sides.backward, side_at(y, true), side_words, done(sides.backward));
     if (hovered) side_tooltip(context, section, strip, sides);
   }
-  ImGui::SetCursorScreenPos({room.min.x, top + head + row_height * count + foot});
+  const float end = top + head + row_height * count;
+  if (has_rms)
+    draw_rms(context, list, program, strip, result.get(),
+             {{rms_left, top + head}, {rms_left + rms - pad, end}}, row_height);
+  draw_foot(context, list, *plan, strip, {room.min.x + pad, end + context.px(12)}, room.width() - 2 * pad);
+  ImGui::SetCursorScreenPos({room.min.x, end + foot});
   ImGui::Dummy({1, 1});
   ImGui::EndChild();
 }

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "ui/plan/cache.h"
 #include "ui/theme/phase_colour.h"
 
 namespace shardlens::ui::stage {
+namespace {
+
+constexpr float kBesideGutterText = 32;  ///< the row's edge at the left of its text, and the gap at the right
+
+}  // namespace
 
 Progress Scene::progress(StepId step) const {
   if (step < 0) return Progress::Done;
@@ -107,6 +113,26 @@ const Contents& contents_of(const std::shared_ptr<const Plan>& plan, int section
   });
 }
 
+/// Returns how wide the gutter must be so that no text of its rows is cut.
+float gutter_width(const Scene& scene, int section) {
+  using Key = std::tuple<std::shared_ptr<const Plan>, int, float>;
+  static Cache<Key, float, kPlansAtOnce> known;
+  return known.of({scene.plan, section, scene.context.view.ui_scale()}, [&] {
+    const TextStyle title = scene.text(scene.context.fonts.mono, kBodySize, 0);
+    const TextStyle note = scene.text(scene.context.fonts.body, kSmallSize, 0);
+    const TextStyle partial = scene.text(scene.context.fonts.bold, kSmallSize, 0);
+    float widest = 0;
+    for (const Row& row : scene.rows) {
+      if (row.tensor == kNoTensor || row.kind == RowKind::Band || row.kind == RowKind::Line) continue;
+      const Tensor& tensor = scene.program().tensor(row.tensor);
+      widest = std::max({widest, text_width(title, row.title), text_width(note, "next step: " + row.note),
+                         text_width(tensor.layout.kind == LayoutKind::Partial ? partial : note,
+                                    to_string(tensor.layout) + " " + to_string(tensor.shape))});
+    }
+    return widest + scene.px(kBesideGutterText);
+  });
+}
+
 }  // namespace
 
 Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
@@ -132,7 +158,8 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const bool full = density == Density::Full;
   Measure& measure = scene.measure;
   measure.pad = context.px(full ? 12 : 6);
-  measure.gutter = full ? std::clamp(view.width() * 0.19f, context.px(160), context.px(224))
+  measure.gutter = full ? std::clamp(std::max(view.width() * 0.19f, gutter_width(scene, section)),
+                                     context.px(160), std::max(context.px(224), view.width() * 0.3f))
                         : std::clamp(view.width() * 0.42f, context.px(96), context.px(176));
   if (full) measure.gutter += errors_width(scene);
   measure.lane_gap = context.px(full ? 10 : 6);

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/runtime/snapshot.h"
 #include "ui/collective/inside.h"
+#include "ui/commands/commands.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/panels.h"
@@ -18,8 +20,11 @@
 #include "ui/stage/meeting.h"
 #include "ui/stage/plan_change.h"
 #include "ui/stage/scene.h"
+#include "ui/stage/stage_view.h"
 #include "ui/stage/strip.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
@@ -28,6 +33,7 @@ using namespace stage;
 
 constexpr float kHeaderHeight = 36;
 constexpr float kLeastZoom = 0.2f;
+constexpr float kLeastFittedZoom = 0.02f;  // rows without text, but all of them
 constexpr float kZoomPerNotch = 1.25f;
 constexpr float kCellHeight = 18;  // the largest zoom gives an element this height, enough for its number
 constexpr float kDragThreshold = 4;
@@ -217,6 +223,7 @@ void zoom_about_mouse(const Scene& scene, float factor) {
   const float across = std::max(1.0f, zoom) / std::max(1.0f, scene.zoom);
   const float x = std::max(0.0f, mouse.x - scene.lanes_view().min.x);
   scene.context.view.stage_zoom = zoom;
+  scene.context.view.of<StageView>().fitted = false;
   ImGui::SetScrollY(
       std::max(0.0f, stack.top[row] + share * stack.height[row] - (mouse.y - scene.view.min.y)));
   ImGui::SetScrollX(std::max(0.0f, (x + scene.scroll.x) * across - x));
@@ -241,8 +248,31 @@ void navigate(const Scene& scene) {
   }
 }
 
+/// Draws the button that fits the rows into the panel, or goes back, at the right of the corner. Returns the
+/// width it took.
+float draw_fit_button(const Scene& scene, ImDrawList* list, Rect room) {
+  if (Tape::current() != nullptr) return 0;  // on a page nothing can be clicked
+  const Context& context = scene.context;
+  const UiCommand& command = find_command("view.fit");
+  const char* const word = context.view.of<StageView>().fitted ? "Back" : "Fit";
+  TextStyle style = scene.text(context.fonts.body, kSmallSize, context.theme.text);
+  const float width = text_width(style, "Back") + scene.px(16), height = style.size + scene.px(8);
+  const float right = room.min.x + scene.measure.gutter - scene.px(8);
+  const ImVec2 min{std::round(right - width), std::round((room.min.y + room.max.y - height) / 2)};
+  const ImVec2 max{right, min.y + height};
+  ImGui::SetCursorScreenPos(min);
+  if (click_area("fit", {width, height})) command.run(context);
+  fill_rect(list, min, max, context.theme.card, scene.px(4));
+  outline_rect(list, min, max, ImGui::IsItemHovered() ? context.theme.faint : context.theme.line,
+               scene.px(4));
+  draw_text(list, {(min.x + max.x) / 2, min.y + scene.px(4)}, style, word, Align::Centre);
+  tooltip(context, title_with_key(command) + "\n" + command.help);
+  return width + scene.px(8);
+}
+
 /// Draws the corner left of the lane heads: the position in the Program.
 void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
+  const float button = draw_fit_button(scene, list, room);
   const Snapshot& snapshot = scene.context.snapshot;
   const size_t steps = scene.program().steps.size();
   std::string words;
@@ -255,39 +285,18 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
   }
   const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, scene.context.theme.dim);
   draw_text(list, {room.min.x + scene.measure.pad, (room.min.y + room.max.y) / 2 - style.size * 0.56f}, style,
-            fitted(style, words, scene.measure.gutter - errors_width(scene) - 2 * scene.measure.pad));
+            fitted(style, words, scene.measure.gutter - errors_width(scene) - 2 * scene.measure.pad - button));
 }
 
-/// A notice above the rows: an impossible request, a failed run, or an out-of-date picture.
-struct Notice {
-  std::string title;  ///< empty for a notice that goes away by itself
-  std::string words;  ///< empty: no notice
-};
-
-Notice notice_of(const Context& context) {
-  const Snapshot& snapshot = context.snapshot;
-  Notice said{{}, notice(snapshot, context.wanted())};
-  if (snapshot.state == RunState::Refused)
-    said.title = snapshot.only_planned() ? "Planned, not run" : "These settings cannot run";
-  if (snapshot.state == RunState::Failed && !shown_failure(snapshot)) said.title = "The run failed";
-  if (snapshot.state == RunState::Cancelled) said.title = "The run was cancelled";
-  return said;
-}
-
-/// Draws a notice as a card over the whole width, if `draw`; returns its height.
-float draw_card(const Context& context, ImDrawList* list, const Notice& said, ImVec2 at, float width,
-                bool draw) {
+/// Draws a notice above an out-of-date picture, over the whole width; returns its height.
+float draw_notice(const Context& context, ImDrawList* list, const std::string& said, ImVec2 at, float width) {
   const Theme& theme = context.theme;
-  const TextStyle title{context.fonts.bold, std::round(context.px(kBodySize)), theme.text};
   const TextStyle words{context.fonts.body, std::round(context.px(kBodySize)), theme.text};
   const float pad = context.px(10), inner = width - 2 * pad;
-  const float title_height = said.title.empty() ? 0 : title.size + context.px(4);
-  const float height = pad + title_height + wrapped_height(words, said.words, inner) + pad;
-  if (!draw) return height;
+  const float height = pad + wrapped_height(words, said, inner) + pad;
   fill_rect(list, at, {at.x + width, at.y + height}, theme.card);
   fill_rect(list, at, {at.x + context.px(4), at.y + height}, theme.text);
-  draw_text(list, {at.x + pad, at.y + pad}, title, said.title);
-  draw_wrapped(list, {at.x + pad, at.y + pad + title_height}, words, said.words, inner);
+  draw_wrapped(list, {at.x + pad, at.y + pad}, words, said, inner);
   return height;
 }
 
@@ -351,17 +360,14 @@ void draw_stage(const Context& context) {
   const std::shared_ptr<const Plan> plan = shared_shown_plan(snapshot);
 
   float top = origin.y;
-  const Notice said = notice_of(context);
+  const std::string said = has_stopped(snapshot) ? "" : notice(snapshot, context.wanted());
   const float margin = context.px(8);
-  if (!said.words.empty()) {
-    const float width = room.x - 2 * margin;
-    const float height = draw_card(context, list, said, {}, width, false);
-    const float y = plan ? top + margin : top + (room.y - height) / 3;
-    draw_card(context, list, said, {origin.x + margin, y}, width, true);
-    top = y + height;
+  if (!said.empty() && plan) {
+    const ImVec2 at{origin.x + margin, top + margin};
+    top = at.y + draw_notice(context, list, said, at, room.x - 2 * margin);
   }
   if (!plan) {
-    if (said.words.empty()) {
+    if (!has_stopped(snapshot)) {
       const TextStyle style{context.fonts.body, std::round(context.px(kBodySize)), context.theme.dim};
       draw_text(list, {origin.x + room.x / 2, origin.y + room.y / 3}, style, "planning …", Align::Centre);
     }
@@ -386,12 +392,14 @@ void draw_stage(const Context& context) {
   // The content's size depends on the zoom, so it is known before the scrolling child begins.
   const float bar = ImGui::GetStyle().ScrollbarSize;
   const Rect view{rows_min, {rows_max.x - bar, rows_max.y}};
-  if (context.view.fit_stage) {
+  StageView& state = context.view.of<StageView>();
+  if (state.fitted) {
     context.view.stage_zoom =
         fitting_zoom(make_scene(context, plan, result, stale, view, {0, 0}).rows,
-                     view.height() - context.px(8), context.view.ui_scale(), kLeastZoom);
+                     view.height() - context.px(8), context.view.ui_scale(), kLeastFittedZoom);
     ImGui::SetNextWindowScroll({0, 0});
-    context.view.fit_stage = false;
+  } else if (std::exchange(state.goes_back, false)) {
+    ImGui::SetNextWindowScroll(state.scroll_before);
   }
   Scene scene = make_scene(context, plan, result, stale, view, {0, 0});
   const Lane& last = scene.lanes.back();
@@ -407,6 +415,10 @@ void draw_stage(const Context& context) {
   if (open) {
     scene.scroll = {ImGui::GetScrollX(), ImGui::GetScrollY()};
     scene.interactive = true;
+    if (!state.fitted) {
+      state.zoom_before = context.view.stage_zoom;
+      state.scroll_before = scene.scroll;
+    }
     draw_rows(scene, ImGui::GetWindowDrawList());
     for (size_t row = 0; row < scene.rows.size(); ++row) interact_with_row(scene, row);
     if (context.view.scroll_to_selection) ImGui::SetScrollY(scroll_to_selection(scene));

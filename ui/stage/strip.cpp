@@ -2,6 +2,8 @@
 #include "ui/stage/strip.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "engine/cost/pass_time.h"
 
@@ -18,6 +20,26 @@ void append(StripSide& side, Kind kind, double amount) {
     side.segments.back().amount += amount;
   } else {
     side.segments.push_back({kind, amount});
+  }
+}
+
+/// Adds each part's parameters and its output.
+void add_tensors(const Program& program, const Sections& sections, Strip& strip) {
+  for (size_t i = 0; i < sections.list.size(); ++i) {
+    StripRow& row = strip.rows[i];
+    std::set<TensorId> weights;
+    for (const StepId id : sections.list[i].steps) {
+      const Step& step = program.step(id);
+      if (step.phase != Phase::Forward) continue;
+      for (const TensorId input : step.inputs)
+        if (program.tensor(input).kind == MemoryKind::Weight) weights.insert(input);
+      if (!step.outputs.empty()) row.output = step.outputs.front();
+    }
+    for (int rank = 0; rank < program.tp(); ++rank) {
+      int64_t bytes = 0;
+      for (const TensorId weight : weights) bytes += local_bytes(program.tensor(weight), program.tp(), rank);
+      row.weight_bytes = std::max(row.weight_bytes, bytes);
+    }
   }
 }
 
@@ -65,9 +87,24 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
       }
     }
   }
+  add_tensors(program, sections, strip);
   for (const StripRow& row : strip.rows)
     strip.longest = std::max({strip.longest, row.forward.amount, row.backward.amount});
   return strip;
+}
+
+double rms_of(const Program& program, const Result* result, TensorId tensor) {
+  if (result == nullptr || tensor == kNoTensor) return NAN;
+  const bool copies = program.tensor(tensor).layout.kind == LayoutKind::Replicated;
+  double squares = 0, count = 0;
+  for (int rank = 0; rank < (copies ? 1 : program.tp()); ++rank) {
+    const auto r = static_cast<size_t>(rank), t = static_cast<size_t>(tensor);
+    if (r >= result->samples.size() || t >= result->samples[r].size() || !result->samples[r][t]) return NAN;
+    const TensorStats& stats = result->samples[r][t]->stats;
+    squares += stats.rms * stats.rms * static_cast<double>(stats.count);
+    count += static_cast<double>(stats.count);
+  }
+  return count > 0 ? std::sqrt(squares / count) : NAN;
 }
 
 }  // namespace shardlens::ui::stage

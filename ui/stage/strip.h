@@ -35,6 +35,8 @@ struct StripSide {
 
 struct StripRow {
   StripSide forward, backward;  ///< the optimizer's steps are on the backward side
+  int64_t weight_bytes = 0;  ///< the parameters that its forward steps read, of the rank that holds the most
+  TensorId output = kNoTensor;  ///< what its last forward step writes: the stream after a layer
 };
 
 struct Strip {
@@ -45,6 +47,10 @@ struct Strip {
 
 /// Makes the strip of rank 0 from the timed result, or from the plan if nothing was timed.
 Strip make_strip(const Plan& plan, const Result* result, const Sections& sections);
+
+/// Returns the rms of a tensor over all ranks together: over the copies of rank 0 if they are equal. NaN if
+/// it was not sampled.
+double rms_of(const Program& program, const Result* result, TensorId tensor);
 
 /// Draws the strip into `room` and opens a part that is clicked.
 void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,

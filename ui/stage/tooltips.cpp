@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/runtime/snapshot.h"
+#include "ui/panels/tensor_words.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
@@ -23,17 +24,6 @@ void words(const Scene& scene, ImFont* font, ImU32 colour, const std::string& te
   ImGui::PopFont();
 }
 
-std::string ranges(const Tensor& tensor, int ranks, int rank) {
-  std::vector<std::string> parts;
-  const MatrixShape full = matrix_shape(tensor);
-  for (const Placement& placement : placements(tensor, ranks, rank)) {
-    const bool rows = placement.rows.size() < full.rows;
-    const Range range = rows ? placement.rows : placement.cols;
-    parts.push_back(fmt::format("{} {}–{}", rows ? "rows" : "columns", range.begin, range.end - 1));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string layout_sentence(const Tensor& tensor, int ranks, int rank) {
   switch (tensor.layout.kind) {
     case LayoutKind::Replicated:
@@ -41,7 +31,7 @@ std::string layout_sentence(const Tensor& tensor, int ranks, int rank) {
                         : "Replicated: the whole tensor, with the same bits on every rank.";
     case LayoutKind::Sharded:
       return fmt::format("{}: rank {} holds {} of {}.", to_string(tensor.layout), rank,
-                         ranges(tensor, ranks, rank), to_string(tensor.shape));
+                         held_range(tensor, ranks, rank), to_string(tensor.shape));
     case LayoutKind::Partial:
       return fmt::format("Partial: full shape, but wrong until it is summed over the {} ranks.", ranks);
   }

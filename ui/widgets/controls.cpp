@@ -128,6 +128,10 @@ float button_width(const Context& c, const std::string& text) {
   return std::ceil(text_width(value_style(c), text) + 2 * c.px(kPadding + 4));
 }
 
+std::string fitted_button(const Context& c, const std::string& text, float width) {
+  return fitted(value_style(c), text, width - 2 * c.px(kPadding + 4));
+}
+
 bool draw_button(const Context& c, const char* id, const std::string& text, ButtonLook look, bool enabled,
                  const std::string& explanation) {
   ImGui::BeginDisabled(!enabled);

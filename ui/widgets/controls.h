@@ -41,6 +41,8 @@ int draw_segments(const Context& context, const char* id, const std::string& lab
 
 enum class ButtonLook { Accent, Plain };
 float button_width(const Context& context, const std::string& text);
+/// Shortens `text` so that a button with it is at most `width` wide.
+std::string fitted_button(const Context& context, const std::string& text, float width);
 bool draw_button(const Context& context, const char* id, const std::string& text, ButtonLook look,
                  bool enabled, const std::string& tooltip);
 

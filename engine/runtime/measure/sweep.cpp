@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/config/validate.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
@@ -145,6 +146,16 @@ void Sweeper::run_next(const RunWish& wish) {
     point.refused = error.what();
   }
   ++next_;
+}
+
+std::vector<int> swept_degrees(const Settings& settings) {
+  std::vector<int> degrees = possible_degrees(settings.model, settings.block, settings.heads_policy);
+  const bool any = settings.block == Block::Mlp || settings.heads_policy != HeadsPolicy::Strict;
+  std::erase_if(degrees, [any](int tp) {
+    return tp > kSweptDegrees.back() ||
+           (any && !std::binary_search(kSweptDegrees.begin(), kSweptDegrees.end(), tp));
+  });
+  return degrees;
 }
 
 }  // namespace shardlens

@@ -52,6 +52,10 @@ struct Sweep {
 /// The degrees that are swept if no others are asked for.
 inline const std::vector<int> kSweptDegrees{1, 2, 4, 8, 16};
 
+/// Returns the degrees up to the largest of kSweptDegrees that the settings' model can be cut into: all that
+/// divide its heads, or those of kSweptDegrees where any T is possible.
+std::vector<int> swept_degrees(const Settings& settings);
+
 class Sweeper {
  public:
   /// Plans every degree; `fault` is planted in each Program first.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "engine/base/error.h"
+#include "engine/config/validate.h"
 #include "engine/runtime/session/session_worker.h"
 
 namespace shardlens {
@@ -108,6 +109,9 @@ void Session::Worker::main() {
     } catch (const RunFailed& error) {
       stop_with(error.kind() == ErrorKind::Request ? RunState::Refused : RunState::Failed, error.what(),
                 error.failure());
+    } catch (const TooLarge& error) {
+      now_.fitting = error.fitting();
+      stop_with(RunState::Refused, error.what());
     } catch (const Error& error) {
       const RunState state = error.kind() == ErrorKind::Request     ? RunState::Refused
                              : error.kind() == ErrorKind::Cancelled ? RunState::Cancelled

@@ -111,6 +111,7 @@ void Session::Worker::set_settings(const Settings& settings) {
   now_.lens = nullptr;
   now_.recompute = nullptr;
   now_.message.clear();
+  now_.fitting.clear();
   now_.failure.reset();
   now_.activity.clear();
   now_.position = 0;

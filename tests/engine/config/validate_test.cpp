@@ -275,6 +275,29 @@ TEST(RefuseIfTooLarge, NamesTheLargestThatFits) {
   EXPECT_THAT(too_large(500, 4, 256), HasSubstr("Even batch 1 with sequence 1 needs 1.08 KiB"));
 }
 
+TEST(RefuseIfTooLarge, HasTheSettingsThatFit) {
+  Settings settings;
+  settings.batch = 4;
+  settings.seq = 256;
+  const auto fitting = [&](int64_t available_bytes) {
+    try {
+      refuse_if_too_large(settings, available_bytes, needed_bytes);
+    } catch (const TooLarge& refused) {
+      return refused.fitting();
+    }
+    return std::vector<Settings>();
+  };
+  const std::vector<Settings> fewer = fitting(1000 + 3 * (256 * 100 + 256 * 256));
+  ASSERT_EQ(fewer.size(), 1u);
+  EXPECT_EQ(fewer[0].batch, 3);
+  EXPECT_EQ(fewer[0].seq, 256);
+  const std::vector<Settings> shorter = fitting(3000);
+  ASSERT_EQ(shorter.size(), 1u);
+  EXPECT_EQ(shorter[0].batch, 1);
+  EXPECT_EQ(shorter[0].seq, 17);
+  EXPECT_TRUE(fitting(500).empty());
+}
+
 TEST(RefuseIfTooLarge, SaysWhatAWholeModelWouldHaveToComputeAgain) {
   const auto need = [](const Settings& s) -> int64_t {
     const int64_t kept = s.recompute == Recompute::None ? 100 : s.recompute == Recompute::Selective ? 60 : 20;

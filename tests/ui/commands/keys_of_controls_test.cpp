@@ -144,7 +144,7 @@ TEST(KeysOfControls, TheListOfRecordingsLeavesSetupHidden) {
     person.Yield(4);
     person.KeyPress(ImGuiKey_Escape);
   });
-  EXPECT_TRUE(harness.view().setup_hidden);
+  EXPECT_FALSE(is_shown("Setup"));
 }
 
 TEST(KeysOfControls, AClickInTheListOfRecordingsLeavesThemThere) {

@@ -5,6 +5,11 @@
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
@@ -72,42 +77,99 @@ void press(ImGuiTestContext& person, ImGuiKeyChord key) {
   person.Yield(8);
 }
 
-TEST(Panels, InASmallWindowAPageOfItsOwnSubjectHasTheRoomOfAll) {
-  StudioHarness harness({1280, 720});
+TEST(Panels, OnlyAPageWhereStepsCanBeSelectedHasInspectorAndTimeline) {
+  StudioHarness harness;
   harness.wait_until_at_rest();
   harness.perform([&](ImGuiTestContext& person) {
+    for (const auto& [key, panels] : {std::pair{ImGuiKey_1, kNoPanels},
+                                      {ImGuiKey_2, kAllPanels},
+                                      {ImGuiKey_3, kOnlySetup},
+                                      {ImGuiKey_4, kAllPanels},
+                                      {ImGuiKey_5, kOnlySetup},
+                                      {ImGuiKey_6, kAllPanels},
+                                      {ImGuiKey_7, kNoPanels},
+                                      {ImGuiKey_8, kAllPanels}}) {
+      press(person, ImGuiMod_Ctrl | key);
+      const std::string tab = names_of(harness.view().tab).window;
+      EXPECT_EQ(is_shown("Setup"), panels.setup) << tab;
+      EXPECT_EQ(is_shown("Inspector"), panels.inspector) << tab;
+      EXPECT_EQ(is_shown("Timeline"), panels.timeline) << tab;
+    }
     press(person, ImGuiMod_Ctrl | ImGuiKey_3);
-    EXPECT_TRUE(is_shown("Inspector") && is_shown("Timeline")) << "there is room for both";
-    press(person, ImGuiKey_F11);
+    person.ItemClick("//Memory/page/this layer");
+    person.Yield(8);
+    EXPECT_TRUE(is_shown("Inspector") && is_shown("Timeline")) << "its steps can be selected";
+    press(person, ImGuiMod_Ctrl | ImGuiKey_6);
+    person.ItemClick("//Compare/page/tournament");
+    person.Yield(8);
     EXPECT_FALSE(is_shown("Inspector") || is_shown("Timeline"));
-    EXPECT_EQ(window("Memory")->Size.x, 1280);
-    press(person, ImGuiMod_Ctrl | ImGuiKey_2);
-    EXPECT_TRUE(is_shown("Inspector") && is_shown("Timeline"));
-    EXPECT_TRUE(is_shown("Stage")) << "the panels that came took the focus from it";
-    EXPECT_EQ(harness.view().tab, Tab::Stage);
   });
 }
 
-TEST(Panels, TShowsTheTimelineBesideAPageThatHadItsRoom) {
-  StudioHarness harness({1280, 720});
+TEST(Panels, InLectureModeEveryPageHasTheWindowAndKeysBringTheRest) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size);
+    harness.wait_until_at_rest();
+    harness.perform([&](ImGuiTestContext& person) {
+      press(person, ImGuiKey_F11);
+      for (const TabNames& names : kTabs) {
+        press(person, ImGuiMod_Ctrl | static_cast<ImGuiKey>(ImGuiKey_1 + static_cast<int>(names.tab)));
+        EXPECT_EQ(window(names.window)->Size.x, static_cast<float>(size.width)) << names.window;
+        EXPECT_EQ(window(names.window)->Pos.y + window(names.window)->Size.y,
+                  static_cast<float>(size.height));
+      }
+      press(person, ImGuiMod_Ctrl | ImGuiKey_2);
+      press(person, ImGuiKey_T);
+      EXPECT_TRUE(is_shown("Timeline") && !is_shown("Inspector") && !is_shown("Setup"));
+      press(person, ImGuiKey_U);
+      EXPECT_TRUE(is_shown("Setup"));
+      press(person, ImGuiKey_I);
+      EXPECT_TRUE(is_shown("Inspector") && !harness.view().wide_inspector);
+      press(person, ImGuiMod_Ctrl | ImGuiKey_4);
+      EXPECT_FALSE(is_shown("Inspector") || is_shown("Timeline")) << "asked for beside the Stage only";
+      press(person, ImGuiMod_Ctrl | ImGuiKey_2);
+      EXPECT_TRUE(is_shown("Inspector") && is_shown("Timeline"));
+      press(person, ImGuiKey_I);
+      EXPECT_TRUE(harness.view().wide_inspector);
+      press(person, ImGuiKey_I);
+      EXPECT_FALSE(is_shown("Inspector")) << "and it goes again";
+      press(person, ImGuiKey_T);
+      press(person, ImGuiKey_U);
+      EXPECT_EQ(window("Stage")->Size.x, static_cast<float>(size.width));
+    });
+  }
+}
+
+TEST(Panels, AKeyBringsAPanelBesideAPageThatDoesNotNeedIt) {
+  StudioHarness harness;
   harness.wait_until_at_rest();
   harness.perform([&](ImGuiTestContext& person) {
-    press(person, ImGuiKey_F11);
-    press(person, ImGuiMod_Ctrl | ImGuiKey_3);
-    ASSERT_FALSE(is_shown("Timeline"));
+    press(person, ImGuiMod_Ctrl | ImGuiKey_5);
     press(person, ImGuiKey_T);
-    EXPECT_TRUE(is_shown("Timeline") && is_shown("Inspector"));
+    EXPECT_TRUE(is_shown("Timeline"));
     press(person, ImGuiKey_T);
-    EXPECT_FALSE(is_shown("Timeline") || is_shown("Inspector")) << "as it was before";
+    EXPECT_FALSE(is_shown("Timeline"));
     press(person, ImGuiMod_Ctrl | ImGuiKey_2);
     EXPECT_TRUE(is_shown("Timeline")) << "the Stage's own was not hidden";
-    press(person, ImGuiKey_T);
-    press(person, ImGuiMod_Ctrl | ImGuiKey_3);
-    EXPECT_FALSE(is_shown("Timeline") || is_shown("Inspector"));
-    press(person, ImGuiKey_I);
-    EXPECT_TRUE(is_shown("Inspector"));
-    EXPECT_FALSE(harness.view().wide_inspector) << "it was asked for, not yet widened";
   });
+}
+
+TEST(Panels, UndoSaysWhatItChangedBesideTheTabs) {
+  for (const PixelSize size : {PixelSize{1920, 1080}, PixelSize{640, 480}}) {
+    StudioHarness harness(size);
+    harness.wait_until_at_rest();
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_2); });
+    harness.wait_until_at_rest();
+    harness.perform([](ImGuiTestContext& person) {
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_5);
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Z);
+      person.Yield(4);
+    });
+    std::vector<std::string> shown;
+    for (const mark::Words& words : words_on_screen(harness)) shown.push_back(words.text);
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), "Undone: T = 4") + is_shown("Message"), 1)
+        << "in a window of " << size.width;
+  }
 }
 
 }  // namespace layout_test

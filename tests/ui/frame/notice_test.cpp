@@ -19,26 +19,6 @@ std::shared_ptr<const Result> result_of(const Settings& settings) {
   return result;
 }
 
-TEST(Difference, NamesOnlyWhatDiffers) {
-  Settings a, b;
-  EXPECT_EQ(difference(a, b), "");
-  a.tp = 4;
-  b.tp = 8;
-  EXPECT_EQ(difference(a, b), "T = 4");
-  EXPECT_EQ(difference(b, a), "T = 8");
-  a.split.name = "reversed";
-  a.dtype = DType::Fp64;
-  EXPECT_EQ(difference(a, b), "T = 4, split reversed, fp64");
-  Settings other_seed = a;
-  other_seed.seed = a.seed + 1;
-  EXPECT_EQ(difference(other_seed, a), "seed " + std::to_string(other_seed.seed));
-  Settings lost = a;
-  lost.delays = {{3, "attn.proj", 60000}};
-  lost.timeout_seconds = 2;
-  EXPECT_EQ(difference(lost, a), "with rank 3 lost, ranks lost after 2 s");
-  EXPECT_EQ(difference(a, lost), "with every rank on time, ranks lost after 300 s");
-}
-
 TEST(Notice, IsEmptyWhenWhatIsShownIsWhatIsWanted) {
   Snapshot snapshot;
   snapshot.state = RunState::Done;

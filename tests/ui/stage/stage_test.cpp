@@ -19,6 +19,7 @@
 #include "ui/panels/panels.h"
 #include "ui/platform/platform.h"
 #include "ui/stage/scene.h"
+#include "ui/stage/stage_view.h"
 
 namespace shardlens::ui::stage {
 namespace stage_test {
@@ -237,9 +238,8 @@ TEST_F(StageUnderTheMouse, CtrlAndWheelZoomAboutTheMouse) {
 
 TEST_F(StageUnderTheMouse, FittingBringsEveryRowIntoView) {
   frames(2);
-  view.fit_stage = true;
+  view.of<StageView>().fitted = true;
   frames(3);
-  EXPECT_FALSE(view.fit_stage);
   const Scene now = scene();
   EXPECT_LE(now.row_top(now.rows.size() - 1) + now.stack.height.back(), kSize.height);
 }

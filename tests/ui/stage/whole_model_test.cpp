@@ -56,6 +56,15 @@ TEST(WholeModel, APartIsOpenedWalkedThroughAndClosed) {
   EXPECT_EQ(harness.view().open_section, kWholeModel);
 }
 
+TEST(WholeModel, TheStripSaysWhatARankHoldsAndHowLargeTheStreamIs) {
+  StudioHarness harness({1920, 1080}, tiny_model());
+  harness.wait_until_at_rest();
+  const std::vector<std::string> texts = texts_in(harness, "Stage");
+  EXPECT_THAT(texts, ::testing::Contains("rms of the stream"));
+  EXPECT_THAT(texts, ::testing::Contains(HasSubstr(" a rank")));
+  EXPECT_THAT(texts, ::testing::Contains(HasSubstr("Each rank holds ")));
+}
+
 TEST(WholeModel, AMatrixCardLeadsToItsProductInTheLayerThatIsLookedAt) {
   StudioHarness harness({1280, 720}, tiny_model());
   harness.wait_until_at_rest();
@@ -146,7 +155,7 @@ TEST(WholeModel, ABatchThatReplicasDoNotDivideIsRefusedWithAWayOut) {
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().state, RunState::Refused);
   EXPECT_THAT(harness.snapshot().message, HasSubstr("Try batch 2 or 4"));
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/**/try batch 4"); });
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/refusal/try batch 4"); });
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().settings.batch, 4);
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;

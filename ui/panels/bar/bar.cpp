@@ -23,11 +23,12 @@
 #include "ui/commands/command_button.h"
 #include "ui/commands/walk.h"
 #include "ui/panels/bar/bar_chips.h"
+#include "ui/panels/bar/bar_ends.h"
+#include "ui/panels/bar/training_bar.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/panels/setup/setup.h"
-#include "ui/panels/train/train_choices.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
@@ -311,21 +312,9 @@ struct Row {
   std::optional<Chip> pace;   ///< while steps play, or would play at another speed than usual
 };
 
-TextStyle brand_style(const Context& c) {
-  return {c.fonts.bold, c.px(17), c.theme.text};
-}
-TextStyle hint_style(const Context& c) {
-  return {c.fonts.mono, c.px(kSmallSize), c.theme.dim};
-}
-const char* const kHint = "Ctrl+P";
-
-float hint_width(const Context& c) {
-  return text_width(hint_style(c), kHint) + c.px(12 + 20 + 16);
-}
-
 float row_width(const Context& c, const Row& row) {
   const float gap = c.px(kGap);
-  float width = row.detail.brand ? text_width(brand_style(c), "Shardlens") + c.px(20) : 0;
+  float width = row.detail.brand ? brand_width(c) : 0;
   width += field_width(c, row.fields.model) + gap;
   if (row.detail.layer) width += field_width(c, row.fields.layer) + gap;
   width += segments_width(c, "T", row.degrees) + gap;
@@ -402,37 +391,15 @@ void draw_command(const Context& c, const char* id, const std::string& text, But
                  waits ? "\nA recording is shown: close it, or run its settings here beside it." : "");
 }
 
-/// Draws the key hint at the Bar's right end. A click opens the command palette.
-void draw_hint(const Context& c, float top) {
-  const float width = hint_width(c);
-  ImGui::SetCursorScreenPos({ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - width - c.px(16), top});
-  if (click_area("palette", {width, c.px(kControlHeight)})) find_command("view.palette").run(c);
-  const ImVec2 min = ImGui::GetItemRectMin();
-  const ImVec2 max = ImGui::GetItemRectMax();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  outline_rect(list, min, max, ImGui::IsItemHovered() ? c.theme.faint : c.theme.line, c.px(4));
-  const TextStyle hint = hint_style(c);
-  const TextStyle icon{c.fonts.body, c.px(kSmallSize), c.theme.dim};
-  const float y = (min.y + max.y - hint.size) / 2;
-  draw_text(list, {min.x + c.px(12), y}, hint, kHint);
-  draw_text(list, {max.x - c.px(12), y}, icon, ICON_FA_SEARCH, Align::Right);
-  tooltip(c, find_command("view.palette").help);
-}
-
 }  // namespace
 
 void draw_bar(const Context& c) {
+  if (c.view.tab == Tab::Train && !c.replay.is_open()) return draw_training_bar(c);
   const Settings settings = c.wanted();
   const Row row = choose_row(c, settings, ImGui::GetContentRegionAvail().x);
   const float gap = c.px(kGap);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(gap, 0));
-  if (row.detail.brand) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const TextStyle style = brand_style(c);
-    draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + (c.px(kControlHeight) - style.size) / 2}, style,
-              "Shardlens");
-    ImGui::SetCursorScreenPos({at.x + text_width(style, "Shardlens") + c.px(20), at.y});
-  }
+  if (row.detail.brand) draw_brand(c);
   const auto draw_field_with_list = [&](const char* id, const FieldText& text, const auto& content) {
     const bool clicked = draw_field(c, id, text);
     draw_list(c, id, clicked, [&] { content(c, settings); });

@@ -23,7 +23,7 @@ struct BreakView {
 
   std::optional<break_command::Start> planted;     ///< the last one, to plant it again
   std::optional<break_command::Start> taken_back;  ///< by undo; redo plants it again
-  size_t planted_at = 0;  ///< SettingsHistory::at() then: later changes of the settings are undone first
+  size_t planted_at = 0;  ///< changes.at() then: later changes of the settings are undone first
 };
 
 /// Plants a mistake in a copy with these settings, and shows it.

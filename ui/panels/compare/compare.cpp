@@ -11,12 +11,12 @@
 #include "engine/train/experiments/break_snapshot.h"
 #include "engine/train/experiments/diff_session.h"
 #include "engine/train/train_snapshot.h"
-#include "ui/frame/notice.h"
 #include "ui/outbox.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
+#include "ui/settings/difference.h"
 #include "ui/widgets/controls.h"
 
 namespace shardlens::ui {

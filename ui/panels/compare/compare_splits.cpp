@@ -38,6 +38,16 @@ std::vector<Split> compared_splits(const CompareView& view, const Settings& sett
   return splits;
 }
 
+/// After a change of the settings' split: if no column has it, the first column does from now on.
+void follow_split(const Context& context) {
+  CompareView& view = context.view.of<CompareView>();
+  const Split& split = context.snapshot.settings.split;
+  if (split == view.followed_split) return;
+  view.followed_split = split;
+  const std::vector<Split> shown = compared_splits(view, context.snapshot.settings);
+  if (std::find(shown.begin(), shown.end(), split) == shown.end()) view.splits[0] = kOwnSplit;
+}
+
 /// Asks for the plans of the shown splits, once for each choice. A new choice stops a running measurement;
 /// opening the page for the first time does not.
 void ask_splits(const Context& context) {
@@ -61,12 +71,22 @@ bool is_wanted(const SplitTrials& trials, const Context& context) {
                     [](const SplitTrial& trial, const Split& split) { return trial.split == split; });
 }
 
-/// Which part of a whole model is shown: the one that is open on the Stage, else the first layer.
+/// Which part of a whole model is shown: that of the selected step, else the first layer.
 int shown_section(const Context& context, const std::shared_ptr<const Plan>& plan) {
   if (!is_whole_model(plan->program)) return kWholeModel;
   const auto sections = static_cast<int>(sections_of(plan).list.size());
-  const int open = context.view.open_section;
-  return open >= 0 && open < sections ? open : 1;
+  const std::shared_ptr<const Plan> shown = shared_shown_plan(context.snapshot);
+  const auto step = static_cast<size_t>(context.view.selected_step);
+  if (shown == nullptr || context.view.selected_step < 0 || step >= shown->program.steps.size()) return 1;
+  const int selected = sections_of(shown).of_step[step];
+  return selected < sections ? selected : 1;
+}
+
+/// Returns the trial's own run, else the run that the studio shows if it has the same settings, else null.
+std::shared_ptr<const Result> run_of(const SplitTrial& trial, const Snapshot& shown) {
+  if (trial.result || !shown.result || !shown.result->plan) return trial.result;
+  const bool same = shown.result->plan->program.settings == trial.plan->program.settings;
+  return same ? shown.result : nullptr;
 }
 
 /// One split's Stage. It has its own Context, so that the Stage's functions draw this plan and not the
@@ -75,17 +95,17 @@ struct Column {
   Column(const Context& page, const SplitTrial& trial, stage::Rect room)
       : view(page.view), context(page.of(snapshot, view)) {
     snapshot.settings = trial.plan->program.settings;
-    snapshot.plan = trial.plan;
-    snapshot.result = trial.result;
+    snapshot.result = run_of(trial, page.snapshot);
+    snapshot.plan = snapshot.result ? snapshot.result->plan : trial.plan;
     snapshot.state = RunState::Done;
     snapshot.position = trial.plan->program.steps.size();
     view.stage_zoom = kZoom;
-    view.open_section = shown_section(page, trial.plan);
+    view.open_section = shown_section(page, snapshot.plan);
     view.selected_step = -1;
     view.selected_tensor = kNoTensor;
     view.selected_rank = -1;
-    scene.emplace(
-        stage::make_scene(context, trial.plan, trial.result, false, room, {0, 0}, stage::Density::Compact));
+    scene.emplace(stage::make_scene(context, snapshot.plan, snapshot.result, false, room, {0, 0},
+                                    stage::Density::Compact));
   }
   Column(const Column&) = delete;
   Column& operator=(const Column&) = delete;
@@ -180,8 +200,8 @@ void select_line(const Context& context, const std::string& key, int layer) {
   }
 }
 
-/// How the four matrices are cut, as four small pictures.
-float draw_cuts(const Context& context, const Split& split, ImVec2 at, float size) {
+/// How the four matrices are cut over `ranks`, as four small pictures.
+float draw_cuts(const Context& context, const Split& split, int ranks, ImVec2 at, float size) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   float x = at.x;
@@ -191,13 +211,15 @@ float draw_cuts(const Context& context, const Split& split, ImVec2 at, float siz
     if (cuts[i] == Cut::Replicated) {
       fill_rect(list, min, max, mixed(theme.card, theme.dim, 0.45f));
     } else {
-      constexpr int kStripes = 3;
-      for (int stripe = 0; stripe < kStripes; ++stripe) {
-        const float from = std::round(size * static_cast<float>(stripe) / kStripes);
-        const float to = std::round(size * static_cast<float>(stripe + 1) / kStripes) - 1;
+      const auto edge = [&](int stripe) {
+        return std::round(size * static_cast<float>(stripe) / static_cast<float>(ranks));
+      };
+      const float gap = size >= 3 * static_cast<float>(ranks) ? 1 : 0;
+      for (int stripe = 0; stripe < ranks; ++stripe) {
+        const float from = edge(stripe), to = edge(stripe + 1) - gap;
         const bool column = cuts[i] == Cut::Column;
         fill_rect(list, column ? ImVec2{min.x + from, min.y} : ImVec2{min.x, min.y + from},
-                  column ? ImVec2{min.x + to, max.y} : ImVec2{max.x, min.y + to}, theme.ranks[stripe]);
+                  column ? ImVec2{min.x + to, max.y} : ImVec2{max.x, min.y + to}, theme.ranks[stripe % 8]);
       }
     }
     x += size + context.px(i == 1 ? 8 : 3);
@@ -229,8 +251,8 @@ void choose_split(const Context& context, size_t index, ImVec2 right_middle) {
 }
 
 /// The columns' heads: which split, and its cuts.
-void draw_heads(const Context& context, const std::vector<Split>& splits, const std::vector<float>& lefts,
-                float y, float width) {
+void draw_heads(const Context& context, const std::vector<Split>& splits, int ranks,
+                const std::vector<float>& lefts, float y, float width) {
   const float height = context.px(30);
   size_t column = 0;
   for (size_t i = 0; i < context.view.of<CompareView>().splits.size(); ++i) {
@@ -238,7 +260,7 @@ void draw_heads(const Context& context, const std::vector<Split>& splits, const 
     const float left = lefts[column];
     fill_rect(ImGui::GetWindowDrawList(), {left, y}, {left + width, y + height}, context.theme.panel,
               context.px(4));
-    draw_cuts(context, splits[column], {left + context.px(8), y + context.px(8)}, context.px(14));
+    draw_cuts(context, splits[column], ranks, {left + context.px(8), y + context.px(6)}, context.px(18));
     choose_split(context, i, {left + width - context.px(8), y + height / 2});
     ++column;
   }
@@ -323,7 +345,10 @@ void draw_columns(const Context& context, Columns& columns, stage::Rect room) {
       list->PopClipRect();
     }
     interact(context, columns, lines, room, scroll);
-    if (context.view.scroll_to_selection && lines.selected >= 0) {
+    CompareView& followed = context.view.of<CompareView>();
+    const bool is_new = lines.selected >= 0 && followed.scrolled_to != followed.row;
+    if (is_new) followed.scrolled_to = followed.row;
+    if ((context.view.scroll_to_selection || is_new) && lines.selected >= 0) {
       const auto selected = static_cast<size_t>(lines.selected);
       const float margin = context.px(40), height = room.height();
       if (lines.top[selected] - margin < scroll)
@@ -373,6 +398,7 @@ std::string explanation(const Context& context) {
 }  // namespace
 
 void draw_side_by_side(const Context& context) {
+  follow_split(context);
   ask_splits(context);
   follow_selection(context);
   const SplitTrials* trials = context.comparison.trials.get();
@@ -405,7 +431,7 @@ void draw_side_by_side(const Context& context) {
   for (size_t i = 0; i < count; ++i) lefts.push_back(at.x + (width + gap) * static_cast<float>(i));
   std::vector<Split> splits;
   for (const SplitTrial& trial : trials->trials) splits.push_back(trial.split);
-  draw_heads(context, splits, lefts, y, width);
+  draw_heads(context, splits, trials->settings.tp, lefts, y, width);
   y += context.px(34);
 
   const bool low = room.y < context.px(480);

@@ -1,6 +1,7 @@
 // The sweep of T: one table, and below it two charts. They compare the weights that a rank holds with 1/T,
 // and the error with its bound.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -260,8 +261,10 @@ void draw_errors(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2 
 
 std::string explanation(const Context& context, const Sweep* sweep) {
   if (sweep == nullptr)
-    return "One click plans T = 1, 2, 4, 8 and 16, runs each here, compares every tensor with T = 1 and "
-           "times it. The weights of a rank fall as 1/T; the error stays at the rounding floor.";
+    return fmt::format(
+        "One click plans T = {}, runs each here, compares every tensor with T = 1 and times it. The weights "
+        "of a rank fall as 1/T; the error stays at the rounding floor.",
+        fmt::join(swept_degrees(context.wanted()), ", "));
   const std::string stale = out_of_date(but_for_degree(sweep->settings), but_for_degree(context.wanted()));
   if (!stale.empty()) return stale + " Sweep again for the present settings.";
   const Settings& s = sweep->settings;
@@ -277,7 +280,7 @@ void draw_sweep(const Context& context) {
   const Sweep* sweep = context.comparison.sweep.get();
   const float head = ImGui::GetCursorScreenPos().y;
   if (compare_head(context, "Sweep of T", explanation(context, sweep), "Sweep T", why_not_measured(context)))
-    context.send(comparison_command::SweepDegrees{context.wanted(), kSweptDegrees});
+    context.send(comparison_command::SweepDegrees{context.wanted(), swept_degrees(context.wanted())});
   const Type type(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();

@@ -17,8 +17,10 @@ inline constexpr const char* kOwnSplit = "this one";  ///< of CompareView::split
 struct CompareView {
   ComparePage page = ComparePage::Splits;
   std::array<std::string, 3> splits{"megatron", "reversed", ""};  ///< named, or kOwnSplit; empty: no column
-  std::string row;       ///< the row that is followed through all splits: compare_rows.h's key
-  StepId followed = -1;  ///< the selected step that row was taken from
+  std::string row;          ///< the row that is followed through all splits: compare_rows.h's key
+  std::string scrolled_to;  ///< the row that was last brought into view
+  Split followed_split;     ///< the split of the settings, as last seen
+  StepId followed = -1;     ///< the selected step that row was taken from
   std::string followed_key;
   std::string hardware;   ///< the tournament's; empty: this machine if it is calibrated, else an H100
   int ranks = 0;          ///< T x D of the tournament; 0: the settings' own

@@ -326,7 +326,8 @@ void draw_nothing_selected(const Context& context, const Subject& subject, Pen& 
       "one rank.",
       "Click an amber band to read why the ranks communicate there, and what it costs."};
   if (!subject.plan) {
-    pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, text, "There is no plan yet. Setup says why.", pen.width);
+    pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, text,
+                          "These settings have no plan, so there is nothing to inspect.", pen.width);
     return;
   }
   for (const char* line : lines)

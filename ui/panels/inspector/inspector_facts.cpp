@@ -14,8 +14,15 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr float kWidestFacts = 440;  ///< in a wider panel a value would be too far from its name
+
 float row_height(const Context& context) {
   return context.px(22);
+}
+
+/// A pen for a table at the place of `pen`, no wider than a table is legible.
+Pen table_pen(const Context& context, const Pen& pen) {
+  return {pen.list, pen.x, pen.y, std::min(pen.width, context.px(kWidestFacts))};
 }
 
 void draw_fact(const Context& context, Pen& pen, std::string_view name, std::string_view value) {
@@ -23,7 +30,8 @@ void draw_fact(const Context& context, Pen& pen, std::string_view name, std::str
   const TextStyle figure = mono_text(context, context.theme.text);
   draw_text(pen.list, {pen.x, pen.y}, label, name);
   const float room = pen.width - text_width(label, name) - context.px(12);
-  draw_text(pen.list, {pen.x + pen.width, pen.y}, figure, fitted(figure, value, room), Align::Right);
+  if (text_width(figure, value) > room) pen.y += row_height(context);  // too long: on a line of its own
+  draw_text(pen.list, {pen.x + pen.width, pen.y}, figure, fitted(figure, value, pen.width), Align::Right);
   pen.facts.rows.push_back({std::string(name), std::string(value)});
   pen.y += row_height(context);
 }
@@ -169,9 +177,9 @@ TextTable meeting_table(const std::vector<std::vector<StepEvent>>& ranks, size_t
 
 }  // namespace
 
-void draw_facts(const Context& context, const Subject& subject, Pen& pen) {
+void draw_facts(const Context& context, const Subject& subject, Pen& page) {
+  Pen pen = table_pen(context, page);
   const float top = pen.y;
-  pen.facts.rows.clear();
   const std::vector<ShapeLine> lines = shape_lines(subject.tensor(), subject.tp());
   for (const ShapeLine& line : lines) draw_fact(context, pen, "shape, " + line.who, to_string(line.shape));
   const bool cut = subject.tp() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded;
@@ -184,14 +192,15 @@ void draw_facts(const Context& context, const Subject& subject, Pen& pen) {
   draw_parity(context, subject, pen);
   draw_time(context, subject, pen);
   copyable_table("facts", {pen.x, top}, {pen.x + pen.width, pen.y}, [&] { return pen.facts; });
+  page.y = pen.y;
 }
 
-void draw_collective_facts(const Context& context, const Subject& subject, Pen& pen) {
+void draw_collective_facts(const Context& context, const Subject& subject, Pen& page) {
+  Pen pen = table_pen(context, page);
   const Theme& theme = context.theme;
   const Step& step = subject.program().step(subject.step);
   const size_t id = static_cast<size_t>(subject.step);
   const float facts_top = pen.y;
-  pen.facts.rows.clear();
   const bool one = step.outputs.size() == 1;
   draw_fact(context, pen, one ? "tensor" : converted_words(subject.program(), step) + ", together",
             bytes_text(static_cast<double>(converted_bytes(subject.program(), step, 0))));
@@ -206,7 +215,7 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
   copyable_table("collective", {pen.x, facts_top}, {pen.x + pen.width, pen.y}, [&] { return pen.facts; });
   const bool measured = subject.result && subject.result->timed;
   if (!measured) {
-    pen.y += context.px(8);
+    page.y = pen.y + context.px(8);
     return;
   }
   // One bar for each rank: waiting is faint, transfer is solid, all on one scale.
@@ -244,7 +253,7 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
                  [&] { return meeting_table(subject.result->events, id); });
   if (const std::string shared = core_sharing_words(*subject.result); !shared.empty())
     pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small_text(context, theme.text), shared, pen.width);
-  pen.y += context.px(12);
+  page.y = pen.y + context.px(12);
 }
 
 }  // namespace shardlens::ui

@@ -95,6 +95,8 @@ void draw_memory_machine(const Context& context) {
     for (const std::string& line : rows.links)
       y += draw_wrapped(list, {at.x, y}, type.body, line, width) + context.px(4);
   }
+  y += context.px(20);
+  y += draw_machine_models(context, {at.x, y}, width);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({width, y - at.y});
 }

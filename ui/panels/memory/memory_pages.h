@@ -23,6 +23,9 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size);
 
 /// What the machine reports about its memory and its GPUs (memory_machine.cpp).
 void draw_memory_machine(const Context& context);
+/// Below it: which models the machine's memory holds, and how fast it computes. Returns the height it took
+/// (memory_machine_models.cpp).
+float draw_machine_models(const Context& context, ImVec2 at, float width);
 
 /// The rank whose bytes are explained: the selected one, else rank 0.
 size_t explained_rank(const Context& context);

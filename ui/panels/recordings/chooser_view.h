@@ -6,8 +6,8 @@
 
 namespace shardlens::ui {
 
-/// What the chosen recording is for.
-enum class ChosenFor { Replay, Attach, CompareA, CompareB };
+/// What the chosen recording is for. Model: a model's folder or weights are chosen instead.
+enum class ChosenFor { Replay, Attach, CompareA, CompareB, Model };
 
 struct ChooserView {
   ChosenFor chosen_for = ChosenFor::Replay;

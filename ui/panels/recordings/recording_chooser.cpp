@@ -16,6 +16,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/chooser_view.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/settings/model_path.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
@@ -42,6 +43,8 @@ const char* title_of(ChosenFor purpose) {
       return "Compare: choose recording A";
     case ChosenFor::CompareB:
       return "Compare: choose recording B";
+    case ChosenFor::Model:
+      return "Open a model's folder or weights";
   }
   return "";
 }
@@ -65,27 +68,38 @@ bool draw_entry(const Context& c, const std::string& id, const char* icon, const
   return clicked;
 }
 
+/// Lists a folder, or opens the model in it if a model is chosen.
+void take_folder(const Context& c, const std::string& folder) {
+  if (c.view.of<ChooserView>().chosen_for == ChosenFor::Model) return take_chosen(c, folder);
+  c.send(replay_command::List{folder});
+}
+
 /// `has_own`: this studio's own recordings have a folder, which is offered in every other folder.
 void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
   const Type type(c);
   const std::string at = files.folder == "/" ? "/" : files.folder + "/";
-  if (has_own && files.folder != c.view.recordings &&
+  const bool is_recording = c.view.of<ChooserView>().chosen_for != ChosenFor::Model;
+  if (is_recording && has_own && files.folder != c.view.recordings &&
       draw_entry(c, "own", ICON_FA_DOT_CIRCLE, "Recordings made here", ""))
     c.send(replay_command::List{c.view.recordings});
   if (files.folder != "/" && draw_entry(c, "..", ICON_FA_ARROW_UP, "..", ""))
     c.send(replay_command::List{parent_of(files.folder)});
+  if (!is_recording && names_a_model(files.folder) &&
+      draw_entry(c, "this model", ICON_FA_CUBE, "The model in this folder", "config.json"))
+    take_chosen(c, files.folder);
   for (const RecordingList::Entry& entry : files.entries) {
+    if (!is_recording && !entry.is_folder) continue;
     const std::string size = entry.is_folder ? "" : bytes_text(static_cast<double>(entry.bytes));
     if (!draw_entry(c, entry.name, entry.is_folder ? ICON_FA_FOLDER : ICON_FA_FILM, entry.name, size))
       continue;
     if (entry.is_folder)
-      c.send(replay_command::List{at + entry.name});
+      take_folder(c, at + entry.name);
     else
       take_chosen(c, at + entry.name);
   }
   const bool any_file = std::any_of(files.entries.begin(), files.entries.end(),
                                     [](const auto& entry) { return !entry.is_folder; });
-  if (any_file && files.problem.empty()) return;
+  if ((any_file || !is_recording) && files.problem.empty()) return;
   const ImVec2 pen = ImGui::GetCursorScreenPos();
   const std::string says =
       files.problem.empty() ? "No recordings in this folder." : as_sentence(files.problem);
@@ -97,7 +111,8 @@ void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
 /// Draws the recordings that are being written on this machine now.
 void draw_running(const Context& c, const RecordingList& files) {
   const Type type(c);
-  if (files.running.empty() && c.view.of<ChooserView>().chosen_for != ChosenFor::Attach) return;
+  const ChosenFor purpose = c.view.of<ChooserView>().chosen_for;
+  if (purpose == ChosenFor::Model || (files.running.empty() && purpose != ChosenFor::Attach)) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_text(list, ImGui::GetCursorScreenPos(), in(type.note, c.theme.dim),
             "Being recorded on this machine now");
@@ -146,7 +161,7 @@ void draw_recording_chooser(const Context& c) {
               {0.5f, 0}, {width, 0}, c.px(16), ImGuiWindowFlags_NoScrollbar);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text(ImGui::GetWindowDrawList(), at, type.strong, title_of(chooser.chosen_for));
-  if (chooser.chosen_for == ChosenFor::Replay)
+  if (chooser.chosen_for == ChosenFor::Replay || chooser.chosen_for == ChosenFor::Model)
     draw_text(ImGui::GetWindowDrawList(), {at.x + ImGui::GetContentRegionAvail().x, at.y + c.px(2)},
               type.note, "or drop one on the window", Align::Right);
   ImGui::Dummy({0, type.strong.size + c.px(4)});
@@ -154,8 +169,11 @@ void draw_recording_chooser(const Context& c) {
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - button - c.px(8));
   if (just_opened || std::exchange(chooser.refused, false)) ImGui::SetKeyboardFocusHere();
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(12), c.px(8)));
+  const char* const hint = chooser.chosen_for == ChosenFor::Model
+                               ? "path of a model's folder, or of a .safetensors file in it"
+                               : "path of a .shardlens file, or of a folder";
   const bool entered =
-      ImGui::InputTextWithHint("##path", "path of a .shardlens file, or of a folder", &chooser.path,
+      ImGui::InputTextWithHint("##path", hint, &chooser.path,
                                ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));

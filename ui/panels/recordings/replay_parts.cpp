@@ -13,6 +13,7 @@
 #include "ui/outbox.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/replay_view.h"
+#include "ui/settings/model_path.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -81,6 +82,10 @@ void choose_recording(const Context& context, ChosenFor purpose) {
 void take_chosen(const Context& context, const std::string& path) {
   const ChosenFor purpose = context.view.of<ChooserView>().chosen_for;
   std::error_code unknown;
+  if (purpose == ChosenFor::Model) {
+    if (names_a_model(path)) return take_model(context, path);
+    return context.send(replay_command::List{path});
+  }
   const bool is_replayed = purpose == ChosenFor::Replay || purpose == ChosenFor::Attach;
   if (is_replayed || std::filesystem::is_directory(path, unknown))  // a folder is listed
     return context.send(replay_command::Open{path});  // closes the list when a recording is open

@@ -122,10 +122,11 @@ std::string source_words(Source source, ScalingPage page, const ScalingSnapshot&
           "measured by its authors in 2019 on DGX-2H servers, V100 32 GB; arXiv:1909.08053, ";
       if (page == ScalingPage::Strong) return where + "Table 8: 1.2 B parameters at a fixed batch.";
       if (page == ScalingPage::Heads) return where + "Table 7: 8.3 B parameters on 8 GPUs.";
-      return where + fmt::format("section 5.1. {} PFLOP/s on {} GPUs are {:.0f} % of {} times {} TFLOP/s.",
-                                 kManyGpusPeta, kManyGpus,
-                                 100 * kManyGpusPeta * 1e3 / (kManyGpus * kOneGpuTera), kManyGpus,
-                                 kOneGpuTera);
+      return where + fmt::format(
+                         "Figure 5, whose percentages are the points. Its abstract says {:.0f} %: {} "
+                         "PFLOP/s on {} GPUs, divided by {} times {} TFLOP/s of one GPU.",
+                         100 * kManyGpusPeta * 1e3 / (kManyGpus * kOneGpuTera), kManyGpusPeta, kManyGpus,
+                         kManyGpus, kOneGpuTera);
     }
     case Source::Model: {
       if (!scaling.paper) return "not estimated yet.";

@@ -1,5 +1,5 @@
 // Setup: the model, T, the cut of each matrix, and how it is run. Every change is sent as a Command at once.
-// If the settings cannot run, the panel shows the engine's reason and offers the nearest settings that can.
+// If the settings cannot run, the page beside it says why.
 #include "ui/panels/setup/setup.h"
 
 #include <fmt/format.h>
@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
@@ -25,6 +27,7 @@
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/settings/model_path.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
@@ -88,88 +91,6 @@ void draw_degrees(const Context& context, const Settings& wanted) {
   }
   ImGui::SetCursorScreenPos({at.x, at.y + height * (one_line ? 1 : 2) + context.px(6)});
   ImGui::Dummy({0, 0});
-}
-
-/// If the settings cannot run: draws why, and offers settings that can. The card covers the rows at the
-/// panel's lower edge, so that no row moves away from under the mouse.
-void draw_refusal(const Context& context, const Settings& wanted) {
-  const Snapshot& snapshot = context.snapshot;
-  const bool refused = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed;
-  if (!refused || snapshot.message.empty() || shown_failure(snapshot) != nullptr) return;
-  const Theme& theme = context.theme;
-  Message message = split_message(snapshot.message);
-  std::vector<Remedy> offers = remedies(wanted, 6);
-  const bool no_gpu = context.machine.known && context.machine.gpus.gpus.empty();
-  if (no_gpu && snapshot.only_planned() && snapshot.message.starts_with("--backend")) {
-    message = {"No GPU can be used here", "The row Runs on, below, says why."};
-    offers.push_back({"run on the CPU", with_backend(wanted, BackendChoice::Cpu)});
-  }
-  if (!wanted.delays.empty()) offers.push_back({"every rank on time", without_delays(wanted)});
-  if (snapshot.result && snapshot.result->plan) {
-    const Settings& ran = snapshot.result->plan->program.settings;
-    if (ran != wanted) offers.push_back({"what ran last", ran});
-  }
-  const float pad = context.px(12);
-  const TextStyle head{context.fonts.bold, context.px(kBodySize), theme.text};
-  const TextStyle body{context.fonts.body, context.px(kSmallSize), theme.text};
-  const float width = ImGui::GetContentRegionAvail().x;
-  const float inner = width - 2 * pad;
-  const float button = context.px(26), gap = context.px(6);
-
-  // The place of each offer: as many in a line as fit.
-  std::vector<ImVec2> places;
-  std::vector<float> widths;
-  ImVec2 pen{0, 0};
-  for (const Remedy& offer : offers) {
-    const float wide = std::min(inner, text_width(body, offer.label) + context.px(20));
-    if (pen.x > 0 && pen.x + wide > inner) pen = {0, pen.y + button + gap};
-    places.push_back(pen);
-    widths.push_back(wide);
-    pen.x += wide + gap;
-  }
-  const float head_height = wrapped_height(head, message.headline, inner);
-  const float rest_height =
-      message.rest.empty() ? 0 : wrapped_height(body, message.rest, inner) + context.px(4);
-  const float offers_height = offers.empty() ? 0 : pen.y + button + context.px(8);
-  const float height = pad + head_height + rest_height + offers_height + pad;
-  const ImVec2 content_end = ImGui::GetCursorScreenPos();
-  const float margin = context.px(12);
-  const float low = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
-  const float high = std::max(low - height - 2 * margin, ImGui::GetWindowPos().y);
-  ImGui::SetCursorScreenPos({content_end.x, high});
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.panel);
-  ImGui::BeginChild("refusal", {width, low - high});
-  ImGui::PopStyleColor();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 at = ImGui::GetCursorScreenPos() + ImVec2(0, margin);
-  fill_rect(list, at, {at.x + width, at.y + height}, theme.card, context.px(6));
-  outline_rect(list, at, {at.x + width, at.y + height}, theme.text, context.px(6),
-               std::max(1.0f, context.px(1.5f)));
-  float y = at.y + pad;
-  y += draw_wrapped(list, {at.x + pad, y}, head, message.headline, inner);
-  if (!message.rest.empty())
-    y += context.px(4) + draw_wrapped(list, {at.x + pad, y + context.px(4)}, body, message.rest, inner);
-  y += context.px(8);
-  for (size_t i = 0; i < offers.size(); ++i) {
-    const ImVec2 min{at.x + pad + places[i].x, y + places[i].y};
-    const ImVec2 max{min.x + widths[i], min.y + button};
-    ImGui::SetCursorScreenPos(min);
-    if (click_area(fmt::format("try {}", offers[i].label).c_str(), {widths[i], button})) {
-      context.want(offers[i].settings);
-    }
-    const bool hovered = ImGui::IsItemHovered();
-    const ImU32 fill = hovered ? theme.forward : mixed(theme.card, theme.forward, 0.85f);
-    fill_rect(list, min, max, fill, context.px(4));
-    TextStyle style = body;
-    style.colour = legible_on(theme, fill);
-    draw_text(list, {(min.x + max.x) / 2, min.y + (button - style.size) / 2}, style, offers[i].label,
-              Align::Centre);
-  }
-  ImGui::SetCursorScreenPos({at.x, at.y + height + margin - 1});
-  ImGui::Dummy({1, 1});
-  ImGui::EndChild();
-  ImGui::SetCursorScreenPos(content_end);
-  ImGui::Dummy({1, height + margin});  // room to scroll the last rows above the card
 }
 
 void draw_sizes(const Context& context, const Settings& wanted) {
@@ -370,8 +291,15 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
   }
   if (wanted.block != Block::Model) draw_input(context, wanted);
   Settings changed = wanted;
-  const bool new_weights = path_row(context, "Weights", "seeded, or a file", changed.weights_path);
-  if (new_weights && changed != wanted) context.want_weights(changed);
+  const bool new_weights = path_row(context, "Weights", "seeded, or a path", changed.weights_path);
+  if (new_weights && changed != wanted) {
+    std::error_code unknown;
+    const bool is_folder = std::filesystem::is_directory(changed.weights_path, unknown);
+    if (is_folder && names_a_model(changed.weights_path))
+      take_model(context, changed.weights_path);
+    else
+      context.want_weights(changed);
+  }
   if (number_row(context, "Seed", changed.seed)) context.want(changed);
   draw_devices(context, wanted);
   draw_hardware(context, wanted);
@@ -421,7 +349,6 @@ void draw_setup(const Context& context) {
   const ImVec2 end{fields.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y};
   explain_fixed(context, fields, end);
   draw_memory_per_rank(context, wanted);
-  draw_refusal(context, wanted);
   ImGui::PopStyleVar();
 }
 

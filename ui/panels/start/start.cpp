@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <memory>
 
 #include "engine/config/lessons.h"
+#include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
@@ -15,9 +18,12 @@
 #include "ui/commands/command_button.h"
 #include "ui/commands/commands.h"
 #include "ui/outbox.h"
+#include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/setup/setup.h"
+#include "ui/panels/start/glimpse.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -28,6 +34,8 @@ constexpr float kPadding = 20;
 constexpr float kGap = 12;
 constexpr float kLeastCard = 300;
 constexpr float kCardPadding = 14;
+constexpr float kPictureWidth = 176, kPictureHeight = 84;
+constexpr float kPictureBeside = 400;  ///< in a card of this width the picture is beside the words
 
 /// One thing to look at, and what a click does.
 struct Look {
@@ -75,18 +83,31 @@ constexpr Look kLooks[] = {
 
 struct Card {
   std::string id, icon, title, words, note;
+  std::string help = {};  ///< its tooltip
+  std::function<void(ImDrawList*, ImVec2, ImVec2)> picture = {};
 };
 
-/// For a command line: the body font would draw its two dashes as one.
-TextStyle note_style(const Context& c, const Type& type) {
-  return {c.fonts.mono, type.note.size, type.note.colour};
+/// The places inside a card: the picture at the right of the words, or below them in a narrow card.
+struct CardRoom {
+  float words;          ///< their width
+  bool beside;          ///< the picture
+  float height, below;  ///< of the words with title and note; of a picture below them
+};
+
+CardRoom room_in(const Context& c, const Type& type, const Card& card, float width) {
+  const float inner = width - c.px(2 * kCardPadding);
+  const bool beside = card.picture && width >= c.px(kPictureBeside);
+  CardRoom room{beside ? inner - c.px(kPictureWidth + 16) : inner, beside, 0, 0};
+  room.height = type.strong.size + c.px(6) + wrapped_height(type.body, card.words, room.words);
+  if (!card.note.empty()) room.height += c.px(8) + wrapped_height(type.note, card.note, room.words);
+  if (card.picture && !beside) room.below = c.px(kPictureHeight + 12);
+  return room;
 }
 
 float card_height(const Context& c, const Type& type, const Card& card, float width) {
-  const float inner = width - c.px(2 * kCardPadding);
-  const float note = card.note.empty() ? 0 : wrapped_height(note_style(c, type), card.note, inner) + c.px(8);
-  return c.px(2 * kCardPadding) + type.strong.size + c.px(6) + wrapped_height(type.body, card.words, inner) +
-         note;
+  const CardRoom room = room_in(c, type, card, width);
+  const float least = room.beside ? c.px(kPictureHeight) : 0;
+  return c.px(2 * kCardPadding) + std::max(least, room.height + room.below);
 }
 
 /// True when clicked.
@@ -98,7 +119,15 @@ bool draw_card(const Context& c, const Type& type, const Card& card, ImVec2 at, 
   const ImVec2 max{at.x + size.x, at.y + size.y};
   fill_rect(list, at, max, c.theme.card, c.px(6));
   outline_rect(list, at, max, hovered ? c.theme.forward : c.theme.line, c.px(6), std::max(1.0f, c.px(1)));
-  const float inner = size.x - c.px(2 * kCardPadding);
+  if (!card.help.empty()) tooltip(c, card.help);
+  const CardRoom room = room_in(c, type, card, size.x);
+  const float inner = room.words;
+  if (card.picture) {
+    const ImVec2 corner{max.x - c.px(kCardPadding), max.y - c.px(kCardPadding)};
+    const ImVec2 from = room.beside ? ImVec2{corner.x - c.px(kPictureWidth), at.y + c.px(kCardPadding)}
+                                    : ImVec2{at.x + c.px(kCardPadding), corner.y - c.px(kPictureHeight)};
+    card.picture(list, from, {corner.x, from.y + c.px(kPictureHeight)});
+  }
   ImVec2 pen{at.x + c.px(kCardPadding), at.y + c.px(kCardPadding)};
   const float icon = type.strong.size + c.px(8);
   draw_text(list, {pen.x + type.strong.size / 2, pen.y}, in(type.strong, c.theme.forward), card.icon,
@@ -107,9 +136,8 @@ bool draw_card(const Context& c, const Type& type, const Card& card, ImVec2 at, 
   pen.y += type.strong.size + c.px(6);
   draw_wrapped(list, pen, in(type.body, c.theme.dim), card.words, inner);
   if (!card.note.empty()) {
-    const TextStyle note = note_style(c, type);
-    draw_wrapped(list, {pen.x, max.y - c.px(kCardPadding) - wrapped_height(note, card.note, inner)}, note,
-                 card.note, inner);
+    const float above = max.y - c.px(kCardPadding) - room.below - wrapped_height(type.note, card.note, inner);
+    draw_wrapped(list, {pen.x, above}, type.note, card.note, inner);
   }
   return clicked;
 }
@@ -158,23 +186,89 @@ int draw_cards(const Context& c, const Type& type, const std::vector<Card>& card
   return clicked;
 }
 
+using Picture = std::function<void(ImDrawList*, ImVec2, ImVec2)>;
+
+/// The picture of one of the gallery's recordings, once it is read.
+Picture picture_of(const Context& c, const std::string& piece) {
+  return [&c, piece](ImDrawList* list, ImVec2 min, ImVec2 max) {
+    if (const auto glimpse = c.view.of<StartView>().glimpses->of(piece))
+      draw_glimpse(c, list, *glimpse, min, max);
+  };
+}
+
+/// A rank's column for each T against the device's line, as on the page that the card opens.
+void draw_wall(const Context& c, ImDrawList* list, ImVec2 min, ImVec2 max) {
+  static const Wall wall =
+      build_wall(static_cast<double>(parameter_count(model_preset("megatron-8.3b"))), "", 0);
+  const double most = wall.columns.front().total();
+  const float pitch = (max.x - min.x) / static_cast<float>(wall.columns.size());
+  const auto height = [&](double bytes) { return static_cast<float>(bytes / most) * (max.y - min.y); };
+  for (size_t i = 0; i < wall.columns.size(); ++i) {
+    const float left = min.x + pitch * static_cast<float>(i);
+    const double total = wall.columns[i].total();
+    fill_rect(list, {left, max.y - height(total)}, {left + pitch * 0.64f, max.y},
+              total <= wall.limit_bytes() ? c.theme.agreement : c.theme.forward, c.px(2));
+  }
+  const float line = max.y - height(wall.limit_bytes());
+  draw_line(list, {min.x, line}, {max.x, line}, c.theme.text, c.px(1.5f));
+}
+
+/// The picture of a card under Try.
+Picture picture_for(const Context& c, const std::string& look) {
+  if (look == "stage") return picture_of(c, "layer-megatron");
+  if (look == "reversed") return picture_of(c, "layer-reversed");
+  if (look == "train") return picture_of(c, "training");
+  if (look == "memory")
+    return [&c](ImDrawList* list, ImVec2 min, ImVec2 max) { draw_wall(c, list, min, max); };
+  if (look == "compare")
+    return [&c](ImDrawList* list, ImVec2 min, ImVec2 max) {
+      const float half = (max.x - min.x - c.px(16)) / 2;
+      picture_of(c, "layer-megatron")(list, min, {min.x + half, max.y});
+      picture_of(c, "layer-reversed")(list, {max.x - half, min.y}, max);
+    };
+  return [&c](ImDrawList* list, ImVec2 min, ImVec2 max) {  // a mistake: the last collective is left out
+    if (const auto layer = c.view.of<StartView>().glimpses->of("layer-megatron"))
+      draw_program_glimpse(c, list, layer->program, min, max, true);
+  };
+}
+
 void draw_live(const Context& c, const Type& type) {
   section(c, type, "Try", "on this machine, live");
   std::vector<Card> cards;
   for (const Look& look : kLooks)
-    cards.push_back({std::string("look:") + look.id, look.icon, look.title, look.words, {}});
+    cards.push_back({.id = std::string("look:") + look.id,
+                     .icon = look.icon,
+                     .title = look.title,
+                     .words = look.words,
+                     .note = {},
+                     .picture = picture_for(c, look.id)});
   const int clicked = draw_cards(c, type, cards);
   if (clicked < 0) return;
   if (c.replay.is_open()) c.send(replay_command::Close{});
   kLooks[clicked].go(c);
 }
 
+/// "GPT-2 small, one layer, T = 4, 2 × 256".
+std::string facts_text(const Glimpse& glimpse) {
+  const Settings& settings = glimpse.program.settings;
+  return fmt::format("{}, {}, T = {}, {} × {}", settings.model.title, block_title(settings.block),
+                     settings.tp, settings.batch, settings.seq);
+}
+
 void draw_gallery(const Context& c, const Type& type) {
   section(c, type, "Gallery", "real runs, recorded; they replay anywhere");
   std::vector<Card> cards;
-  for (const GalleryPiece& piece : gallery())
-    cards.push_back({"piece:" + piece.name, ICON_FA_FILM, piece.title, piece.shows,
-                     bytes_text(static_cast<double>(piece.file_bytes)) + " · " + piece.arguments});
+  for (const GalleryPiece& piece : gallery()) {
+    const auto glimpse = c.view.of<StartView>().glimpses->of(piece.name);
+    cards.push_back({.id = "piece:" + piece.name,
+                     .icon = ICON_FA_FILM,
+                     .title = piece.title,
+                     .words = piece.shows,
+                     .note = (glimpse ? facts_text(*glimpse) + " · " : "") +
+                             bytes_text(static_cast<double>(piece.file_bytes)),
+                     .help = "It was made by: shardlens-cli " + piece.arguments,
+                     .picture = picture_of(c, piece.name)});
+  }
   const int clicked = draw_cards(c, type, cards);
   if (clicked >= 0) c.send(replay_command::Open{"gallery:" + gallery()[static_cast<size_t>(clicked)].name});
 }
@@ -186,11 +280,11 @@ void draw_recent(const Context& c, const Type& type) {
   std::vector<Card> cards;
   for (const std::string& path : recent) {
     const std::filesystem::path file(path);
-    cards.push_back({fmt::format("recent:{}", cards.size()),
-                     ICON_FA_FILE,
-                     file.stem().string(),
-                     file.parent_path().string(),
-                     {}});
+    cards.push_back({.id = fmt::format("recent:{}", cards.size()),
+                     .icon = ICON_FA_FILE,
+                     .title = file.stem().string(),
+                     .words = file.parent_path().string(),
+                     .note = {}});
   }
   const int clicked = draw_cards(c, type, cards);
   if (clicked >= 0) c.send(replay_command::Open{recent[static_cast<size_t>(clicked)]});
@@ -232,6 +326,8 @@ void draw_lessons(const Context& c, const Type& type) {
 
 void draw_start(const Context& c) {
   const Type type(c);
+  StartView& start = c.view.of<StartView>();
+  if (!start.glimpses) start.glimpses = std::make_shared<GalleryGlimpses>();
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
   ImGui::BeginChild("start page", {0, 0},
                     ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened);

@@ -283,7 +283,7 @@ void draw_timeline(const Context& context) {
   }
   say(context, tracks.plan ? "The tracks appear when this run has been timed. If the machine is calibrated "
                              "(Traffic, times), an estimate is shown here until then."
-                           : "There is no plan to run. Setup says why, and what would work.");
+                           : "There is no plan to run.");
 }
 
 }  // namespace shardlens::ui

@@ -59,8 +59,8 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom) 
 
 namespace {
 
-/// What a colour means. In little room only the two shades of collectives stay, because nothing else explains
-/// them: a tooltip explains overlapped steps, and the Stage has the colours of the phases too.
+/// What a colour means. In little room the overlapped steps go first, because their tooltip explains them,
+/// and then the phases, whose colours the Stage has too.
 enum class Tells { Phase, Meeting, Overlapped };
 
 /// A colour of the tracks and its words.
@@ -120,7 +120,7 @@ float legend_width(const Context& context, const std::vector<Kind>& kinds) {
 }  // namespace
 
 float least_legend_width(const Context& context, const Program& program) {
-  return legend_width(context, only(legend_kinds(context.theme, program), {Tells::Meeting}));
+  return legend_width(context, only(legend_kinds(context.theme, program), {Tells::Phase, Tells::Meeting}));
 }
 
 void draw_legend(const Context& context, const Program& program, float left, float right, float middle) {

@@ -242,6 +242,8 @@ void draw_recorded(const Context& context) {
 void draw_train(const Context& context) {
   if (context.replay.is_open()) return draw_recorded(context);
   TrainView& view = context.view.of<TrainView>();
+  const ImGuiIO& io = ImGui::GetIO();
+  view.changes.chose(view.form(), io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
 
@@ -266,7 +268,9 @@ void draw_train(const Context& context) {
   }
   if (!run_shown) return;
   const float left = beside ? form_width + 2 * context.px(kGap) : 0;
-  const auto draw_run = has_curves && view.page == TrainPage::Text ? draw_train_text : draw_train_plots;
+  const auto draw_run = !has_curves                    ? draw_before_training
+                        : view.page == TrainPage::Text ? draw_train_text
+                                                       : draw_train_plots;
   draw_run(context, {at.x + left, y}, {room.x - left, height});
 }
 

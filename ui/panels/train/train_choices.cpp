@@ -1,8 +1,14 @@
 // Turns choices into settings.
 #include "ui/panels/train/train_choices.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/base/counted.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
@@ -71,6 +77,33 @@ WritingWish writing_choices() {
   WritingWish wish;
   wish.every = 50;
   return wish;
+}
+
+std::string difference(const TrainChoices& of, const TrainChoices& from) {
+  std::vector<std::string> parts;
+  const auto add = [&](bool differs, std::string words) {
+    if (differs) parts.push_back(std::move(words));
+  };
+  add(of.model != from.model, model_preset(of.model).title);
+  add(of.layers != from.layers, counted(of.layers, "layer"));
+  add(of.tp != from.tp, fmt::format("T = {}", of.tp));
+  add(of.dp != from.dp, fmt::format("D = {}", of.dp));
+  add(of.dtype != from.dtype, to_string(of.dtype));
+  add(of.batch != from.batch, fmt::format("batch {}", of.batch));
+  add(of.seq != from.seq, fmt::format("sequence {}", of.seq));
+  add(of.steps != from.steps, counted(of.steps, "step"));
+  add(of.peak != from.peak, fmt::format("rate {:g}", of.peak));
+  add(of.warmup != from.warmup, fmt::format("warm-up {}", counted(of.warmup, "step")));
+  add(of.decay != from.decay, to_string(of.decay) + " decay");
+  add(of.dropout != from.dropout, fmt::format("dropout {:g}", of.dropout));
+  add(of.text != from.text, of.text.empty() ? "the built-in text" : "text " + of.text);
+  add(of.checkpoint_every != from.checkpoint_every,
+      of.checkpoint_every == 0 ? "no checkpoints"
+                               : fmt::format("a checkpoint every {}", counted(of.checkpoint_every, "step")));
+  add(of.timeout_seconds != from.timeout_seconds, of.timeout_seconds == 0
+                                                      ? "ranks that wait for ever"
+                                                      : fmt::format("lost after {:g} s", of.timeout_seconds));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 train_command::Start training_of(const TrainChoices& choices) {

@@ -35,6 +35,10 @@ TrainChoices comparison_choices(Architecture family = Architecture::Gpt);
 /// The default for what a model is asked to write.
 WritingWish writing_choices();
 
+/// Returns what differs between two choices, with the values of `of`: "T = 2, 300 steps". Empty if they are
+/// equal.
+std::string difference(const TrainChoices& of, const TrainChoices& from);
+
 /// One model. Throws a request Error if the preset does not exist.
 train_command::Start training_of(const TrainChoices& choices);
 

@@ -26,6 +26,9 @@ bool value_row(const Context& context, const char* label, const std::array<T, N>
 /// them.
 void draw_train_form(const Context& context);
 
+/// Draws what Start would do, and an example, before anything has been trained (train_before.cpp).
+void draw_before_training(const Context& context, ImVec2 min, ImVec2 room);
+
 /// Draws the curves of the training, in `room` pixels from `min`: loss, and in fp16 the loss scale beside it;
 /// below them speed and the gradients' norms. The page scrolls if `room` is low.
 void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room);

@@ -5,11 +5,19 @@
 
 #include "engine/train/train_snapshot.h"
 #include "ui/panels/train/train_choices.h"
+#include "ui/settings/change_history.h"
 
 namespace shardlens::ui {
 
 /// The parts of the Train tab. In a wide window the choices are beside the other two.
 enum class TrainPage { Choices, Curves, Text };
+
+/// Everything that the form sets.
+struct TrainForm {
+  bool comparison = false;
+  TrainChoices single, compared;
+  bool operator==(const TrainForm&) const = default;
+};
 
 struct TrainView {
   bool comparison = false;  ///< post-LN against pre-LN instead of one model
@@ -17,7 +25,16 @@ struct TrainView {
   TrainChoices single;
   TrainChoices compared = comparison_choices();
   WritingWish writing = writing_choices();
-  std::string checkpoints;  ///< the folder for checkpoints
+  std::string checkpoints;           ///< the folder for checkpoints
+  ChangeHistory<TrainForm> changes;  ///< of the form, for undo and redo while Train is in front
+
+  const TrainChoices& choices() const { return comparison ? compared : single; }
+  TrainForm form() const { return {comparison, single, compared}; }
+  void take(const TrainForm& form) {
+    comparison = form.comparison;
+    single = form.single;
+    compared = form.compared;
+  }
 
   /// Shows the curves instead of the choices.
   void show_run() { page = page == TrainPage::Text ? TrainPage::Text : TrainPage::Curves; }

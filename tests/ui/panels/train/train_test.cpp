@@ -83,10 +83,56 @@ TEST(TrainTab, StartTrainsWhatIsChosen) {
   EXPECT_EQ(last->curves.front()->plan->program.settings.model.layers, 1);
 }
 
+TEST(TrainTab, ItsFormIsTheOnlyPlaceForItsSettingsAndUndoActsOnIt) {
+  StudioHarness harness;
+  open_train(harness, 4);
+  const Settings before = harness.snapshot().settings;
+  EXPECT_FALSE(is_shown("Setup"));
+  const std::vector<std::string> bar = texts_in(harness, "Bar");
+  EXPECT_EQ(std::count(bar.begin(), bar.end(), "GPT-2 small"), 0)
+      << "the model of the run is not that of Train";
+  const TrainChoices first = harness.view().of<TrainView>().single;
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_2);  // T of the run, which is not in view
+    person.Yield(2);
+    person.ItemClick("//Train/**/T/choice");
+    person.ItemClick("//$FOCUSED/4");
+    person.Yield(2);
+  });
+  ASSERT_EQ(harness.view().of<TrainView>().single.tp, 4);
+  const auto press = [&](ImGuiKeyChord key) {
+    harness.perform([key](ImGuiTestContext& person) {
+      person.KeyPress(key);
+      person.Yield(2);
+    });
+    harness.wait_until_at_rest();
+  };
+  press(ImGuiMod_Ctrl | ImGuiKey_Z);
+  EXPECT_EQ(harness.view().of<TrainView>().single, first);
+  EXPECT_EQ(harness.view().told, "Undone: T = 2");
+  press(ImGuiMod_Ctrl | ImGuiKey_Z);
+  EXPECT_EQ(harness.snapshot().settings.tp, 2) << "the run keeps its own";
+  press(ImGuiMod_Ctrl | ImGuiKey_Y);
+  EXPECT_EQ(harness.view().of<TrainView>().single.tp, 4);
+  press(ImGuiMod_Ctrl | ImGuiKey_2);
+  press(ImGuiMod_Ctrl | ImGuiKey_Z);
+  EXPECT_EQ(harness.snapshot().settings, before) << "on the Stage the same key acts on the run";
+}
+
+TEST(TrainTab, BeforeTheFirstTrainingItSaysWhatStartWouldDo) {
+  StudioHarness harness;
+  open_train(harness, 12);
+  const std::vector<std::string> texts = texts_in(harness, "Train");
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "What Start would do"), 1);
+  EXPECT_EQ(std::count_if(texts.begin(), texts.end(),
+                          [](const std::string& text) { return text.starts_with("12 steps, "); }),
+            1);
+}
+
 TEST(TrainTab, ALowPageIsScrolledFromTheLossToSpeedAndNorms) {
   StudioHarness harness({1280, 720});
   harness.view().lecture = true;
-  harness.view().page_alone = false;  // the Timeline was asked for
+  harness.view().asked[static_cast<size_t>(Tab::Train)].timeline = true;
   open_train(harness, 4);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   wait_until_idle(harness);

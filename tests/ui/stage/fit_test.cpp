@@ -1,0 +1,73 @@
+// F, and the button beside the lane heads, fit all rows into the Stage and go back, in lecture mode too.
+#include <imgui_internal.h>
+
+#include "engine/runtime/snapshot.h"
+#include "tests/ui/studio_harness.h"
+#include "ui/stage/stage_view.h"
+
+namespace shardlens::ui {
+namespace fit_test {
+
+const ImGuiWindow* rows() {
+  for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+    if (window->WasActive && std::string(window->Name).find("##stage_rows") != std::string::npos)
+      return window;
+  return nullptr;
+}
+
+/// How far the last step's row is below the Stage's lower edge; below 0: it is visible.
+float beyond(ImGuiTestContext& person, StudioHarness& harness) {
+  const size_t steps = harness.snapshot().plan->program.steps.size();
+  const std::string last = "//Stage/**/##stage_step_" + std::to_string(steps - 1);
+  return person.ItemInfo(last.c_str()).RectFull.Max.y - rows()->InnerRect.Max.y;
+}
+
+TEST(Fit, GoesThereAndBackAlsoInLectureMode) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    for (const bool lecture : {false, true}) {
+      StudioHarness harness(size);
+      harness.view().set_lecture(lecture);
+      harness.wait_until_at_rest();
+      harness.perform([&](ImGuiTestContext& person) {
+        person.MouseMoveToPos(rows()->InnerRect.GetCenter());
+        person.MouseWheelY(-3);
+        person.Yield(4);
+        const float scroll = rows()->Scroll.y, zoom = harness.view().stage_zoom;
+        ASSERT_GT(scroll, 0);
+        ASSERT_GT(beyond(person, harness), 0) << "there is something to fit";
+        person.KeyPress(ImGuiKey_F);
+        person.Yield(4);
+        EXPECT_LE(beyond(person, harness), 0) << size.width << ", " << lecture;
+        EXPECT_EQ(rows()->ScrollMax.y, 0);
+        person.ItemClick("//Stage/fit");
+        person.Yield(4);
+        EXPECT_EQ(harness.view().stage_zoom, zoom);
+        EXPECT_EQ(rows()->Scroll.y, scroll);
+      });
+    }
+  }
+}
+
+TEST(Fit, FollowsThePanelAndEndsWithAZoom) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick("//Stage/fit");
+    person.Yield(4);
+    const float zoom = harness.view().stage_zoom;
+    person.KeyPress(ImGuiKey_T);  // the Timeline's room
+    person.Yield(8);
+    EXPECT_GT(harness.view().stage_zoom, zoom);
+    EXPECT_LE(beyond(person, harness), 0);
+    person.MouseMoveToPos(rows()->InnerRect.GetCenter());
+    person.KeyDown(ImGuiMod_Ctrl);
+    person.MouseWheelY(2);
+    person.KeyUp(ImGuiMod_Ctrl);
+    person.Yield(4);
+    EXPECT_FALSE(harness.view().of<StageView>().fitted);
+    EXPECT_GT(beyond(person, harness), 0);
+  });
+}
+
+}  // namespace fit_test
+}  // namespace shardlens::ui

@@ -1,0 +1,79 @@
+// Chooses the panels: see side_panels.h.
+#include "ui/frame/side_panels.h"
+
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/memory/memory_view.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1
+
+bool selects_steps(const ViewState& view) {
+  switch (view.tab) {
+    case Tab::Memory:
+      return view.of<MemoryView>().this_layer;
+    case Tab::Compare:
+      return view.of<CompareView>().page == ComparePage::Splits;
+    default:
+      return true;
+  }
+}
+
+SidePanels own_panels(const ViewState& view) {
+  return own_panels(view, ImGui::GetMainViewport()->Size);
+}
+
+}  // namespace
+
+SidePanels needs_of(const ViewState& view) {
+  SidePanels needs = names_of(view.tab).needs;
+  if (!selects_steps(view)) needs.inspector = needs.timeline = false;
+  return needs;
+}
+
+SidePanels own_panels(const ViewState& view, ImVec2 size) {
+  if (view.lecture) return kNoPanels;
+  SidePanels own = needs_of(view);
+  const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
+  if (small && view.tab != Tab::Stage) own.inspector = own.timeline = false;
+  return own;
+}
+
+SidePanels side_panels(const ViewState& view, ImVec2 size) {
+  const SidePanels own = own_panels(view, size);
+  const SidePanels& asked = view.asked_here();
+  return {.setup = own.setup ? !view.setup_hidden : asked.setup,
+          .inspector = own.inspector || asked.inspector,
+          .timeline = own.timeline ? !view.timeline_hidden : asked.timeline};
+}
+
+SidePanels side_panels(const ViewState& view) {
+  return side_panels(view, ImGui::GetMainViewport()->Size);
+}
+
+void show_or_hide_setup(ViewState& view) {
+  if (own_panels(view).setup)
+    view.setup_hidden = !view.setup_hidden;
+  else
+    view.asked_here().setup = !view.asked_here().setup;
+}
+
+void show_or_hide_timeline(ViewState& view) {
+  if (own_panels(view).timeline)
+    view.timeline_hidden = !view.timeline_hidden;
+  else
+    view.asked_here().timeline = !view.asked_here().timeline;
+}
+
+void widen_inspector(ViewState& view) {
+  const bool shown = side_panels(view).inspector;
+  if (!own_panels(view).inspector && (!shown || view.wide_inspector)) view.asked_here().inspector = !shown;
+  view.wide_inspector = shown && !view.wide_inspector;
+}
+
+void show_setup(ViewState& view) {
+  if (!side_panels(view).setup) show_or_hide_setup(view);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,139 @@
+// The lower half of the page This machine: which models its memory holds, and how fast it computes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/base/counted.h"
+#include "engine/config/hardware_file.h"
+#include "engine/config/presets.h"
+#include "engine/cost/memory_wall.h"
+#include "engine/device/device.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/machine_watch.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/commands/command_button.h"
+#include "ui/panels/memory/memory_pages.h"
+#include "ui/panels/parts.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kBeside = 900;  ///< from this width on the two parts are side by side
+
+/// The GPTs by size, up to the second one that does not fit.
+std::vector<const Model*> listed_models(double memory_bytes) {
+  std::vector<const Model*> models;
+  for (const Model& model : model_presets())
+    if (model.architecture == Architecture::Gpt) models.push_back(&model);
+  const auto bytes = [](const Model* model) {
+    return wall_bytes(static_cast<double>(parameter_count(*model)), 1).total();
+  };
+  std::sort(models.begin(), models.end(),
+            [&](const Model* a, const Model* b) { return bytes(a) < bytes(b); });
+  const auto too_large = std::find_if(models.begin(), models.end(),
+                                      [&](const Model* model) { return bytes(model) > memory_bytes; });
+  const auto kept = std::min<std::ptrdiff_t>(models.end() - models.begin(), too_large - models.begin() + 2);
+  models.resize(static_cast<size_t>(kept));
+  return models;
+}
+
+/// A name at the left and what is known of it at its right, wrapped.
+float draw_line(const Context& context, ImVec2 at, float width, const std::string& name,
+                const std::string& words) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float left = context.px(128);
+  draw_text(list, at, in(type.body, context.theme.dim), name);
+  return draw_wrapped(list, {at.x + left, at.y}, type.body, words, width - left) + context.px(8);
+}
+
+float draw_models_that_fit(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto memory = static_cast<double>(context.machine.memory_bytes);
+  if (memory <= 0) return 0;
+  draw_text(list, at, type.figure, "Which models it can train");
+  float y = at.y + type.figure.size + context.px(6);
+  y += draw_wrapped(list, {at.x, y}, type.note,
+                    fmt::format("16 bytes a parameter, as on the page whole model, against all of its {}; "
+                                "activations need memory as well.",
+                                bytes_text(memory)),
+                    width) +
+       context.px(10);
+  const float row = context.px(26), name = context.px(150), figures = context.px(170);
+  const float bar = std::max(context.px(60), width - name - figures);
+  for (const Model* model : listed_models(memory)) {
+    const double bytes = wall_bytes(static_cast<double>(parameter_count(*model)), 1).total();
+    const bool fits = bytes <= memory;
+    draw_text(list, {at.x, y + (row - type.body.size) / 2}, type.body,
+              fitted(type.body, model->title, name - context.px(8)));
+    const ImVec2 min{at.x + name, y + context.px(5)}, max{at.x + name + bar, y + row - context.px(5)};
+    fill_rect(list, min, max, theme.card, context.px(3));
+    const auto share = static_cast<float>(std::min(1.0, bytes / memory));
+    const ImU32 colour = fits ? theme.forward : theme.faint;
+    fill_rect(list, min, {min.x + std::max(context.px(2), share * bar), max.y}, colour, context.px(3));
+    const std::string words = fits ? "" : fmt::format(", {} × too large", ratio_text(bytes / memory));
+    draw_text(list, {at.x + width, y + (row - type.mono.size) / 2},
+              in(type.mono, fits ? theme.text : theme.dim), bytes_text(bytes) + words, Align::Right);
+    y += row;
+  }
+  return y - at.y;
+}
+
+float draw_machine_speed(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Hardware& here = find_hardware(kThisMachine);
+  draw_text(list, at, type.figure, "How fast it is");
+  float y = at.y + type.figure.size + context.px(10);
+  const auto line = [&](const char* name, const std::string& words) {
+    y += draw_line(context, {at.x, y}, width, name, words);
+  };
+  const Result* const ran = context.replay.is_open() ? nullptr : context.snapshot.result.get();
+  line("cores", ran != nullptr && !ran->machine.empty() ? ran->machine : counted(available_cores(), "core"));
+  if (ran != nullptr && ran->gemm_ceiling_flops > 0)
+    line("products", fmt::format("{}, all cores together, measured beside this run",
+                                 format_flops(ran->gemm_ceiling_flops)));
+  if (here.is_calibrated()) {
+    if (here.memory_bytes_per_second > 0)
+      line("memory", fmt::format("{}, measured", format_bandwidth(here.memory_bytes_per_second)));
+    if (here.link_bytes_per_second > 0)
+      line("collectives", fmt::format("{} a rank, and {} for every hop, measured",
+                                      format_bandwidth(here.link_bytes_per_second),
+                                      format_seconds(here.link_latency_seconds)));
+  }
+  line("predictions", here.is_calibrated()
+                          ? "times on this machine are predicted: " + here.basis
+                          : "no times are predicted for this machine, because it is not calibrated yet");
+  ImGui::SetCursorScreenPos({at.x, y + context.px(4)});
+  if (context.scaling.measures()) {
+    y += draw_wrapped(list, {at.x, y}, type.note, context.scaling.activity, width) + context.px(8);
+  } else {
+    command_button(context, "scaling.calibrate",
+                   here.is_calibrated() ? "Calibrate again" : "Calibrate this machine",
+                   here.is_calibrated() ? ButtonLook::Plain : ButtonLook::Accent);
+    y += context.px(kControlHeight + 8);
+  }
+  return y - at.y;
+}
+
+}  // namespace
+
+float draw_machine_models(const Context& context, ImVec2 at, float width) {
+  const float gap = context.px(48);
+  if (width < context.px(kBeside)) {
+    const float models = draw_models_that_fit(context, at, width);
+    const float above = models > 0 ? models + context.px(24) : 0;
+    return above + draw_machine_speed(context, {at.x, at.y + above}, width);
+  }
+  const float half = (width - gap) / 2;
+  return std::max(draw_models_that_fit(context, at, half),
+                  draw_machine_speed(context, {at.x + half + gap, at.y}, half));
+}
+
+}  // namespace shardlens::ui
