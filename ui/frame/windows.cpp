@@ -113,7 +113,7 @@ void draw_run_before(const Context& context, DrawPanel draw) {
   before.state = RunState::Done;
   before.message.clear();
   const float top = ImGui::GetCursorScreenPos().y;
-  draw(context.of(before, context.view));
+  draw_guarded(context.of(before, context.view), draw);
   dim_below(context, top);
 }
 
