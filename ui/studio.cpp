@@ -29,6 +29,7 @@
 #include "ui/panels/train/train_view.h"
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/product/product_view.h"
 #include "ui/remember/recent_recordings.h"
 #include "ui/widgets/format.h"
 
@@ -106,6 +107,7 @@ bool computes(const Command& command) {
 /// place of the selected step in the model.
 std::string centre_hint(const Context& context) {
   const SidePanels beside = side_panels(context.view, ImGui::GetMainViewport()->Size);
+  if (shows_open_row(context)) return where_in_open_row(context);
   if (!beside.inspector) return "T shows the Timeline";
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr || stands_beside_the_run(context.view.tab)) return {};
@@ -417,7 +419,7 @@ void Studio::frame() {
   // for it.
   const float fold = std::floor(now.px(24));
   const float bottom = !beside.timeline && beside.inspector ? fold : 0;
-  const float left = !beside.setup && !view_.lecture ? fold : 0;
+  const float left = !beside.setup && !view_.lecture && !fills_window(view_) ? fold : 0;
   layout_.begin(now, below, bottom, left);
   if (bottom > 0) draw_folded_timeline(now, bottom);
   if (left > 0) draw_folded_setup(now, below, bottom, left);

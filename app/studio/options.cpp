@@ -26,6 +26,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/plan/sections.h"
+#include "ui/product/product_view.h"
 
 namespace shardlens {
 namespace {
@@ -72,12 +73,14 @@ const char* const kExamples =
 
 const std::vector<std::string>& view_names() {
   static const std::vector<std::string> names{
-      "stage",          "memory",         "memory-layer",  "memory-machine", "traffic",       "traffic-times",
-      "scaling",        "scaling-strong", "scaling-heads", "break-even",     "cluster",       "compare",
-      "tournament",     "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
-      kWrittenView,     "program",        kBreakView,      kBreakLossView,   "palette",       "inspector",
-      "start",          "sheet",          "replay",        "replay-train",   "replay-notes",  kTimesView,
-      "open-recording", kLostView,        kLostTrainView};
+      "stage",          "memory",        "memory-layer",    "memory-machine", "traffic",
+      "traffic-times",  "scaling",       "scaling-strong",  "scaling-heads",  "break-even",
+      "cluster",        "compare",       "tournament",      "sweep",          kRecordingsView,
+      "train",          "train-compare", kFrozenView,       kWrittenView,     "program",
+      kBreakView,       kBreakLossView,  "palette",         "inspector",      "start",
+      "sheet",          "replay",        "replay-train",    "replay-notes",   kTimesView,
+      "open-recording", kLostView,       kLostTrainView,    "matrices",       "heads",
+      "number",         "number-whole",  "number-gradient", "inspector-zoom"};
   return names;
 }
 
@@ -261,7 +264,8 @@ bool is_comparing_view(const std::string& name) {
 void show_view(const std::string& name, ui::ViewState& state) {
   state.palette_open = name == "palette";
   state.sheet_open = name == "sheet";
-  state.wide_inspector = name == "inspector";
+  state.wide_inspector = name.starts_with("inspector");
+  state.of<ui::ProductView>() = {};
   state.of<ui::MemoryView>().this_layer = name == "memory-layer";
   state.of<ui::MemoryView>().this_machine = name == "memory-machine";
   state.of<ui::TrafficView>().times = name == "traffic-times" || name == kTimesView;
@@ -305,6 +309,15 @@ void apply_looks(const Options& options, ui::ViewState& state) {
     show_view(kRecordingsView, state);
   }
   if (options.view_given) show_view(options.view, state);
+}
+
+const OpenedView* opened_view(const std::string& name) {
+  static const std::map<std::string, OpenedView> views{
+      {"matrices", {"mlp.proj", true, false}},        {"heads", {"attn.core", true, false}},
+      {"number", {"mlp.proj", true, true}},           {"number-whole", {"mlp.fc", true, true}},
+      {"number-gradient", {"mlp.fc dX", true, true}}, {"inspector-zoom", {"mlp.proj", false, false}}};
+  const auto found = views.find(name);
+  return found == views.end() ? nullptr : &found->second;
 }
 
 StepId find_step(const Program& program, const std::string& wanted) {

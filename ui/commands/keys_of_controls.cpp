@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ui/panels/recordings/chooser_view.h"
+#include "ui/product/product_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -28,7 +29,8 @@ void take_keys_to_controls(const Context& context) {
   if (controls_have_keys()) return;  // Tab already goes from control to control
   set_keys_of_controls(true);
   const ImGuiWindow* front = ImGui::GetCurrentContext()->NavWindow;
-  const bool has_none = front == nullptr || front->RootWindow->Name == std::string_view("Stage");
+  const bool has_none =
+      front == nullptr || (front->RootWindow->Name == std::string_view("Stage") && !shows_open_row(context));
   if (!has_none) return;
   context.view.setup_hidden = false;
   ImGui::SetWindowFocus("Setup");

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "ui/product/product_view.h"
 #include "ui/view_state.h"
 #include "ui/widgets/paint.h"
 
@@ -87,6 +88,7 @@ bool may_be_alone(const ViewState& view, ImVec2 size) {
 }
 
 SidePanels side_panels(const ViewState& view, ImVec2 size) {
+  if (fills_window(view)) return {.setup = false, .inspector = false, .timeline = false};
   const bool alone = view.page_alone && may_be_alone(view, size);
   return {.setup = !view.setup_hidden, .inspector = !alone, .timeline = !alone && !view.timeline_hidden};
 }

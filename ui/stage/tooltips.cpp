@@ -2,6 +2,7 @@
 // there.
 #include <fmt/format.h>
 
+#include "engine/program/product.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
@@ -48,6 +49,16 @@ std::string layout_sentence(const Tensor& tensor, int ranks, int rank) {
   return {};
 }
 
+/// Says that the row can be opened.
+void opening_words(const Scene& scene, const Row& row) {
+  if (row.step < 0) return;
+  const bool is_product = product_of(scene.program(), row.step).has_value();
+  const bool is_attention = scene.program().step(row.step).op == Op::Attention;
+  if (is_product || is_attention)
+    words(scene, scene.context.fonts.body, scene.context.theme.dim,
+          is_product ? "A double click opens its matrices and numbers." : "A double click opens its heads.");
+}
+
 }  // namespace
 
 void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
@@ -76,6 +87,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
   } else {
     words(scene, fonts.body, theme.dim, "not computed yet");
   }
+  opening_words(scene, row);
   ImGui::EndTooltip();
 }
 
@@ -88,6 +100,7 @@ void step_tooltip(const Scene& scene, const Row& row) {
   words(scene, fonts.body, theme.dim,
         fmt::format("step {}: {}", number_of(step.id, scene.program().steps.size()), step.name));
   words(scene, fonts.body, theme.text, reason_of(scene.program(), step.id));
+  opening_words(scene, row);
   if (is_collective(step.op)) {
     const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;
     const Meeting meeting = meeting_of(*scene.plan, measured, step.id);

@@ -5,6 +5,7 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/context.h"
+#include "ui/panels/inspector/inspector_zoom.h"
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/heatmap.h"
 #include "ui/widgets/paint.h"
@@ -21,8 +22,7 @@ struct Subject {
   RankSamples samples;                         ///< [rank]; null where the step has not run yet
   std::shared_ptr<const TensorParity> parity;  ///< null: not compared
   ColourScale scale;                           ///< one for all ranks
-  bool exact =
-      false;  ///< zoomed in on exact values: the scale is theirs, not that of the pictures' block means
+  Zoom zoom;                                   ///< the part of it that every pane shows
 
   const Program& program() const { return plan->program; }
   const Tensor& tensor() const { return plan->program.tensor(tensor_id); }
