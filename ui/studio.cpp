@@ -30,6 +30,7 @@
 #include "ui/panels/train/train_view.h"
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/product/product_view.h"
 #include "ui/remember/recent_recordings.h"
 #include "ui/settings/model_path.h"
 #include "ui/widgets/format.h"
@@ -123,6 +124,7 @@ std::string keys_of_absent_panels(const ViewState& view) {
 /// Returns the hint at the right of the centre's tab strip: the keys of absent panels, else the place of the
 /// selected step in the model.
 std::string centre_hint(const Context& context) {
+  if (shows_open_row(context)) return where_in_open_row(context);
   if (std::string keys = keys_of_absent_panels(context.view); !keys.empty()) return keys;
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr || stands_beside_the_run(context.view.tab)) return {};

@@ -29,11 +29,13 @@
 #include "engine/train/train_snapshot.h"
 #include "ui/collective/collective_view.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/replay_view.h"
 #include "ui/panels/start/glimpse.h"
 #include "ui/panels/train/train_choices.h"
 #include "ui/panels/train/train_view.h"
+#include "ui/product/product_view.h"
 
 namespace shardlens {
 namespace {
@@ -205,6 +207,24 @@ void look_inside(const std::string& view, ui::Studio& studio) {
   inside.stand_at(inside.wiring == Wiring::Tree ? 2 : ranks - 1);
 }
 
+/// Opens the step that a view shows, and the number or the part of it that is looked at closely.
+void look_closer(const std::string& view, const Options& options, ui::Studio& studio) {
+  constexpr int64_t kRow = 17, kColumn = 203;
+  const OpenedView* const opened = opened_view(view);
+  if (opened == nullptr) return;
+  const std::shared_ptr<const Plan> plan = studio.snapshot().plan;
+  const Program& program = plan->program;
+  if (options.step.empty()) select_step(studio.view(), program, find_step(program, opened->step));
+  auto& row = studio.view().of<ui::ProductView>();
+  row.open = opened->on_stage;
+  row.number = opened->number;
+  row.row = kRow;
+  row.col = kColumn;
+  if (opened->on_stage) return;
+  const TensorId tensor = studio.view().selected_tensor;
+  studio.view().of<ui::InspectorView>() = {plan, tensor, {kRow, kRow + 8}, {kColumn, kColumn + 6}, false};
+}
+
 /// Draws until the comparison has nothing left to plan or measure.
 void wait_for_comparison(Platform& platform, ui::Studio& studio) {
   const auto begin = Clock::now();
@@ -370,6 +390,7 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
     const auto& glimpses = studio_.view().of<ui::StartView>().glimpses;
     if (glimpses) glimpses->wait();
   }
+  look_closer(view, options, studio_);
   if (view != kFrozenView) return;
   studio_.training().send(train_command::Freeze{});
   wait_for_frozen(true, *platform_, studio_);
@@ -392,6 +413,7 @@ void OffscreenStudio::show_moment(double seconds) {
 void OffscreenStudio::settle() {
   for (int i = 0; i < kSettlingFrames; ++i) {
     studio_.replay().wait_until_idle(kTimeoutSeconds);
+    studio_.session().wait_until_idle(kTimeoutSeconds);
     studio_.history().wait_until_idle(kTimeoutSeconds);
     studio_.machine().wait_until_idle(kTimeoutSeconds);
     studio_.view().scroll_to_selection = true;

@@ -28,6 +28,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/plan/sections.h"
+#include "ui/product/product_view.h"
 #include "ui/stage/stage_view.h"
 
 namespace shardlens {
@@ -83,7 +84,9 @@ const std::vector<std::string>& view_names() {
       "palette",         "inspector",     "start",          "sheet",          "replay",
       "replay-train",    "replay-notes",  kTimesView,       "open-recording", kLostView,
       kLostTrainView,    kClosingView,    kSpotlightView,   kInsideView,      kTreeView,
-      kReplayInsideView, "fit",           kRefusedView,     kTooLargeView,    "begin-training"};
+      kReplayInsideView, "fit",           kRefusedView,     kTooLargeView,    "begin-training",
+      "matrices",        "heads",         "number",         "number-whole",   "number-gradient",
+      "inspector-zoom"};
   return names;
 }
 
@@ -275,7 +278,8 @@ bool is_comparing_view(const std::string& name) {
 void show_view(const std::string& name, ui::ViewState& state) {
   state.palette_open = name == "palette";
   state.sheet_open = name == "sheet";
-  state.wide_inspector = name == "inspector";
+  state.wide_inspector = name.starts_with("inspector");
+  state.of<ui::ProductView>() = {};
   state.of<ui::MemoryView>().this_layer = name == "memory-layer";
   state.of<ui::MemoryView>().this_machine = name == "memory-machine";
   state.of<ui::TrafficView>().times = name == "traffic-times" || name == kTimesView;
@@ -331,6 +335,15 @@ void apply_looks(const Options& options, ui::ViewState& state) {
     show_view(kRecordingsView, state);
   }
   if (options.view_given) show_view(options.view, state);
+}
+
+const OpenedView* opened_view(const std::string& name) {
+  static const std::map<std::string, OpenedView> views{
+      {"matrices", {"mlp.proj", true, false}},        {"heads", {"attn.core", true, false}},
+      {"number", {"mlp.proj", true, true}},           {"number-whole", {"mlp.fc", true, true}},
+      {"number-gradient", {"mlp.fc dX", true, true}}, {"inspector-zoom", {"mlp.proj", false, false}}};
+  const auto found = views.find(name);
+  return found == views.end() ? nullptr : &found->second;
 }
 
 StepId find_step(const Program& program, const std::string& wanted) {

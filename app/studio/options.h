@@ -100,6 +100,15 @@ bool is_inside_view(const std::string& name);
 /// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 
+/// A view of one step looked at closely.
+struct OpenedView {
+  const char* step;  ///< its name, unless --step names another
+  bool on_stage;     ///< opened in place of the Stage's rows; else zoomed in the Inspector
+  bool number;       ///< one number of it
+};
+/// Null if `name` is no such view.
+const OpenedView* opened_view(const std::string& name);
+
 /// Returns the step with the number or the name `wanted`. Throws a request Error that lists the names if
 /// there is none.
 StepId find_step(const Program& program, const std::string& wanted);

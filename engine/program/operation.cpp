@@ -355,6 +355,21 @@ size_t least_outputs(const Program& program, const Step& step) {
   return least_of(program, step, operation(step.op).outputs);
 }
 
+Factors factors_of(const Step& step) {
+  const bool out_in = step.attributes.transposed;  // W is stored [out, in]
+  switch (step.op) {
+    case Op::Linear:
+      return {.a = Operand::X, .b = Operand::Weight, .b_turned = out_in};
+    case Op::LinearGradInput:
+      return {.a = Operand::Dy, .b = Operand::Weight, .b_turned = !out_in};
+    case Op::LinearGradWeight:
+      return {
+          .a = out_in ? Operand::Dy : Operand::X, .b = out_in ? Operand::X : Operand::Dy, .a_turned = true};
+    default:
+      throw std::logic_error(to_string(step.op) + " is no product");
+  }
+}
+
 std::string note_of(const Program& program, const Step& step) {
   if (step.outputs.empty()) return {};
   const OperationNote& note = operation(step.op).note;

@@ -205,6 +205,14 @@ TensorId output_of(const Program& program, const Step& step, Operand operand);
 size_t least_inputs(const Program& program, const Step& step);
 size_t least_outputs(const Program& program, const Step& step);
 
+/// The two factors of a step of kind Product. Its result is A·B; a factor that is `turned` is transposed
+/// before.
+struct Factors {
+  Operand a = Operand::None, b = Operand::None;
+  bool a_turned = false, b_turned = false;
+};
+Factors factors_of(const Step& step);
+
 /// A note that says the most important fact about a step: "column-parallel", "local: whole heads", "counted
 /// once". Empty if the step has no outputs.
 inline constexpr const char* kSameNote = "same on every rank";

@@ -13,22 +13,20 @@
 #include "engine/io/half.h"
 
 namespace shardlens {
+double element_of(DType dtype, const void* data, int64_t index) {
+  const std::byte* const at = static_cast<const std::byte*>(data) + index * element_bytes(dtype);
+  const auto read = [at]<typename T>(T value) {
+    std::memcpy(&value, at, sizeof value);
+    return static_cast<double>(value);
+  };
+  if (dtype == DType::Fp64) return read(double{});
+  if (dtype == DType::Int32) return read(int32_t{});
+  if (is_half(dtype)) return static_cast<double>(widened(dtype, at, 1).front());
+  return read(float{});
+}
+
 double TensorSample::value(int64_t row, int64_t col) const {
-  const size_t index = static_cast<size_t>(row * matrix.cols + col);
-  if (dtype == DType::Fp64) {
-    double value;
-    std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
-    return value;
-  }
-  if (dtype == DType::Int32) {
-    int32_t value;
-    std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
-    return value;
-  }
-  if (is_half(dtype)) return static_cast<double>(widened(dtype, exact.data() + index * 2, 1).front());
-  float value;
-  std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
-  return static_cast<double>(value);
+  return element_of(dtype, exact.data(), row * matrix.cols + col);
 }
 
 TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data,

@@ -46,6 +46,9 @@ struct TensorStats {
 
 inline constexpr int64_t kExactBudgetBytes = int64_t{512} << 20;  ///< for all exact values of a run
 
+/// Element `index` of a piece in host memory.
+double element_of(DType dtype, const void* data, int64_t index);
+
 struct TensorSample {
   Shape shape;         ///< of this rank's piece
   MatrixShape matrix;  ///< the piece as a matrix

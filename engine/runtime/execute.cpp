@@ -92,9 +92,11 @@ class Local {
   RankContext& context_;
 };
 
-// Computes C = op(A)·op(B) (+ bias), or C += op(A)·op(B). The extents follow from the operands; `gemm` holds
+// Computes C = A·B (+ bias), or C += A·B, of the step's factors. The extents follow from them; `gemm` holds
 // the rest.
-void multiply(Device& device, const Local& local, const Matrix& a, const Matrix& b, Gemm gemm) {
+void multiply(Device& device, const Local& local, const Step& step, Gemm gemm) {
+  const Factors factors = factors_of(step);
+  const Matrix a = local.matrix(factors.a, factors.a_turned), b = local.matrix(factors.b, factors.b_turned);
   gemm.dtype = local.input(0).dtype;
   gemm.wide_result = local.dtype() != gemm.dtype;
   gemm.transpose_a = a.transposed;
@@ -121,8 +123,7 @@ void linear(Device& device, const Local& local, const Step& step) {
     gemm.form = step.attributes.gelu;
     gemm.before = local.out(Operand::GeluInput);
   }
-  multiply(device, local, local.matrix(Operand::X), local.matrix(Operand::Weight, step.attributes.transposed),
-           gemm);
+  multiply(device, local, step, gemm);
 }
 
 // Returns the bias gradient if the step writes one together with dX.
@@ -141,17 +142,14 @@ void linear_grad_input(Device& device, const Local& local, const Step& step) {
     gemm.before = local.in(Operand::GeluInput);
   }
   gemm.sums = bias_sums(local, step);
-  multiply(device, local, local.matrix(Operand::Dy),
-           local.matrix(Operand::Weight, !step.attributes.transposed), gemm);
+  multiply(device, local, step, gemm);
 }
 
 // dW = Xᵀ·dY, or dYᵀ·X; added to dW if an earlier step wrote it
 void linear_grad_weight(Device& device, const Local& local, const Step& step) {
-  const bool turned = step.attributes.transposed;
   Gemm gemm;
   gemm.accumulate = step.attributes.accumulate;
-  multiply(device, local, local.matrix(turned ? Operand::Dy : Operand::X, true),
-           local.matrix(turned ? Operand::X : Operand::Dy), gemm);
+  multiply(device, local, step, gemm);
 }
 
 // The query heads of a rank, in QKV [tokens, 3, heads, head_dim] or, with grouped queries, in Q [tokens,

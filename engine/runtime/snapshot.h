@@ -21,6 +21,7 @@
 #include "engine/record/trace.h"
 #include "engine/runtime/lateness.h"
 #include "engine/runtime/run_failure.h"
+#include "engine/runtime/tensor_window.h"
 
 namespace shardlens {
 
@@ -111,8 +112,10 @@ struct Snapshot {
   std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless the vocabulary of a whole model is cut
   /// What each way of recomputing keeps, for `settings`; null until asked for.
   std::shared_ptr<const std::array<RecomputeCost, 3>> recompute;
-  std::string activity;      ///< "timing the run", "comparing with T = 1"; empty when idle
-  RecordingState recording;  ///< of this Session's runs
+  std::string activity;                         ///< "timing the run", "comparing with T = 1"; empty when idle
+  RecordingState recording;                     ///< of this Session's runs
+  bool reads_windows = false;                   ///< true for a Session's own run: it answers ReadWindows
+  std::shared_ptr<const WindowAnswer> windows;  ///< to the last ReadWindows of `plan`; null: none yet
 
   /// The plan is valid, but this machine cannot run it: `message` gives the reason.
   bool only_planned() const { return plan && state == RunState::Refused; }
@@ -137,12 +140,18 @@ struct PlanRecompute {};  ///< plan what each way of recomputing keeps
 struct Record {
   std::string folder;
 };
+/// Reads these windows of `plan` on every rank and in the serial run, when nothing else runs: from what the
+/// samples kept, else in another pass. A newer question replaces an older one. Ignored for another plan.
+struct ReadWindows {
+  std::shared_ptr<const Plan> plan;
+  std::vector<TensorWindow> windows;
+};
 struct Pause {};   ///< stop at the next step boundary
 struct Cancel {};  ///< give the run up
 }  // namespace command
 
 using Command = std::variant<command::SetSettings, command::Run, command::StepOnce, command::NextCollective,
                              command::Seek, command::CompareLosses, command::PlanRecompute, command::Record,
-                             command::Pause, command::Cancel>;
+                             command::ReadWindows, command::Pause, command::Cancel>;
 
 }  // namespace shardlens

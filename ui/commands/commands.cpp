@@ -32,6 +32,8 @@
 #include "ui/panels/timeline/timeline_view.h"
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/panels/train/train_view.h"
+#include "ui/product/product_view.h"
+#include "ui/settings/remedies.h"
 #include "ui/stage/stage_view.h"
 
 namespace shardlens::ui {
@@ -258,6 +260,12 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiKey_F}, fit_or_go_back);
   add("view.whole_model", "Whole model", "Close the open layer and show every part of the model again",
       {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });
+  add("view.open_row", "Open the selected step, or close it",
+      "Its matrices with every rank's part, or attention's heads, in place of the rows. Esc goes back",
+      {ImGuiKey_O}, open_or_close_row, can_open_row);
+  add("view.one_number", "Show how one number is made",
+      "One number of the selected product: each rank's row, column and term. Arrow keys go to its neighbours",
+      {}, open_largest_number, can_open_number);
   add("view.lecture", "Lecture mode",
       "Everything 1.6 times larger, for a large room; the page has the whole window, and U, T and I bring "
       "Setup, the Timeline and the Inspector",
@@ -525,7 +533,10 @@ std::string title_with_key(const UiCommand& command) {
 
 void handle_keys(const Context& context) {
   ViewState& view = context.view;
+  const bool may_take = !is_for_controls(ImGuiKey_LeftArrow) && !ImGui::GetIO().WantTextInput &&
+                        !view.covered() && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   follow_keys_of_controls(view);
+  if (may_take && take_keys_to_row(context)) return;
   const bool typing = ImGui::GetIO().WantTextInput;
   const bool covered = view.covered();
   for (const UiCommand& command : commands()) {

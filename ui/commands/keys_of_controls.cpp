@@ -8,6 +8,7 @@
 
 #include "ui/frame/side_panels.h"
 #include "ui/panels/recordings/chooser_view.h"
+#include "ui/product/product_view.h"
 
 namespace shardlens::ui {
 
@@ -26,7 +27,8 @@ void take_keys_to_controls(const Context& context) {
   if (keys_are_for_controls()) return;  // Tab already goes from control to control
   set_keys_of_controls(true);
   const ImGuiWindow* front = ImGui::GetCurrentContext()->NavWindow;
-  const bool has_none = front == nullptr || front->RootWindow->Name == std::string_view("Stage");
+  const bool has_none =
+      front == nullptr || (front->RootWindow->Name == std::string_view("Stage") && !shows_open_row(context));
   if (!has_none) return;
   show_setup(context.view);
   ImGui::SetWindowFocus("Setup");

@@ -3,6 +3,7 @@
 
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
+#include "ui/product/product_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -33,7 +34,7 @@ SidePanels needs_of(const ViewState& view) {
 }
 
 SidePanels own_panels(const ViewState& view, ImVec2 size) {
-  if (view.lecture) return kNoPanels;
+  if (view.lecture || fills_window(view)) return kNoPanels;
   SidePanels own = needs_of(view);
   const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
   if (small && view.tab != Tab::Stage) own.inspector = own.timeline = false;

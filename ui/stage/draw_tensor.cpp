@@ -66,7 +66,7 @@ void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, cons
   const float cell_width = piece.place.width() / static_cast<float>(piece.local_cols.size());
   const float cell_height = piece.place.height() / static_cast<float>(piece.local_rows.size());
   const float size = std::round(scene.px(kSmallSize));
-  if (cell_width < size * 3.6f || cell_height < size * 1.2f) return;
+  if (!has_room_for_numbers(scene, cell_width, cell_height)) return;
   const Rect seen = common(piece.place, {list->GetClipRectMin(), list->GetClipRectMax()});
   const auto range = [](float begin, float end, float origin, float cell, Range all) {
     return Range{std::clamp(all.begin + static_cast<int64_t>((begin - origin) / cell), all.begin, all.end),
@@ -210,6 +210,11 @@ void draw_partial_words(const Scene& scene, ImDrawList* list, const Rect& ghost,
 }
 
 }  // namespace
+
+bool has_room_for_numbers(const Scene& scene, float cell_width, float cell_height) {
+  const float size = std::round(scene.px(kSmallSize));
+  return cell_width >= size * 3.6f && cell_height >= size * 1.2f;
+}
 
 void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, const Lane& lane) {
   const Theme& theme = scene.context.theme;

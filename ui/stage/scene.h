@@ -83,6 +83,9 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
 /// The layers of a tensor's drawing; draw_tensor_cell() needs a list that is split into them.
 enum Layer { kGhostLayer, kHeatmapLayer, kOutlineLayer, kLayers };
 
+/// True if cells of this size show their numbers.
+bool has_room_for_numbers(const Scene& scene, float cell_width, float cell_height);
+
 /// Draws all visible rows.
 void draw_rows(const Scene& scene, ImDrawList* list);
 

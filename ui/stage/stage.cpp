@@ -17,6 +17,7 @@
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/panels.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/product/product_view.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/plan_change.h"
 #include "ui/stage/scene.h"
@@ -77,6 +78,28 @@ bool item(const std::string& id, const Rect& rect, bool overlapped) {
   return clicked && !dragged();
 }
 
+/// Opens the row of the last item if it was double-clicked.
+void open_if_double_clicked(const Scene& scene, const Row& row) {
+  const bool twice =
+      ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && !dragged();
+  if (row.step < 0 || !twice) return;
+  select(scene, row, row.tensor, -1);
+  if (can_open_row(scene.context)) open_or_close_row(scene.context);
+}
+
+/// Opens the number under the mouse if the result of a product is shown so large that it has numbers.
+void open_number_under_mouse(const Scene& scene, const Row& row, const Rect& ghost) {
+  const std::optional<Product> product = product_of(scene.program(), row.step);
+  const MatrixShape full = matrix_shape(scene.program().tensor(row.tensor));
+  const ImVec2 mouse = ImGui::GetMousePos();
+  const float cell_width = ghost.width() / static_cast<float>(full.cols),
+              cell_height = ghost.height() / static_cast<float>(full.rows);
+  if (!product || product->out != row.tensor || !ghost.contains(mouse)) return;
+  if (!has_room_for_numbers(scene, cell_width, cell_height)) return;
+  open_number(scene.context, static_cast<int64_t>((mouse.y - ghost.min.y) / cell_height),
+              static_cast<int64_t>((mouse.x - ghost.min.x) / cell_width));
+}
+
 void interact_with_row(const Scene& scene, size_t index) {
   const Row& row = scene.rows[index];
   if (row.kind == RowKind::Heading || row.kind == RowKind::Divider) return;
@@ -90,6 +113,7 @@ void interact_with_row(const Scene& scene, size_t index) {
     return !scene.context.view.covered() && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort);
   };
   if (item(name, scene.row_rect(index), true)) select(scene, row, row.tensor, -1);
+  open_if_double_clicked(scene, row);
   const bool row_hovered =
       !scene.context.view.covered() &&
       ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort | ImGuiHoveredFlags_NoSharedDelay);
@@ -106,7 +130,9 @@ void interact_with_row(const Scene& scene, size_t index) {
     if (item(cell_name, cell, tensor_row || can_open)) {
       select(scene, row, row.tensor, rank_under_mouse(scene, row, lane, ghost));
       if (can_open && was_selected) look_inside(scene.context, row.step);  // a second click
+      if (tensor_row) open_number_under_mouse(scene, row, ghost);
     }
+    open_if_double_clicked(scene, row);
     if (!scene.context.view.covered() && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort)) {
       if (tensor_row) {
         tensor_tooltip(scene, row, row.tensor, rank_under_mouse(scene, row, lane, ghost));
@@ -345,6 +371,8 @@ float draw_change(const Context& context, ImDrawList* list, const PlanChange& ch
 
 void draw_stage(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
+  if (shows_open_row(context)) return draw_open_row(context);
+  context.view.of<ProductView>().open = false;  // another step was selected
   // Rows have their own margins, so they also use half of the window's padding; but not at the bottom, where
   // that would make the window scrollable.
   const float reach = std::floor(ImGui::GetCursorStartPos().x / 2);

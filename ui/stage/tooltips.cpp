@@ -2,6 +2,7 @@
 // there.
 #include <fmt/format.h>
 
+#include "engine/program/product.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/stage/meeting.h"
@@ -42,8 +43,20 @@ std::string layout_sentence(const Tensor& tensor, int ranks, int rank) {
 std::string wrong_sentence(const Scene& scene, TensorId id) {
   if (!scene.seen || !scene.seen->is_wrong(id)) return {};
   const TensorError& error = *scene.seen->error(id);
-  const std::string wrong = fmt::format("Wrong: relative error {}.", relative_error_text(error.relative_error));
-  return error.ranks_identical ? wrong : wrong + " The ranks should hold the same bits, and hold different ones.";
+  const std::string wrong =
+      fmt::format("Wrong: relative error {}.", relative_error_text(error.relative_error));
+  return error.ranks_identical ? wrong
+                               : wrong + " The ranks should hold the same bits, and hold different ones.";
+}
+
+/// Says that the row can be opened.
+void opening_words(const Scene& scene, const Row& row) {
+  if (row.step < 0) return;
+  const bool is_product = product_of(scene.program(), row.step).has_value();
+  const bool is_attention = scene.program().step(row.step).op == Op::Attention;
+  if (is_product || is_attention)
+    words(scene, scene.context.fonts.body, scene.context.theme.dim,
+          is_product ? "A double click opens its matrices and numbers." : "A double click opens its heads.");
 }
 
 }  // namespace
@@ -56,8 +69,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
   if (!ImGui::BeginTooltip()) return;
   words(scene, fonts.mono, theme.text, id == row.tensor ? row.title : tensor.symbol);
   words(scene, fonts.body, theme.dim, fmt::format("{} on rank {}", tensor.name, rank));
-  const bool unequal =
-      scene.seen && scene.seen->is_wrong(id) && !scene.seen->error(id)->ranks_identical;
+  const bool unequal = scene.seen && scene.seen->is_wrong(id) && !scene.seen->error(id)->ranks_identical;
   if (!unequal) words(scene, fonts.body, theme.text, layout_sentence(tensor, ranks, rank));
   words(scene, fonts.bold, theme.text, wrong_sentence(scene, id));
   const std::string held = to_string(local_shape(tensor, ranks, rank)), whole = to_string(tensor.shape);
@@ -77,6 +89,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
   } else {
     words(scene, fonts.body, theme.dim, "not computed yet");
   }
+  opening_words(scene, row);
   ImGui::EndTooltip();
 }
 
@@ -89,11 +102,13 @@ void step_tooltip(const Scene& scene, const Row& row) {
   words(scene, fonts.body, theme.dim,
         fmt::format("step {}: {}", number_of(step.id, scene.program().steps.size()), step.name));
   if (const Step* const sound = scene.seen ? scene.seen->left_out(step.id) : nullptr) {
-    words(scene, fonts.bold, theme.communication, "Left out: " + collective_title(scene.seen->sound(), *sound));
+    words(scene, fonts.bold, theme.communication,
+          "Left out: " + collective_title(scene.seen->sound(), *sound));
     words(scene, fonts.body, theme.text, reason_of(scene.seen->sound(), sound->id));
   } else {
     words(scene, fonts.body, theme.text, reason_of(scene.program(), step.id));
   }
+  opening_words(scene, row);
   if (is_collective(step.op)) {
     const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;
     const Meeting meeting = meeting_of(*scene.plan, measured, step.id);

@@ -96,10 +96,12 @@ void Session::Worker::main() {
   while (wait()) {
     try {
       while (std::optional<Command> command = take_command()) handle(std::move(*command));
+      begin_windows();
       if (passes_.empty()) continue;
       if (!pass_running_) begin_pass();
       if (wait_for_pass(kPollSeconds)) {
         finish_pass();
+        begin_windows();
       } else if (passes_.front() == Pass::Sample && std::chrono::steady_clock::now() - last_progress >
                                                         std::chrono::duration<double>(kProgressSeconds)) {
         last_progress = std::chrono::steady_clock::now();

@@ -34,6 +34,8 @@ std::string activity_of(Pass pass) {
       return "running the fused loss";
     case Pass::LossGathered:
       return "running the gathered loss";
+    case Pass::Windows:
+      return "reading single values";
     case Pass::Move:
       return {};
   }
@@ -66,6 +68,10 @@ void Session::Worker::handle(Command command) {
     last_recorded_ = false;
     recordings_.set_folder(wish->folder);
     return publish();
+  }
+  if (auto* wish = std::get_if<command::ReadWindows>(&command)) {
+    if (wish->plan == now_.plan) windows_wanted_ = std::move(*wish);
+    return;
   }
   if (!now_.plan || now_.state == RunState::Refused) return;  // nothing to run; the message says why
   const size_t steps = now_.plan->program.steps.size();
@@ -106,6 +112,8 @@ void Session::Worker::set_settings(const Settings& settings) {
   passes_.clear();
   pass_running_ = false;
   parity_.reset();
+  windows_wanted_.reset();
+  now_.windows = nullptr;
   now_.settings = settings;
   now_.plan = nullptr;
   now_.lens = nullptr;
@@ -211,6 +219,25 @@ void Session::Worker::finish_loss(LossForm form) {
   loss_plan_ = nullptr;
 }
 
+// Reads the windows that are wanted once nothing else is left to do: then the serial run is known, if ever.
+void Session::Worker::begin_windows() {
+  const bool whole = result_.plan && result_.plan == now_.plan && result_.timed && sampler_;
+  if (!windows_wanted_ || !passes_.empty() || !whole) return;
+  const Program& program = now_.plan->program;
+  window_reader_ = std::make_shared<WindowReader>(program, windows_wanted_->windows);
+  if (window_reader_->take(sampler_->samples())) return answer_windows();
+  ensure_executor();
+  passes_.push_back(Pass::Windows);
+}
+
+void Session::Worker::answer_windows() {
+  now_.windows =
+      std::make_shared<const WindowAnswer>(WindowAnswer{now_.plan, window_reader_->values(serial_.get())});
+  window_reader_.reset();
+  windows_wanted_.reset();
+  publish();
+}
+
 // Stops at a step boundary and forgets the passes that were still to run.
 void Session::Worker::stop_passes() {
   record_result();
@@ -304,6 +331,11 @@ void Session::Worker::begin_pass() {
     case Pass::LossGathered:
       begin_loss(LossForm::Gather);
       break;
+    case Pass::Windows:
+      executor_->observe({window_reader_});
+      executor_->rewind();
+      executor_->start(window_reader_->steps());
+      break;
     case Pass::Move:
       // A first run may have been interrupted while it was sampled: go on sampling from there.
       executor_->observe(result_.timed || !sampler_ ? std::vector<std::shared_ptr<StepObserver>>{}
@@ -387,6 +419,10 @@ void Session::Worker::finish_pass() {
     case Pass::LossGathered:
       finish_loss(LossForm::Gather);
       break;
+    case Pass::Windows:
+      now_.activity.clear();
+      answer_windows();
+      break;
     case Pass::Move:
       break;
   }
@@ -415,6 +451,7 @@ void Session::Worker::stop_with(RunState state, const std::string& message,
                          pass == Pass::LossGathered;  // its steps belong to another plan
   if (elsewhere || !executor_) failure.reset();
   if (failure) keep_what_was_done();
+  windows_wanted_.reset();
   passes_.clear();
   pass_running_ = false;
   executor_.reset();

@@ -23,15 +23,17 @@
 #include "engine/runtime/recordings/run_recorder.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/session/session.h"
+#include "engine/runtime/window_reader.h"
 
 namespace shardlens {
 
-enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move, LossFused, LossGathered };
+enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move, LossFused, LossGathered, Windows };
 
 class Session::Worker {
  public:
   Worker(const Settings& settings, Begin begin) {
     now_.settings = settings;
+    now_.reads_windows = true;
     machine_ = machine_description();
     if (begin == Begin::WhenAsked) {
       now_.state = RunState::Cancelled;
@@ -67,6 +69,8 @@ class Session::Worker {
   void begin_loss(LossForm form);
   bool wait_for_loss(double seconds);
   void finish_loss(LossForm form);
+  void begin_windows();
+  void answer_windows();
   void move_to(size_t position);
   void stop_passes();
   void ensure_executor();
@@ -90,6 +94,8 @@ class Session::Worker {
   bool loss_timed_ = false;  ///< the loss has been read, and the pass that runs is the timed one
   std::shared_ptr<Sampler> sampler_;
   std::shared_ptr<ParityCheck> parity_;
+  std::optional<command::ReadWindows> windows_wanted_;  ///< not answered yet
+  std::shared_ptr<WindowReader> window_reader_;
   std::shared_ptr<SerialReference> serial_;
   Settings serial_settings_;
   std::shared_ptr<SerialReference> serial_in_progress_;

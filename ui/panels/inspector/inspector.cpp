@@ -15,10 +15,10 @@
 #include "ui/panels/panels.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/product/product_view.h"
 #include "ui/stage/meeting.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
-#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -68,26 +68,21 @@ Subject subject_of(const Context& context) {
   return subject;
 }
 
-}  // namespace
-
-void follow_zoom(Subject& subject, const InspectorView& zoom) {
-  const Stretch all{0, 1};
-  if (!subject.has_samples() || (clamped(zoom.rows, all) == all && clamped(zoom.cols, all) == all)) return;
+/// Zoomed in on values, colours must follow the values: the pictures' block means are smaller.
+void follow_zoom(const Context& context, Subject& subject) {
+  subject.zoom = zoom_of(context, subject);
+  if (!subject.zoom.near) return;
   double largest = 0, squares = 0, count = 0;
   for (const auto& sample : subject.samples) {
     if (!sample) continue;
-    if (!sample->has_exact() && sample->stats.count > 0) return;
     const TensorStats& stats = sample->stats;
     largest = std::max({largest, std::abs(stats.min), std::abs(stats.max)});
     squares += stats.rms * stats.rms * static_cast<double>(stats.count);
     count += static_cast<double>(stats.count);
   }
-  subject.exact = true;
   const double limit = count > 0 ? std::min(largest, 3 * std::sqrt(squares / count)) : 0;
   if (limit > 0) subject.scale.limit = limit;
 }
-
-namespace {
 
 std::string provenance_of(const Context& context, const Subject& subject) {
   if (shows_stale(context.snapshot)) return "out of date";
@@ -318,6 +313,21 @@ void draw_reasons(const Context& context, const Subject& subject, Pen& pen) {
   draw_collective_facts(context, subject, pen);
 }
 
+/// A product can be opened on the Stage: its matrices, or the making of one number.
+void draw_opener(const Context& context, const Subject& subject, Pen& pen) {
+  if (subject.step < 0 || !can_open_row(context)) return;
+  const char* const text = can_open_number(context) ? "How one number is made" : "Open its heads";
+  ImGui::SetCursorScreenPos({pen.x, pen.y});
+  const bool number = can_open_number(context);
+  if (draw_button(
+          context, "open row", text, ButtonLook::Plain, true,
+          number ? "Each rank's row, column and term of one number. A click on a number in a zoomed picture "
+                   "shows how that one was made."
+                 : "Scores and probabilities of every head, rank by rank"))
+    number ? open_largest_number(context) : open_or_close_row(context);
+  pen.y += context.px(kControlHeight) + context.px(12);
+}
+
 void draw_nothing_selected(const Context& context, const Subject& subject, Pen& pen) {
   const Theme& theme = context.theme;
   const TextStyle text = body_text(context, theme.dim);
@@ -365,9 +375,7 @@ void draw_inspector(const Context& context) {
   if (!subject.plan || subject.tensor_id == kNoTensor) {
     draw_nothing_selected(context, subject, pen);
   } else {
-    InspectorView& zoom = context.view.of<InspectorView>();
-    if (zoom.tensor != subject.tensor_id) zoom = {subject.tensor_id, {}, {}, zoom.enlarged};
-    follow_zoom(subject, zoom);
+    follow_zoom(context, subject);
     draw_title(context, subject, pen);
     draw_chooser(context, subject, pen);
     draw_reasons(context, subject, pen);
@@ -375,6 +383,7 @@ void draw_inspector(const Context& context) {
       draw_broken_run(context, subject, *seen, pen);
     } else {
       draw_layout_card(context, subject, pen);
+      draw_opener(context, subject, pen);
       draw_rank_pictures(context, subject, pen);
       draw_colour_bar(context, subject, pen);
       draw_against_serial(context, subject, pen);

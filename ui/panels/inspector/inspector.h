@@ -5,7 +5,7 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/context.h"
-#include "ui/panels/inspector/inspector_view.h"
+#include "ui/panels/inspector/inspector_zoom.h"
 #include "ui/plan/seen_break.h"
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/heatmap.h"
@@ -23,8 +23,7 @@ struct Subject {
   RankSamples samples;                         ///< [rank]; null where the step has not run yet
   std::shared_ptr<const TensorParity> parity;  ///< null: not compared
   ColourScale scale;                           ///< one for all ranks
-  bool exact =
-      false;  ///< zoomed in on exact values: the scale is theirs, not that of the pictures' block means
+  Zoom zoom;                                   ///< the part of it that every pane shows
 
   const Program& program() const { return plan->program; }
   const Tensor& tensor() const { return plan->program.tensor(tensor_id); }
@@ -46,13 +45,7 @@ void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen
 void draw_against_serial(const Context& context, const Subject& subject, Pen& pen);
 /// One rank's piece in the rectangle: values, outline by layout, numbers where they fit.
 void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max, Pen& pen);
-/// Wheel zooms about the mouse, a drag pans, a double click shows all, a click enlarges the rank. The item is
-/// called `id` and the rank.
-void handle_picture(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max,
-                    const char* id);
 float picture_height(const Context& context, const Subject& subject, float width);
-/// Zoomed in, colours must follow the exact values: the pictures' block means are smaller.
-void follow_zoom(Subject& subject, const InspectorView& zoom);
 /// A card: a bold line and sentences below it; dashed amber for Partial, as everywhere.
 void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32 title_colour,
                const std::vector<std::string>& sentences, ImU32 outline, bool dashed);

@@ -16,142 +16,13 @@
 #include "ui/plan/cache.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
-#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
 
-constexpr double kZoomPerNotch = 0.75;
-constexpr float kCellWidth = 56, kCellHeight = 17;  ///< a cell this large has room for its number
 constexpr int kColourBarSteps = 48;
 
-/// The elements of a rank's matrix that are on the screen.
-struct Part {
-  Stretch rows, cols;  ///< fractions
-  Range row_range, col_range;
-  bool all = true;
-};
-
-Part part_of(const InspectorView& zoom, MatrixShape matrix) {
-  Part part;
-  part.rows = clamped(zoom.rows, {0, 1});
-  part.cols = clamped(zoom.cols, {0, 1});
-  part.all = part.rows == Stretch{0, 1} && part.cols == Stretch{0, 1};
-  const auto range = [](Stretch shown, int64_t extent) {
-    const double size = static_cast<double>(extent);
-    const int64_t begin =
-        std::clamp<int64_t>(std::llround(shown.begin * size), 0, std::max<int64_t>(extent - 1, 0));
-    return Range{
-        begin, std::clamp<int64_t>(std::llround(shown.end * size), begin + 1, std::max<int64_t>(extent, 1))};
-  };
-  part.row_range = range(part.rows, matrix.rows);
-  part.col_range = range(part.cols, matrix.cols);
-  return part;
-}
-
-/// Draws the number of every cell, in black or white, whichever reads better on its colour.
-void draw_numbers(const Context& context, const Subject& subject, const TensorSample& sample,
-                  const Part& part, ImVec2 min, ImVec2 max, ImDrawList* list) {
-  const float cell_w = (max.x - min.x) / static_cast<float>(part.col_range.size());
-  const float cell_h = (max.y - min.y) / static_cast<float>(part.row_range.size());
-  if (cell_w < context.px(kCellWidth) || cell_h < context.px(kCellHeight)) return;
-  TextStyle style = mono_text(context, 0);
-  for (int64_t row = part.row_range.begin; row < part.row_range.end; ++row) {
-    for (int64_t col = part.col_range.begin; col < part.col_range.end; ++col) {
-      const double value = sample.value(row, col);
-      style.colour = legible_on(context.theme, colour_of(value, subject.scale));
-      const float x = min.x + (static_cast<float>(col - part.col_range.begin) + 0.5f) * cell_w;
-      const float y =
-          min.y + (static_cast<float>(row - part.row_range.begin) + 0.5f) * cell_h - style.size / 2;
-      draw_text(list, {x, y}, style, format_value(value), Align::Centre);
-    }
-  }
-}
-
-/// Returns the place in the full matrix of an element of a rank's own matrix; the same place if it is not
-/// sliced.
-std::pair<int64_t, int64_t> place_in_full(const Subject& subject, int rank, int64_t row, int64_t col) {
-  for (const Placement& piece : placements(subject.tensor(), subject.tp(), rank)) {
-    const bool inside = row >= piece.local_rows.begin && row < piece.local_rows.end &&
-                        col >= piece.local_cols.begin && col < piece.local_cols.end;
-    if (inside) {
-      return {piece.rows.begin + row - piece.local_rows.begin,
-              piece.cols.begin + col - piece.local_cols.begin};
-    }
-  }
-  return {row, col};
-}
-
-void show_value_tooltip(const Subject& subject, int rank, const TensorSample& sample, const Part& part,
-                        ImVec2 share) {
-  const auto element = [](Range range, float at) {
-    const auto offset = static_cast<int64_t>(at * static_cast<float>(range.size()));
-    return std::clamp(range.begin + offset, range.begin, range.end - 1);
-  };
-  const int64_t row = element(part.row_range, share.y);
-  const int64_t col = element(part.col_range, share.x);
-  const auto [full_row, full_col] = place_in_full(subject, rank, row, col);
-  std::string text = fmt::format("rank {}: row {}, column {}", rank, row, col);
-  if (full_row != row || full_col != col) {
-    text += fmt::format("\nin the full tensor: row {}, column {}", full_row, full_col);
-  }
-  if (sample.has_exact()) {
-    text += fmt::format("\nvalue {:.9g}", sample.value(row, col));
-  } else if (sample.picture.rows > 0 && sample.picture.cols > 0) {
-    const int64_t picture_row = row * sample.picture.rows / std::max<int64_t>(sample.matrix.rows, 1);
-    const int64_t picture_col = col * sample.picture.cols / std::max<int64_t>(sample.matrix.cols, 1);
-    const double mean = static_cast<double>(
-        sample.picture.values[static_cast<size_t>(picture_row * sample.picture.cols + picture_col)]);
-    text += fmt::format("\nmean of this block {:.4g} (the piece is too large to keep every value)", mean);
-  }
-  ImGui::SetTooltip("%s", text.c_str());
-}
-
-}  // namespace
-
-void handle_picture(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max,
-                    const char* id) {
-  const auto& sample = subject.samples[static_cast<size_t>(rank)];
-  ImGui::SetCursorScreenPos(min);
-  ImGui::InvisibleButton(fmt::format("{} {}", id, rank).c_str(), {max.x - min.x, max.y - min.y});
-  ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
-  if (!sample || sample->matrix.rows * sample->matrix.cols == 0) return;
-  InspectorView& zoom = context.view.of<InspectorView>();
-  const ImGuiIO& io = ImGui::GetIO();
-  const Part part = part_of(zoom, sample->matrix);
-  const ImVec2 share{std::clamp((io.MousePos.x - min.x) / (max.x - min.x), 0.0f, 1.0f),
-                     std::clamp((io.MousePos.y - min.y) / (max.y - min.y), 0.0f, 1.0f)};
-  const bool hovered = ImGui::IsItemHovered();
-  if (hovered && io.MouseWheel != 0) {
-    const double factor = std::pow(kZoomPerNotch, io.MouseWheel);
-    const auto along = [factor](Stretch shown, float at, int64_t extent) {
-      const double smallest = std::min(1.0, 3.0 / static_cast<double>(std::max<int64_t>(extent, 1)));
-      return zoomed(shown, factor, shown.begin + static_cast<double>(at) * shown.size(), {0, 1}, smallest);
-    };
-    zoom.rows = along(part.rows, share.y, sample->matrix.rows);
-    zoom.cols = along(part.cols, share.x, sample->matrix.cols);
-  }
-  if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left) && !part.all) {
-    zoom.rows = panned(part.rows, -static_cast<double>(io.MouseDelta.y / (max.y - min.y)), {0, 1});
-    zoom.cols = panned(part.cols, -static_cast<double>(io.MouseDelta.x / (max.x - min.x)), {0, 1});
-    ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeAll);
-  } else if (hovered) {
-    show_value_tooltip(subject, rank, *sample, part, share);
-  }
-  const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
-  const bool still = std::abs(drag.x) + std::abs(drag.y) < io.MouseDragThreshold;
-  if (hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
-    zoom.rows = zoom.cols = {};
-  } else if (hovered && ImGui::IsItemDeactivated() && still && subject.tp() > 1) {
-    const bool again = zoom.enlarged && context.view.selected_rank == rank;
-    zoom.enlarged = !again;
-    context.view.selected_rank = again ? -1 : rank;
-  }
-}
-
-namespace {
-
-const char* why_no_values(const Context& context, const Subject& subject) {
+const char* why_no_picture(const Context& context, const Subject& subject) {
   if (!subject.result || !subject.result->replayed)
     return shown_failure(context.snapshot) != nullptr ? "a rank was lost" : "not run yet";
   return context.replay.has_read(subject.tensor().id) ? "not recorded" : "reading …";
@@ -170,21 +41,15 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
     draw_text(pen.list, {(min.x + max.x) / 2, (min.y + max.y - style.size) / 2}, style, words, Align::Centre);
   };
   if (!sample || empty) {
-    draw_within(empty ? "holds nothing" : why_no_values(context, subject), theme.dim);
+    draw_within(empty ? "holds nothing" : why_no_picture(context, subject), theme.dim);
   } else {
-    const Part part = part_of(context.view.of<InspectorView>(), sample->matrix);
     pen.list->PushClipRect(min, max, true);
-    if (subject.exact) {
-      context.heatmaps.draw_exact(pen.list, min, max, sample, subject.scale, part.row_range, part.col_range);
-      draw_numbers(context, subject, *sample, part, min, max, pen.list);
+    if (!subject.zoom.all) {
+      draw_zoomed_pane(context, subject, rank, min, max, pen.list);
     } else {
-      const ImVec2 uv0{static_cast<float>(part.cols.begin), static_cast<float>(part.rows.begin)};
-      const ImVec2 uv1{static_cast<float>(part.cols.end), static_cast<float>(part.rows.end)};
-      context.heatmaps.draw(pen.list, min, max, sample, sample->picture, subject.scale, uv0, uv1);
-      const bool small = sample->matrix.rows <= 24 && sample->matrix.cols <= 24;
-      if (small && sample->has_exact())
-        draw_numbers(context, subject, *sample, part, min, max, pen.list);
-      else if (const TensorStats& all = sample->stats; all.min == 0 && all.max == 0 && all.nan_count == 0)
+      context.heatmaps.draw(pen.list, min, max, sample, sample->picture, subject.scale);
+      draw_whole_numbers(context, subject, *sample, min, max, pen.list);
+      if (const TensorStats& all = sample->stats; all.min == 0 && all.max == 0 && all.nan_count == 0)
         draw_within("all 0", legible_on(theme, colour_of(0, subject.scale)));  // else it looks empty
     }
     pen.list->PopClipRect();
@@ -253,17 +118,18 @@ float draw_caption(const Context& context, const Subject& subject, int rank, ImV
 }
 
 /// Says what a cell of the pictures shows if it is not one element, and how to see more or all.
-std::string resolution_note(const Context& context, const Subject& subject) {
+std::string resolution_note(const Subject& subject) {
+  const Zoom& zoom = subject.zoom;
   const auto first = std::find_if(subject.samples.begin(), subject.samples.end(),
                                   [](const auto& sample) { return sample && sample->picture.rows > 0; });
   if (first == subject.samples.end()) return {};
-  const TensorSample& sample = **first;
-  const Part part = part_of(context.view.of<InspectorView>(), sample.matrix);
   const auto span = [](Range range) { return fmt::format("{} … {}", range.begin, range.end - 1); };
-  if (!part.all) {
-    return fmt::format("{} of rows {}, columns {} of each piece. A double click shows all.",
-                       subject.exact ? "Values" : "Block means", span(part.row_range), span(part.col_range));
+  if (!zoom.all) {
+    const std::string missing = zoom.missing.empty() ? "" : " " + zoom.missing;
+    return fmt::format("{} of rows {}, columns {} in every pane. A double click shows all.{}",
+                       zoom.near ? "Values" : "Block means", span(zoom.rows), span(zoom.cols), missing);
   }
+  const TensorSample& sample = **first;
   const int64_t rows = (sample.matrix.rows + sample.picture.rows - 1) / sample.picture.rows;
   const int64_t cols = (sample.matrix.cols + sample.picture.cols - 1) / std::max(sample.picture.cols, 1);
   if (rows <= 1 && cols <= 1) return {};
@@ -272,6 +138,7 @@ std::string resolution_note(const Context& context, const Subject& subject) {
 
 /// Says that the tensor's values were kept only as a picture, so no zoom can show each of them.
 void draw_picture_only(const Context& context, const Subject& subject, Pen& pen) {
+  if (context.snapshot.reads_windows) return;  // zoomed in, the values are read
   const auto first = std::find_if(subject.samples.begin(), subject.samples.end(), [](const auto& sample) {
     return sample && sample->stats.count > 0 && !sample->has_exact();
   });
@@ -289,6 +156,18 @@ void draw_picture_only(const Context& context, const Subject& subject, Pen& pen)
           "The wheel still zooms into the picture. Exact values are kept for a smaller batch, sequence or "
           "model.");
   pen.y = at.y + height;
+}
+
+/// A rank's pane: a click enlarges the rank, a click on the enlarged one shrinks it.
+void handle_rank(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max,
+                 const char* id) {
+  if (!handle_pane(context, subject, rank, min, max, fmt::format("{} {}", id, rank).c_str()) ||
+      subject.tp() == 1)
+    return;
+  InspectorView& view = context.view.of<InspectorView>();
+  const bool again = view.enlarged && context.view.selected_rank == rank;
+  view.enlarged = !again;
+  context.view.selected_rank = again ? -1 : rank;
 }
 
 }  // namespace
@@ -310,7 +189,7 @@ void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen
     const ImVec2 min{pen.x, pen.y};
     const ImVec2 max{pen.x + pen.width, pen.y + picture_height(context, subject, pen.width)};
     draw_piece(context, subject, large, min, max, pen);
-    handle_picture(context, subject, large, min, max, "large picture of rank");
+    handle_rank(context, subject, large, min, max, "large picture of rank");
     pen.y = max.y + draw_caption(context, subject, large, {pen.x, max.y}, pen.width, true, pen.list) +
             context.px(12);
   }
@@ -323,7 +202,7 @@ void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen
     const ImVec2 min{std::round(pen.x + static_cast<float>(column) * (width + gap)), std::round(pen.y)};
     const ImVec2 max{std::round(min.x + width), min.y + height};
     draw_piece(context, subject, rank, min, max, pen);
-    handle_picture(context, subject, rank, min, max, "picture of rank");
+    handle_rank(context, subject, rank, min, max, "picture of rank");
     if (rank == context.view.selected_rank && ranks > 1) {
       const float out = context.px(2);
       outline_rect(pen.list, {min.x - out, min.y - out}, {max.x + out, max.y + out}, context.theme.text, 0,
@@ -354,7 +233,7 @@ void draw_colour_bar(const Context& context, const Subject& subject, Pen& pen) {
   if (is_signed) draw_text(pen.list, {pen.x + pen.width / 2, pen.y}, style, "0", Align::Centre);
   draw_text(pen.list, {pen.x + pen.width, pen.y}, style, "≥ " + limit, Align::Right);
   pen.y += style.size + context.px(6);
-  if (const std::string note = resolution_note(context, subject); !note.empty()) {
+  if (const std::string note = resolution_note(subject); !note.empty()) {
     const TextStyle small = small_text(context, context.theme.dim);
     pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small, note, pen.width);
   }
@@ -432,14 +311,23 @@ void draw_against_serial(const Context& context, const Subject& subject, Pen& pe
   }
   pen.y += title.size + context.px(6);
   const ImVec2 min{pen.x, pen.y}, max{pen.x + width, pen.y + height};
-  context.heatmaps.draw(pen.list, min, max, whole, whole->picture, context.heatmaps.scale({whole}));
+  const bool zoomed = !subject.zoom.all;
+  fill_rect(pen.list, min, max, theme.ghost);
+  if (zoomed)
+    draw_zoomed_pane(context, subject, kJoinedPane, min, max, pen.list);
+  else
+    context.heatmaps.draw(pen.list, min, max, whole, whole->picture, context.heatmaps.scale({whole}));
+  handle_pane(context, subject, kJoinedPane, min, max, "joined picture");
   outline_rect(pen.list, min, max, theme.dim, 0, std::max(1.0f, context.px(1)));
   const ImVec2 min2{right, pen.y}, max2{right + width, pen.y + height};
   fill_rect(pen.list, min2, max2, theme.ghost);
-  if (compared) {
+  if (zoomed) {
+    draw_zoomed_pane(context, subject, kDifferencePane, min2, max2, pen.list);
+  } else if (compared) {
     context.heatmaps.draw(pen.list, min2, max2, subject.parity, subject.parity->difference,
                           {ColourMap::Magnitude, largest > 0 ? largest : 1});
   }
+  handle_pane(context, subject, kDifferencePane, min2, max2, "difference picture");
   const bool agrees = compared && subject.parity->within_bound();
   outline_rect(pen.list, min2, max2, agrees ? theme.agreement : theme.dim, 0,
                std::max(1.0f, context.px(1.5f)));

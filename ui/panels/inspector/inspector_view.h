@@ -1,15 +1,22 @@
-// The zoom of the Inspector's pictures. They show the same part of every rank's piece.
+// The zoom of the Inspector's pictures: the part of the tensor that every pane shows.
 #pragma once
+
+#include <memory>
 
 #include "engine/program/program.h"
 #include "ui/widgets/stretch.h"
 
+namespace shardlens {
+struct Plan;
+}
+
 namespace shardlens::ui {
 
 struct InspectorView {
-  TensorId tensor = kNoTensor;  ///< the zoom belongs to this one
-  Stretch rows, cols;           ///< shown part in fractions of a rank's matrix; empty: all
-  bool enlarged = false;        ///< the selected rank is drawn large
+  std::weak_ptr<const Plan> plan;  ///< the zoom belongs to this plan's
+  TensorId tensor = kNoTensor;     ///< tensor, and does not outlive it
+  Stretch rows, cols;              ///< of the full tensor, in elements; empty: all
+  bool enlarged = false;           ///< the selected rank is drawn large
 };
 
 }  // namespace shardlens::ui

@@ -186,5 +186,76 @@ TEST(Session, ManyQuickChangesEndWithTheLast) {
   EXPECT_EQ(snapshot->result->plan, snapshot->plan);
 }
 
+StepId step_named(const Program& program, const std::string& name) {
+  for (const Step& step : program.steps)
+    if (step.name == name) return step.id;
+  throw std::logic_error("no step " + name);
+}
+
+std::shared_ptr<const WindowValues> read_window(Session& session, const TensorWindow& window) {
+  session.send(command::ReadWindows{session.snapshot()->plan, {window}});
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  if (!snapshot->windows || snapshot->windows->values.empty()) return nullptr;
+  return snapshot->windows->values.front();
+}
+
+TEST(Session, ReadsAWindowOnEveryRankAndInTheSerialRun) {
+  Session session(small_layer(4));
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_TRUE(snapshot->reads_windows);
+  const Program& program = snapshot->plan->program;
+  const TensorId z = program.step(step_named(program, "mlp.proj")).outputs[0];
+  const auto read = read_window(session, {z, {3, 5}, {7, 9}});
+  ASSERT_NE(read, nullptr);
+  ASSERT_EQ(read->ranks.size(), 4u);
+  ASSERT_EQ(read->serial.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    double sum = 0;
+    for (size_t rank = 0; rank < 4; ++rank) {
+      const TensorSample& sample = *snapshot->result->samples[rank][static_cast<size_t>(z)];
+      EXPECT_EQ(read->ranks[rank][i],
+                sample.value(3 + static_cast<int64_t>(i / 2), 7 + static_cast<int64_t>(i % 2)));
+      sum += read->ranks[rank][i];
+    }
+    EXPECT_NEAR(sum, read->serial[i], 1e-4 * (1 + std::abs(sum)));
+  }
+}
+
+// A piece of more than a million elements keeps no values: they are read in a pass of their own.
+TEST(Session, ReadsAWindowThatNoSampleKept) {
+  Settings settings = small_layer(1);
+  settings.model.positions = 128;
+  settings.batch = 96;
+  settings.seq = 128;
+  Session session(settings);
+  const auto before = session.wait_until_idle(kLimitSeconds);
+  const Program& program = before->plan->program;
+  const Step& fc = program.step(step_named(program, "mlp.fc"));
+  const TensorId h = fc.outputs[0], n = fc.inputs[0];
+  const TensorSample& sample = *before->result->samples[0][static_cast<size_t>(h)];
+  ASSERT_FALSE(sample.has_exact());
+  const auto row = read_window(session, {n, {11, 12}, {0, 96}});
+  ASSERT_NE(row, nullptr);
+  const auto weight = read_window(session, {fc.inputs[1], {0, 96}, {13, 14}});
+  const auto bias = read_window(session, {fc.inputs[2], {0, 1}, {13, 14}});
+  const auto cell = read_window(session, {h, {11, 12}, {13, 14}});
+  ASSERT_TRUE(weight && bias && cell);
+  double sum = bias->ranks[0][0];
+  for (size_t k = 0; k < 96; ++k) sum += row->ranks[0][k] * weight->ranks[0][k];
+  EXPECT_NEAR(cell->ranks[0][0], sum, 1e-5 * (1 + std::abs(sum)));
+  EXPECT_EQ(session.snapshot()->position, before->position) << "what is shown stays where it was";
+  session.send(command::Seek{4});
+  EXPECT_EQ(session.wait_until_idle(kLimitSeconds)->position, 4u) << "and can be walked through";
+}
+
+TEST(Session, AWindowOfAnotherPlanIsNotRead) {
+  Session session(small_layer(2));
+  const auto first = session.wait_until_idle(kLimitSeconds);
+  session.send(command::SetSettings{small_layer(4)});
+  session.wait_until_idle(kLimitSeconds);
+  session.send(command::ReadWindows{first->plan, {{0, {0, 1}, {0, 1}}}});
+  EXPECT_EQ(session.wait_until_idle(kLimitSeconds)->windows, nullptr);
+}
+
 }  // namespace session_test
 }  // namespace shardlens

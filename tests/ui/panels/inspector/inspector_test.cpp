@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <imgui_internal.h>
 
 #include "tests/ui/studio_harness.h"
 #include "ui/panels/inspector/inspector_view.h"
+#include "ui/product/product_view.h"
 #include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
@@ -53,11 +55,14 @@ TEST(Inspector, TheWheelZoomsAllRanksAndADoubleClickShowsAll) {
     person.MouseMove("//Inspector/picture of rank 1");
     person.MouseWheelY(6);
   });
+  // 32 rows of 384 columns, of which rank 1 holds 96 to 191.
   const InspectorView& zoom = inspected.harness.view().of<InspectorView>();
   EXPECT_GT(zoom.rows.size(), 0);
-  EXPECT_LT(zoom.rows.size(), 0.5);
-  EXPECT_LT(zoom.cols.size(), 0.5);
-  EXPECT_NEAR((zoom.rows.begin + zoom.rows.end) / 2, 0.5, 0.1) << "about the mouse";
+  EXPECT_LT(zoom.rows.size(), 16);
+  EXPECT_LT(zoom.cols.size(), 48);
+  EXPECT_NEAR((zoom.rows.begin + zoom.rows.end) / 2, 16, 3) << "about the mouse";
+  EXPECT_GE(zoom.cols.begin, 96);
+  EXPECT_LE(zoom.cols.end, 192);
   inspected.harness.perform(
       [](ImGuiTestContext& person) { person.ItemDoubleClick("//Inspector/picture of rank 1"); });
   EXPECT_EQ(zoom.rows, Stretch());
@@ -95,8 +100,65 @@ TEST(Inspector, ATensorOfAnotherStepGivesWayToTheStepsOwn) {
   EXPECT_EQ(inspected.harness.view().of<InspectorView>().tensor, step.outputs.front());
 }
 
-// 96 sequences of 128 tokens: a Replicated activation of 96 columns has more than a million elements.
-TEST(Inspector, SaysWhichTensorIsAPictureOnly) {
+void zoom_in(StudioHarness& harness, const char* pane, float notches) {
+  harness.perform([&](ImGuiTestContext& person) {
+    person.MouseMove((std::string("//Inspector/") + pane).c_str());
+    person.MouseWheelY(notches);
+  });
+  for (int i = 0; i < 3; ++i) {  // a frame asks, the next one sends, the Session answers
+    harness.draw_frames(3);
+    harness.wait_until_at_rest();
+  }
+}
+
+/// The numbers that stand in the Inspector's panes.
+std::vector<mark::Words> numbers_in_panes(StudioHarness& harness) {
+  std::vector<mark::Words> numbers;
+  const ImRect inside = ImGui::FindWindowByName("Inspector")->Rect();
+  for (const mark::Words& words : words_on_screen(harness)) {
+    const bool number =
+        words.text.find_first_not_of("-+.e0123456789") == std::string::npos && words.align == Align::Centre;
+    if (number && inside.Contains(words.at)) numbers.push_back(words);
+  }
+  return numbers;
+}
+
+TEST(Inspector, EveryPaneShowsTheSameWindow) {
+  Inspected inspected("mlp.proj");  // Partial: each rank has a term of every number
+  StudioHarness& harness = inspected.harness;
+  harness.view().wide_inspector = true;
+  harness.draw_frames(4);
+  zoom_in(harness, "joined picture", 12);
+  const std::vector<mark::Words> numbers = numbers_in_panes(harness);
+  const InspectorView& zoom = harness.view().of<InspectorView>();
+  EXPECT_NEAR(zoom.rows.size(), 3, 0.01);
+  // Four ranks, the sum and the difference: six panes of nine numbers each.
+  EXPECT_EQ(numbers.size(), 6u * 9u);
+}
+
+TEST(Inspector, ARankThatHoldsNothingOfTheWindowSaysWhatItHolds) {
+  Inspected inspected("mlp.fc");
+  zoom_in(inspected.harness, "picture of rank 1", 6);
+  const auto texts = texts_in(inspected.harness, "Inspector");
+  EXPECT_THAT(texts, ::testing::Contains(::testing::HasSubstr("Rank 0 holds columns 0 … 95")));
+}
+
+TEST(Inspector, DigitsGrowWithTheCell) {
+  Inspected inspected("mlp.proj");
+  StudioHarness& harness = inspected.harness;
+  harness.view().wide_inspector = true;
+  harness.draw_frames(4);
+  zoom_in(harness, "joined picture", 9);
+  const auto small = numbers_in_panes(harness);
+  zoom_in(harness, "joined picture", 4);
+  const auto large = numbers_in_panes(harness);
+  ASSERT_FALSE(small.empty());
+  ASSERT_FALSE(large.empty());
+  EXPECT_GT(large.front().style.size, small.front().style.size);
+}
+
+// 96 sequences of 128 tokens: an activation of 96 columns has more than a million elements on one rank.
+TEST(Inspector, NumbersAreThereForATensorThatIsTooLargeToKeep) {
   Settings settings = small_settings();
   settings.batch = 96;
   settings.seq = 128;
@@ -104,17 +166,45 @@ TEST(Inspector, SaysWhichTensorIsAPictureOnly) {
   StudioHarness harness({1920, 1080}, settings);
   harness.wait_until_at_rest();
   select_step(harness.view(), program_of(harness), step_named(program_of(harness), "mlp.fc"));
-  const auto says = [&](TensorId tensor) {
-    harness.view().selected_tensor = tensor;
-    harness.draw_frames(2);
-    bool found = false;
-    harness.perform([&](ImGuiTestContext& person) { found = person.ItemExists("//Inspector/picture only"); });
-    return found;
-  };
-  const Step& step = program_of(harness).step(harness.view().selected_step);
-  EXPECT_FALSE(harness.snapshot().result->not_exact.empty());
-  EXPECT_TRUE(says(step.outputs.front()));
-  EXPECT_FALSE(says(step.inputs[1])) << "the weight is small";
+  harness.view().wide_inspector = true;
+  harness.draw_frames(4);
+  const auto id = static_cast<size_t>(harness.view().selected_tensor);
+  ASSERT_FALSE(harness.snapshot().result->samples[0][id]->has_exact());
+  zoom_in(harness, "picture of rank 0", 40);
+  EXPECT_GE(numbers_in_panes(harness).size(), 18u) << "the piece and the whole, nine each";
+}
+
+TEST(Inspector, AZoomDoesNotOutliveItsTensor) {
+  Inspected inspected("mlp.fc");
+  StudioHarness& harness = inspected.harness;
+  zoom_in(harness, "picture of rank 1", 6);
+  const InspectorView& zoom = harness.view().of<InspectorView>();
+  ASSERT_GT(zoom.rows.size(), 0);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_2); });
+  harness.wait_until_at_rest();
+  ASSERT_EQ(harness.snapshot().settings.tp, 2);
+  EXPECT_EQ(zoom.rows, Stretch()) << "the same step of another plan";
+  zoom_in(harness, "picture of rank 1", 6);
+  ASSERT_GT(zoom.rows.size(), 0);
+  select_step(harness.view(), program_of(harness), step_named(program_of(harness), "mlp.gelu"));
+  harness.draw_frames(2);
+  select_step(harness.view(), program_of(harness), step_named(program_of(harness), "mlp.fc"));
+  harness.draw_frames(2);
+  EXPECT_EQ(zoom.rows, Stretch()) << "another tensor and back";
+}
+
+TEST(Inspector, AClickOnANumberOfAProductShowsHowItIsMade) {
+  Inspected inspected("mlp.proj");
+  StudioHarness& harness = inspected.harness;
+  harness.view().wide_inspector = true;
+  harness.draw_frames(4);
+  zoom_in(harness, "joined picture", 12);
+  const InspectorView& zoom = harness.view().of<InspectorView>();
+  const Stretch rows = zoom.rows;
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inspector/picture of rank 2"); });
+  const ProductView& opened = harness.view().of<ProductView>();
+  EXPECT_TRUE(opened.open && opened.number);
+  EXPECT_NEAR(static_cast<double>(opened.row) + 0.5, (rows.begin + rows.end) / 2, 1.01) << "its middle";
 }
 
 StepId with_letter(const Program& program, Conjugate letter, Phase phase) {
