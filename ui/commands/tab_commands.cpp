@@ -259,7 +259,7 @@ void add_compare_commands(std::vector<UiCommand>& table) {
       may_measure);
   add(
       "compare.measure", "Measure the splits side by side",
-      "Run each split of the Compare tab here, three times", {},
+      "Run the splits of the Compare tab here, several rounds of each in turn", {},
       [](const Context& c) {
         c.view.of<CompareView>().page = ComparePage::Splits;
         show_tab(c, Tab::Compare);

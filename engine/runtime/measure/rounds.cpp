@@ -1,4 +1,4 @@
-// Spread and comparison of times measured in rounds.
+// RoundSpread and comparison of times measured in rounds.
 #include "engine/runtime/measure/rounds.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace shardlens {
 
-Spread spread_of(std::vector<double> seconds) {
+RoundSpread spread_of(std::vector<double> seconds) {
   if (seconds.empty()) return {};
   std::sort(seconds.begin(), seconds.end());
   const size_t half = seconds.size() / 2;

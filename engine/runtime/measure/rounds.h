@@ -9,11 +9,11 @@
 namespace shardlens {
 
 /// The least, the middle and the greatest of several times; zeros if there are none.
-struct Spread {
+struct RoundSpread {
   double least = 0, median = 0, most = 0;
-  bool operator==(const Spread&) const = default;
+  bool operator==(const RoundSpread&) const = default;
 };
-Spread spread_of(std::vector<double> seconds);
+RoundSpread spread_of(std::vector<double> seconds);
 
 /// How often a took less time than b, round by round.
 struct RoundsCompared {

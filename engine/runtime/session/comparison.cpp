@@ -175,13 +175,25 @@ void Comparison::Worker::handle(const comparison_command::RunTop& wish) {
   if (!now_.tournament || !now_.tournament->can_run) return;
   HeldTournament held = *now_.tournament;
   held.runs.clear();
+  held.round_seconds.clear();
   const size_t count = std::min(wish.count, held.tournament.listed.size());
+  std::vector<std::shared_ptr<const Plan>> plans;
   for (size_t i = 0; i < count; ++i) {
-    measure(fmt::format("running number {} of {}", i + 1, count));
     const Entrant& entrant = held.tournament.entrants[held.tournament.listed[i]];
-    const auto plan = make_plan(plan_program(settings_of(held.wish.settings, entrant)));
-    held.runs.push_back(measure_run(plan, {}, run_wish()).times);
-    now_.tournament = std::make_shared<HeldTournament>(held);
+    plans.push_back(make_plan(plan_program(settings_of(held.wish.settings, entrant))));
+  }
+  for (int round = 0; round < kSplitRounds; ++round) {
+    for (size_t i = 0; i < count; ++i) {
+      measure(fmt::format("running number {} of {}, round {} of {}", i + 1, count, round + 1, kSplitRounds));
+      TimeComparison times = measure_run(plans[i], {}, {.passes = 1, .stop = token_}).times;
+      if (round == 0) held.round_seconds.emplace_back();
+      held.round_seconds[i].push_back(times.measured_seconds);
+      if (round == 0)
+        held.runs.push_back(std::move(times));
+      else if (times.measured_seconds < held.runs[i].measured_seconds)
+        held.runs[i] = std::move(times);
+      now_.tournament = std::make_shared<HeldTournament>(held);
+    }
   }
 }
 

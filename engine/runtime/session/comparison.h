@@ -28,11 +28,13 @@ struct HeldTournament {
   std::string refused;  ///< why there is none
   Tournament tournament;
   std::string predicted_on;
-  double seconds = 0;                ///< how long it took, measured
-  bool has_times = false;            ///< the hardware states its speed, so the order has a meaning
-  bool can_run = false;              ///< this machine can, as calibrated in this dtype
-  size_t megatron = 0;               ///< position of the fastest entrant of that name; entrants.size(): none
-  std::vector<TimeComparison> runs;  ///< of the first entrants listed, as far as they are done
+  double seconds = 0;      ///< how long it took, measured
+  bool has_times = false;  ///< the hardware states its speed, so the order has a meaning
+  bool can_run = false;    ///< this machine can, as calibrated in this dtype
+  size_t megatron = 0;     ///< position of the fastest entrant of that name; entrants.size(): none
+  std::vector<TimeComparison>
+      runs;  ///< of the first entrants listed, as far as they are done: the fastest round
+  std::vector<std::vector<double>> round_seconds;  ///< [run]: a step in each round, in their order
 };
 
 struct ComparisonSnapshot {
@@ -46,7 +48,7 @@ struct ComparisonSnapshot {
   std::string message;     ///< why a measurement ended early; empty after the next one begins
 };
 
-/// How often each split is measured, in turn with the others.
+/// How often each of several splits is measured, in turn with the others.
 inline constexpr int kSplitRounds = 5;
 
 namespace comparison_command {
@@ -65,7 +67,7 @@ struct HoldTournament {
 };
 struct RunTop {
   size_t count = 5;
-};               ///< measures the first entrants listed
+};               ///< measures the first entrants listed, in kSplitRounds rounds
 struct Stop {};  ///< gives up the present measurement; results that are there stay
 }  // namespace comparison_command
 

@@ -2,6 +2,7 @@
 // hop.
 #include "ui/collective/inside.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -43,7 +43,7 @@ std::string total_bytes(int64_t count) {
 /// "41.2 ms (38.0 to 47.1)": the median of the rounds, and their spread.
 std::string measured(const SplitTrial& trial) {
   if (!trial.result) return not_measured(trial);
-  const Spread spread = spread_of(trial.round_seconds);
+  const RoundSpread spread = spread_of(trial.round_seconds);
   const std::string median = format_seconds(spread.median);
   if (trial.round_seconds.size() < 2) return median;
   return fmt::format("{} ({} to {})", median, format_seconds(spread.least), format_seconds(spread.most));

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "engine/config/hardware_file.h"
+#include "engine/runtime/measure/rounds.h"
 #include "engine/runtime/session/comparison.h"
 #include "engine/runtime/session/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
@@ -402,9 +403,15 @@ std::string verdict(const HeldTournament& held) {
   std::vector<double> seconds;
   for (const TimeComparison& run : held.runs) seconds.push_back(run.measured_seconds);
   const PairOrder order = order_of(seconds);
-  return fmt::format("{} of {} pairs came in the predicted order{}. Measured on {}, the fastest of three.",
-                     order.agree, order.pairs, order.agree == order.pairs ? ": it held" : "",
-                     held.runs.front().measured_on);
+  int noise = 0;  // pairs of which neither was faster in every round
+  for (size_t i = 0; i < held.round_seconds.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      noise += compare_rounds(held.round_seconds[i], held.round_seconds[j]).within_noise();
+  const std::string doubt = noise > 0 ? fmt::format("; {} of them differ within the noise", noise) : "";
+  return fmt::format(
+      "{} of {} pairs came in the predicted order{}{}. Measured on {} in turn, the fastest of {} rounds.",
+      order.agree, order.pairs, order.agree == order.pairs ? ": it held" : "", doubt,
+      held.runs.front().measured_on, kSplitRounds);
 }
 
 }  // namespace

@@ -7,9 +7,9 @@ namespace shardlens {
 namespace rounds_test {
 
 TEST(Rounds, HaveALeastAMiddleAndAGreatestTime) {
-  EXPECT_EQ(spread_of({3, 1, 2}), (Spread{1, 2, 3}));
-  EXPECT_EQ(spread_of({4, 1, 2, 3}), (Spread{1, 2.5, 4}));
-  EXPECT_EQ(spread_of({}), Spread());
+  EXPECT_EQ(spread_of({3, 1, 2}), (RoundSpread{1, 2, 3}));
+  EXPECT_EQ(spread_of({4, 1, 2, 3}), (RoundSpread{1, 2.5, 4}));
+  EXPECT_EQ(spread_of({}), RoundSpread());
 }
 
 TEST(Rounds, ADifferenceInEveryRoundIsOne) {

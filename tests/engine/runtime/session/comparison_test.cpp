@@ -47,7 +47,7 @@ TEST(SplitTrials, RoundsAddUpAndTheirFastestIsShown) {
   SplitTrial& trial = trials.trials[0];
   for (int round = 0; round < 3; ++round) run_trial(trial, {.passes = 1});
   ASSERT_EQ(trial.round_seconds.size(), 3u);
-  const Spread spread = spread_of(trial.round_seconds);
+  const RoundSpread spread = spread_of(trial.round_seconds);
   EXPECT_EQ(trial.measured_seconds, spread.median);
   EXPECT_EQ(trial.result->times->measured_seconds, spread.least);
   const TensorId made = trial.plan->program.steps[0].outputs[0];
