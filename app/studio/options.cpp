@@ -72,13 +72,14 @@ const char* const kExamples =
 
 const std::vector<std::string>& view_names() {
   static const std::vector<std::string> names{
-      "stage",          "memory",         "memory-layer",  "memory-machine", "traffic",       "traffic-times",
-      "scaling",        "scaling-strong", "scaling-heads", "break-even",     "cluster",       "compare",
-      "tournament",     "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
-      kWrittenView,     "program",        kBreakView,      kBreakLossView,   kBrokenStageView,
-      kSoundStageView,  kDifferenceStageView, "palette",   "inspector",
-      "start",          "sheet",          "replay",        "replay-train",   "replay-notes",  kTimesView,
-      "open-recording", kLostView,        kLostTrainView};
+      "stage",         "memory",        "memory-layer",   "memory-machine", "traffic",
+      "traffic-times", "scaling",       "scaling-strong", "scaling-heads",  "break-even",
+      "cluster",       "compare",       "tournament",     "sweep",          kRecordingsView,
+      "train",         "train-compare", kFrozenView,      kWrittenView,     "program",
+      kBreakView,      kBreakLossView,  kBrokenStageView, kSoundStageView,  kDifferenceStageView,
+      "palette",       "inspector",     "start",          "sheet",          "replay",
+      "replay-train",  "replay-notes",  kTimesView,       "open-recording", kLostView,
+      kLostTrainView};
   return names;
 }
 

@@ -329,9 +329,7 @@ void add_settings_commands(std::vector<UiCommand>& table) {
         const break_command::Start start = *c.view.of<BreakView>().taken_back;
         plant(c, start.settings, start.fault);
       },
-      [](const Context& c) {
-        return changes_settings(c) && (redo_plants(c) || c.view.changes.can_redo());
-      });
+      [](const Context& c) { return changes_settings(c) && (redo_plants(c) || c.view.changes.can_redo()); });
   for (const std::string& name : split_names()) {
     table.push_back({.id = "settings.split." + name,
                      .title = "Split: " + name,

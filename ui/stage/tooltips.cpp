@@ -52,8 +52,10 @@ std::string layout_sentence(const Tensor& tensor, int ranks, int rank) {
 std::string wrong_sentence(const Scene& scene, TensorId id) {
   if (!scene.seen || !scene.seen->is_wrong(id)) return {};
   const TensorError& error = *scene.seen->error(id);
-  const std::string wrong = fmt::format("Wrong: relative error {}.", relative_error_text(error.relative_error));
-  return error.ranks_identical ? wrong : wrong + " The ranks should hold the same bits, and hold different ones.";
+  const std::string wrong =
+      fmt::format("Wrong: relative error {}.", relative_error_text(error.relative_error));
+  return error.ranks_identical ? wrong
+                               : wrong + " The ranks should hold the same bits, and hold different ones.";
 }
 
 }  // namespace
@@ -66,8 +68,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
   if (!ImGui::BeginTooltip()) return;
   words(scene, fonts.mono, theme.text, id == row.tensor ? row.title : tensor.symbol);
   words(scene, fonts.body, theme.dim, fmt::format("{} on rank {}", tensor.name, rank));
-  const bool unequal =
-      scene.seen && scene.seen->is_wrong(id) && !scene.seen->error(id)->ranks_identical;
+  const bool unequal = scene.seen && scene.seen->is_wrong(id) && !scene.seen->error(id)->ranks_identical;
   if (!unequal) words(scene, fonts.body, theme.text, layout_sentence(tensor, ranks, rank));
   words(scene, fonts.bold, theme.text, wrong_sentence(scene, id));
   const std::string held = to_string(local_shape(tensor, ranks, rank)), whole = to_string(tensor.shape);
@@ -99,8 +100,9 @@ void step_tooltip(const Scene& scene, const Row& row) {
   words(scene, fonts.body, theme.dim,
         fmt::format("step {}: {}", number_of(step.id, scene.program().steps.size()), step.name));
   if (const Step* const sound = scene.seen ? scene.seen->left_out(step.id) : nullptr) {
-    words(scene, fonts.bold, theme.communication, "Left out: " + collective_title(scene.seen->sound(), *sound));
-    words(scene, fonts.body, theme.text, reason_of(scene.seen->sound(), sound->id));
+    words(scene, fonts.bold, theme.communication,
+          "Left out: " + collective_title(scene.seen->sound(), *sound));
+    words(scene, fonts.body, theme.text, explain(scene.seen->sound(), sound->id));
   } else {
     words(scene, fonts.body, theme.text, reason_of(scene.program(), step.id));
   }

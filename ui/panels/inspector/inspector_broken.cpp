@@ -59,8 +59,8 @@ void draw_tensor_error(const Context& context, const Subject& subject, const See
   const TextStyle figure{context.fonts.mono, std::round(context.px(error->broken ? 22.0f : 15.0f)),
                          error->broken ? theme.text : theme.agreement};
   const std::string number = relative_error_text(error->relative_error);
-  const char* words = error->relative_to_terms ? "error of the broken run, of its terms"
-                                               : "relative error of the broken run";
+  const char* words =
+      error->relative_to_terms ? "error of the broken run, of its terms" : "relative error of the broken run";
   draw_text(pen.list, {pen.x, pen.y + figure.size - label.size - context.px(2)}, label,
             fitted(label, words, pen.width - text_width(figure, number) - context.px(12)));
   draw_text(pen.list, {pen.x + pen.width, pen.y}, figure, number, Align::Right);
@@ -86,8 +86,7 @@ void draw_hash_card(const Context& context, const Subject& held, Pen& pen) {
   const float line = mono.size + context.px(5);
   const float top = pen.y + context.px(10);
   const float title_height = wrapped_height(head, title, pen.width - 2 * pad) + context.px(4);
-  const float height =
-      context.px(10) + title_height + line * static_cast<float>(lines) + context.px(8);
+  const float height = context.px(10) + title_height + line * static_cast<float>(lines) + context.px(8);
   const ImVec2 min{pen.x, pen.y}, max{pen.x + pen.width, pen.y + height};
   fill_rect(pen.list, min, max, theme.card, context.px(6));
   draw_torn_line(pen.list, {min.x + context.px(4), min.y + context.px(3)},
@@ -114,7 +113,7 @@ void draw_hash_card(const Context& context, const Subject& held, Pen& pen) {
 void draw_left_out_card(const Context& context, const SeenBreak& seen, const Step& sound, Pen& pen) {
   draw_card(context, pen, "Left out: " + stage::collective_title(seen.sound(), sound),
             context.theme.communication,
-            {stage::reason_of(seen.sound(), sound.id), "Without it every rank goes on with what it has."},
+            {explain(seen.sound(), sound.id), "Without it every rank goes on with what it has."},
             context.theme.communication, true);
 }
 
@@ -141,12 +140,12 @@ void draw_heads(const Context& context, const SeenBreak& seen, float left, float
   pen.y += height + context.px(6);
 }
 
-/// What a side's figure under its picture is: its rms, or how large the difference is beside the sound values.
+/// What a side's figure under its picture is: its rms, or how large the difference is beside the sound
+/// values.
 std::string figure_of(const SeenBreak& seen, BreakSide side, TensorId shown, int rank, bool brief) {
   const auto sample = seen.sample(side, shown, rank);
   if (!sample || sample->stats.count == 0) return {};
-  if (side != BreakSide::Difference)
-    return (brief ? "" : "rms ") + format_value(sample->stats.rms);
+  if (side != BreakSide::Difference) return (brief ? "" : "rms ") + format_value(sample->stats.rms);
   const auto sound = seen.sample(BreakSide::Sound, shown, rank);
   const double size = sound ? sound->stats.rms : 0;
   if (size > 0) return relative_error_text(sample->stats.rms / size);
@@ -166,8 +165,7 @@ void draw_side(const Context& context, const Sides& sides, const SeenBreak& seen
               fitted(style, words, max.x - min.x), Align::Centre);
   } else {
     draw_piece(context, one, rank, min, max, pen);
-    handle_picture(context, one, rank, min, max,
-                   fmt::format("{} picture of rank", side_word(side)).c_str());
+    handle_picture(context, one, rank, min, max, fmt::format("{} picture of rank", side_word(side)).c_str());
   }
   const TensorError* const error = seen.error(subject.tensor_id);
   if (side == BreakSide::Broken && error != nullptr && error->broken)
