@@ -121,9 +121,8 @@ std::optional<FaultPlace> place_of(const Settings& settings, Fault fault) {
     };
     // The bias before this GeLU is changed too, but so that it stays right.
     if (fault == Fault::GeluOnPartial)
-      return FaultPlace{broken, first([&](const Step& step) {
-                          return step.op == Op::Gelu && is_changed(step);
-                        })};
+      return FaultPlace{broken,
+                        first([&](const Step& step) { return step.op == Op::Gelu && is_changed(step); })};
     return FaultPlace{broken, first(is_changed)};
   } catch (const Error&) {
     return std::nullopt;

@@ -23,8 +23,8 @@ Program plan_broken(Settings settings, Fault fault);
 /// valid. Plans only one layer of the model.
 bool has_opportunity(const Settings& settings, Fault fault);
 
-/// Where a fault sits: the Program of one layer with the fault in it (of a whole model also embedding, loss and
-/// update), and the first step that it changes.
+/// Where a fault sits: the Program of one layer with the fault in it (of a whole model also embedding, loss
+/// and update), and the first step that it changes.
 struct FaultPlace {
   std::shared_ptr<const Program> program;
   StepId step = -1;

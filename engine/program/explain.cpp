@@ -186,12 +186,12 @@ std::string explain(const Program& program, StepId id) {
   const std::string had = before ? fmt::format("{} produces {}", named(program, *before), holds(in.layout))
                                  : fmt::format("{} is {}", in.symbol, holds(in.layout));
   return fmt::format(
-      "{}, but {}: {} → {} is {} {}.", had, wanted_by, to_string(in.layout), to_string(out.layout),
-      step.op == Op::AllReduce || step.op == Op::AllGather || step.op == Op::AllToAll ? "an" : "a",
-      step.op == Op::Slice ? "local slice, and nothing is sent"
-      : is_among_copies(program, step)
-          ? fmt::format("{} among those {} ranks", to_string(step.op), group_ranks(program, step))
-          : to_string(step.op)) +
+             "{}, but {}: {} → {} is {} {}.", had, wanted_by, to_string(in.layout), to_string(out.layout),
+             step.op == Op::AllReduce || step.op == Op::AllGather || step.op == Op::AllToAll ? "an" : "a",
+             step.op == Op::Slice ? "local slice, and nothing is sent"
+             : is_among_copies(program, step)
+                 ? fmt::format("{} among those {} ranks", to_string(step.op), group_ranks(program, step))
+                 : to_string(step.op)) +
          (after && is_summed(in.layout) ? first_curve(program, *after) : "");
 }
 

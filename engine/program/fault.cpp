@@ -37,7 +37,8 @@ constexpr FaultFacts kFacts[] = {
     {Fault::GeluOnPartial,
      "gelu-on-partial",
      "GeLU on a Partial",
-     "Each rank applies GeLU to its own term, and the all-reduce sums the results. But the sum of the GeLUs is "
+     "Each rank applies GeLU to its own term, and the all-reduce sums the results. But the sum of the GeLUs "
+     "is "
      "not the GeLU of the sum. The bias is right: it is added once.",
      "a row-parallel product with GeLU applied to its sum",
      "--split reversed with --tp of at least 2",
@@ -179,8 +180,9 @@ void gelu_on_partial(Program& program) {
   move_behind(program, reduce, 2);
 }
 
-void leave_out(Step& collective) {
+void leave_out(const Program& program, Step& collective) {
   collective.op = Op::Identity;
+  collective.equation = fmt::format("identity({})", program.tensor(collective.outputs[0]).symbol);
   collective.overlapped = false;
 }
 
@@ -190,7 +192,8 @@ void skip(Program& program, Fault fault, Conjugate mark, Phase phase) {
   };
   const auto in_a_layer = [&](const Step& s) { return s.layer >= 0 && is_wanted(s); };
   const bool has_layers = std::any_of(program.steps.begin(), program.steps.end(), in_a_layer);
-  leave_out(has_layers ? *find_step(program, fault, in_a_layer) : *find_step(program, fault, is_wanted));
+  leave_out(program,
+            has_layers ? *find_step(program, fault, in_a_layer) : *find_step(program, fault, is_wanted));
 }
 
 void qkv_across_heads(Program& program) {
@@ -237,12 +240,12 @@ void local_statistics(Program& program) {
   const auto applies = [](const Step& step) { return step.op == Op::LayerNormApply; };
   const StepAt apply = find_step(program, Fault::LocalStatistics, applies);
   const TensorId sums = input_of(program, *apply, Operand::Sums);
-  leave_out(producer(program, sums));
+  leave_out(program, producer(program, sums));
   for (const StepId reader : consumers_of(program, sums)) {
     Step& step = program.steps[static_cast<size_t>(reader)];
     step.attributes.own_columns = true;
     if (step.op == Op::LayerNormGradApply)
-      leave_out(producer(program, input_of(program, step, Operand::GradSums)));
+      leave_out(program, producer(program, input_of(program, step, Operand::GradSums)));
   }
 }
 

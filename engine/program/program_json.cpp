@@ -210,7 +210,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.attributes.part = attributes.small_integer("part");
   step.attributes.mask_draw = attributes.word("mask_draw", parse_mask_draw);
   step.attributes.own_columns = attributes.boolean("own_columns");
-  step.attributes.one_rank = attributes.boolean("one_rank");
+  step.attributes.one_rank = attributes.boolean_or("one_rank", false);  // newer than the first recordings
   step.attributes.decay = attributes.boolean("decay");
   attributes.finish();
   reader.finish();

@@ -126,8 +126,8 @@ int64_t picture_extent(const Program& program, int pictures_per_tensor, int64_t 
 
 SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes, int64_t picture_budget_bytes) {
   SamplePlan plan;
-  const SampleDetail picture_only{
-      picture_extent(program, program.tp(), kPictureExtent, picture_budget_bytes), 0};
+  const SampleDetail picture_only{picture_extent(program, program.tp(), kPictureExtent, picture_budget_bytes),
+                                  0};
   plan.details.assign(program.tensors.size(), picture_only);
   std::vector<TensorId> order;
   for (const Tensor& tensor : program.tensors) {

@@ -189,8 +189,7 @@ void add_break_commands(std::vector<UiCommand>& table) {
           plant(c, plantable(c, fault).value_or(c.wanted()), fault);
         });
   }
-  add(
-      "break.off", "Switch the mistake off", "Every panel shows the run of the settings again (Esc)", {},
+  add("break.off", "Switch the mistake off", "Every panel shows the run of the settings again (Esc)", {},
       take_back, [](const Context& c) { return c.breaks.planted.has_value(); });
   add(
       "break.stop", "Stop breaking", "Stop the sound and the broken run; their results stay", {},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "engine/runtime/snapshot.h"
 #include "ui/stage/meeting.h"
@@ -29,7 +30,8 @@ void draw_arrow(const Scene& scene, ImDrawList* list, float x, float top, float 
   const float head = scene.px(5), width = std::max(2.0f, std::round(scene.px(2.5f)));
   x = std::round(x);
   fill_rect(list, {x - width / 2, top}, {x + width / 2, bottom - head}, colour);
-  fill_triangle(list, {x - head, bottom - 1.6f * head}, {x + head, bottom - 1.6f * head}, {x, bottom}, colour);
+  fill_triangle(list, {x - head, bottom - 1.6f * head}, {x + head, bottom - 1.6f * head}, {x, bottom},
+                colour);
 }
 
 /// What the band says: the collective, that it is left out, and what was sent of what it sends.
@@ -46,6 +48,44 @@ LeftOutWords left_out_words(const Scene& scene, const Row& row, const Step& soun
   return {collective_title(program, sound),
           fmt::format("{} of {} sent", bytes_text(static_cast<double>(sent)),
                       bytes_text(static_cast<double>(sent_bytes(program, sound.id))))};
+}
+
+/// Writes the words between the arrows: all of them in the middle gap, or one in each of three gaps, or only
+/// that the collective is left out.
+void draw_left_out_words(const Scene& scene, ImDrawList* list, const LeftOutWords& words,
+                         const std::vector<float>& edges, const Rect& rect) {
+  const Theme& theme = scene.context.theme;
+  const char* const what = "left out";
+  const float size = std::min(kLeftOutSize, rect.height() * 0.62f / scene.px(1));
+  if (size < 8) return;
+  const TextStyle strong = scene.text(scene.context.fonts.bold, size, theme.communication);
+  const TextStyle body = scene.text(scene.context.fonts.body, std::min(size, kBodySize), theme.text);
+  const float y = (rect.min.y + rect.max.y) / 2, pad = scene.px(12), between = scene.px(20);
+  const auto room = [&](size_t gap) { return edges[gap + 1] - edges[gap] - 2 * pad; };
+  const auto middle = [&](size_t gap) { return (edges[gap] + edges[gap + 1]) / 2; };
+  // The widest gap, and of those that are about as wide the one nearest to the middle.
+  const float centre = (edges.front() + edges.back()) / 2;
+  size_t main = 0;
+  for (size_t gap = 1; gap + 1 < edges.size(); ++gap) {
+    const bool wider = room(gap) > room(main) * 1.1f, similar = room(gap) > room(main) * 0.9f;
+    if (wider || (similar && std::abs(middle(gap) - centre) < std::abs(middle(main) - centre))) main = gap;
+  }
+  const float title = text_width(body, words.title), sent = text_width(body, words.sent);
+  const float all = title + between + text_width(strong, what) + between + sent;
+  const auto write = [&](const TextStyle& style, float x, const std::string& text, Align align) {
+    draw_text(list, {x, y - style.size * 0.56f}, style, text, align);
+  };
+  if (all <= room(main)) {
+    const float left = middle(main) - all / 2;
+    write(body, left, words.title, Align::Left);
+    write(strong, left + title + between, what, Align::Left);
+    write(body, left + all, words.sent, Align::Right);
+    return;
+  }
+  if (text_width(strong, what) <= room(main)) write(strong, middle(main), what, Align::Centre);
+  if (main > 0 && title <= room(main - 1)) write(body, middle(main - 1), words.title, Align::Centre);
+  if (main + 2 < edges.size() && sent <= room(main + 1))
+    write(body, middle(main + 1), words.sent, Align::Centre);
 }
 
 }  // namespace
@@ -80,10 +120,10 @@ void draw_error(const Scene& scene, ImDrawList* list, size_t row_index) {
 void draw_errors_head(const Scene& scene, ImDrawList* list, Rect room) {
   if (!scene.seen || scene.seen->side() == BreakSide::Sound) return;
   const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, scene.context.theme.dim);
-  draw_text(list,
-            {room.min.x + scene.measure.gutter - scene.px(12),
-             (room.min.y + room.max.y) / 2 - style.size * 0.56f},
-            style, "error", Align::Right);
+  draw_text(
+      list,
+      {room.min.x + scene.measure.gutter - scene.px(12), (room.min.y + room.max.y) / 2 - style.size * 0.56f},
+      style, "error", Align::Right);
 }
 
 void draw_unequal(const Scene& scene, ImDrawList* list, size_t row_index) {
@@ -126,38 +166,17 @@ void draw_left_out(const Scene& scene, ImDrawList* list, size_t row_index) {
   draw_dashed_rect(list, {min.x + 0.5f, min.y + 0.5f}, {max.x - 0.5f, max.y - 0.5f}, amber,
                    std::max(1.0f, scene.px(1.5f)), scene.px(5));
   const Rect lanes = scene.lanes_view();
-  list->PushClipRect({lanes.min.x, lanes.min.y}, lanes.max, true);
+  list->PushClipRect(lanes.min, lanes.max, true);
   const float reach = std::min(scene.px(6), rect.height() / 5);
-  for (const Lane& lane : scene.lanes)
-    draw_arrow(scene, list, middle_of_tensor(scene, row_index, lane, row.tensor), min.y - reach, max.y + reach,
-               lane.first);
-  list->PopClipRect();
-
-  // The words stand on a plate, so that no arrow crosses them. The first of these that fits.
-  const LeftOutWords words = left_out_words(scene, row, sound);
-  const float size = std::min(kLeftOutSize, rect.height() * 0.62f / scene.px(1));
-  const TextStyle strong = scene.text(scene.context.fonts.bold, size, theme.communication);
-  const TextStyle body = scene.text(scene.context.fonts.body, std::min(size, kBodySize), theme.text);
-  if (strong.size < 8) return;
-  const std::string what = "left out";
-  const float gap = scene.px(24), room = max.x - min.x - scene.px(24);
-  for (const auto& [before, after] : {std::pair{words.title, words.sent}, std::pair{words.title, std::string()},
-                                      std::pair{std::string(), std::string()}}) {
-    const float left = before.empty() ? 0 : text_width(body, before) + gap;
-    const float right = after.empty() ? 0 : text_width(body, after) + gap;
-    const float width = left + text_width(strong, what) + right;
-    if (width > room && !before.empty()) continue;
-    float x = std::round((min.x + max.x - width) / 2);
-    const float middle = (min.y + max.y) / 2;
-    fill_rect(list, {x - scene.px(10), min.y + scene.px(3)}, {x + width + scene.px(10), max.y - scene.px(3)},
-              scene.selected(row) ? mixed(theme.window, theme.forward, 0.13f) : theme.window);
-    if (!before.empty()) draw_text(list, {x, middle - body.size * 0.56f}, body, before);
-    x += left;
-    draw_text(list, {x, middle - strong.size * 0.56f}, strong, what);
-    x += text_width(strong, what) + gap;
-    if (!after.empty()) draw_text(list, {x, middle - body.size * 0.56f}, body, after);
-    break;
+  std::vector<float> edges{min.x};  // of the gaps between the arrows, which have room for words
+  for (const Lane& lane : scene.lanes) {
+    const float x = middle_of_tensor(scene, row_index, lane, row.tensor);
+    draw_arrow(scene, list, x, min.y - reach, max.y + reach, lane.first);
+    edges.push_back(std::clamp(x, min.x, max.x));
   }
+  edges.push_back(max.x);
+  list->PopClipRect();
+  draw_left_out_words(scene, list, left_out_words(scene, row, sound), edges, rect);
 
   // Its letter, struck out.
   const std::string letter = letter_of(sound.conjugate);
@@ -166,7 +185,7 @@ void draw_left_out(const Scene& scene, ImDrawList* list, size_t row_index) {
   const float x = gutter - scene.px(18), middle = (min.y + max.y) / 2;
   draw_text(list, {x, middle - italic.size * 0.56f}, italic, letter, Align::Centre);
   ui::draw_line(list, {x - scene.px(10), middle + scene.px(1)}, {x + scene.px(10), middle + scene.px(1)},
-            scene.ink(theme.text), std::max(1.5f, scene.px(2)));
+                scene.ink(theme.text), std::max(1.5f, scene.px(2)));
 }
 
 }  // namespace shardlens::ui::stage

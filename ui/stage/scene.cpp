@@ -146,7 +146,8 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const int section = is_whole_model(scene.program()) ? context.view.open_section : kWholeModel;
   const Contents& contents = contents_of(scene.plan, section);
   scene.rows = contents.rows;
-  if (const auto seen = seen_break(context); seen && scene.result == context.snapshot.result) scene.seen = seen;
+  if (const auto seen = seen_break(context); seen && scene.result == context.snapshot.result)
+    scene.seen = seen;
   for (size_t row = 0; scene.seen && row < scene.rows.size(); ++row) {
     if (scene.rows[row].kind == RowKind::Line && scene.seen->left_out(scene.rows[row].step) != nullptr)
       show_left_out(scene.rows, scene.program(), row);

@@ -53,7 +53,9 @@ struct Scene {
   ColourScale scale(TensorId tensor) const;
   bool selected(const Row& row) const;
   /// True if this row shows wrong values.
-  bool is_wrong(const Row& row) const { return seen && row.tensor != kNoTensor && seen->is_wrong(row.tensor); }
+  bool is_wrong(const Row& row) const {
+    return seen && row.tensor != kNoTensor && seen->is_wrong(row.tensor);
+  }
 
   float px(float at_scale_one) const { return context.px(at_scale_one); }
   /// Returns the colour to draw with: greyer and closer to the background if the result is out of date.

@@ -220,7 +220,9 @@ float scroll_to_selection(const Scene& scene) {
   const float from = scene.context.view.scroll_from_top ? 0 : scene.scroll.y;
   for (size_t row = 0; row < scene.rows.size(); ++row) {
     if (!scene.selected(scene.rows[row])) continue;
-    const float top = scene.stack.top[row], bottom = top + scene.stack.height[row];
+    size_t last = row;  // what is kept in place of a collective is a row of the same step
+    while (last + 1 < scene.rows.size() && scene.selected(scene.rows[last + 1])) ++last;
+    const float top = scene.stack.top[row], bottom = scene.stack.top[last] + scene.stack.height[last];
     if (top - margin < from) return std::max(0.0f, top - margin);
     if (bottom + margin > from + scene.view.height()) return bottom + margin - scene.view.height();
     return from;

@@ -43,8 +43,8 @@ struct BreakProbe {
   const TensorError& first_error() const { return errors[static_cast<size_t>(first)]; }
 };
 
-/// Returns the collective of the sound Program that `step` of the broken one leaves out: the step is there, but
-/// does nothing. Null if it leaves nothing out.
+/// Returns the collective of the sound Program that `step` of the broken one leaves out: the step is there,
+/// but does nothing. Null if it leaves nothing out.
 const Step* left_out_by(const Program& sound, const Step& step);
 
 /// Returns the tensor of `program` that corresponds to a tensor of the other Program, which is broken or

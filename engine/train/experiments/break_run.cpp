@@ -86,8 +86,8 @@ void run_observed(Executor& executor, std::vector<std::shared_ptr<StepObserver>>
   executor.observe({});
 }
 
-// Runs one more pass that nobody looks into. Its times are those of the pass before: the steps and their sizes
-// are the same, and looking makes ranks wait for each other.
+// Runs one more pass that nobody looks into. Its times are those of the pass before: the steps and their
+// sizes are the same, and looking makes ranks wait for each other.
 void time_pass(Executor& executor, Result& result) {
   executor.next_pass();
   run_observed(executor, {});

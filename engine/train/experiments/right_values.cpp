@@ -67,9 +67,7 @@ const std::vector<std::byte>* RightValues::term(const std::string& name, int ran
 
 Differences::Differences(const Program& broken, std::shared_ptr<const RightValues> right,
                          const SamplePlan& plan)
-    : ranks_(broken.tp()),
-      right_(std::move(right)),
-      sampler_(broken, plan, Sampler::NotFinite::IsCounted) {}
+    : ranks_(broken.tp()), right_(std::move(right)), sampler_(broken, plan, Sampler::NotFinite::IsCounted) {}
 
 void Differences::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
   if (!wants(tensor)) return;

@@ -1,5 +1,5 @@
-// The values that a broken run should have: those of the sound run's pass. And the observer that keeps how far
-// each rank of the broken run is from them.
+// The values that a broken run should have: those of the sound run's pass. And the observer that keeps how
+// far each rank of the broken run is from them.
 #pragma once
 
 #include <map>

@@ -69,19 +69,20 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
 Chip break_chip(const SeenBreak& seen, const Theme& theme) {
   const BreakProbe& probe = seen.probe();
   const bool sound = seen.side() == BreakSide::Sound;
-  const std::string what = sound                               ? "the sound run"
+  const std::string what = sound                              ? "the sound run"
                            : seen.side() == BreakSide::Broken ? "the broken run"
                                                               : "broken minus sound";
   const std::string from =
       probe.finds() ? seen.broken().tensor(probe.first_error().tensor).symbol : std::string();
-  Chip chip{.text = "shown: " + what,
-            .short_text = "shown: " + what,
-            .least_text = side_word(seen.side()),
-            .tooltip = fmt::format("Every panel shows {} of the planted mistake: {}.\nA click opens Break it. Esc "
-                                   "switches the mistake off, and the run of these settings is shown again.",
-                                   what, facts_of(seen.report().fault).title),
-            .colour = sound ? theme.agreement : theme.text,
-            .mark = sound ? Mark::Dot : Mark::Torn};
+  Chip chip{
+      .text = "shown: " + what,
+      .short_text = "shown: " + what,
+      .least_text = side_word(seen.side()),
+      .tooltip = fmt::format("Every panel shows {} of the planted mistake: {}.\nA click opens Break it. Esc "
+                             "switches the mistake off, and the run of these settings is shown again.",
+                             what, facts_of(seen.report().fault).title),
+      .colour = sound ? theme.agreement : theme.text,
+      .mark = sound ? Mark::Dot : Mark::Torn};
   if (sound) return chip;
   chip.text += from.empty() ? " \u00B7 nothing is wrong" : fmt::format(" \u00B7 wrong from {} on", from);
   return chip;

@@ -1,5 +1,6 @@
-// The mistakes as cards. On each is a small map of the layer, its steps forward over those backward, and a lens
-// on the place where the mistake sits. After a run the map is lit where the mistake has made values wrong.
+// The mistakes as cards. On each is a small map of the layer, its steps forward over those backward, and a
+// lens on the place where the mistake sits. After a run the map is lit where the mistake has made values
+// wrong.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 
@@ -22,8 +23,20 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kPad = 10, kMapWidth = 116, kMapHeight = 44;
+constexpr float kPad = 10;
 constexpr float kLens = 13;
+
+/// How large a card's parts are: with the mistake in full while none is planted, else as short as possible.
+struct CardForm {
+  bool in_full = false;
+  float card = 300;  ///< least width
+  float map_width = 116, map_height = 44;
+
+  TextStyle sentence(const Context& context, const Type& type) const {
+    return in_full ? in(type.body, context.theme.text) : type.note;
+  }
+};
+constexpr CardForm kShort{}, kFull{true, 300, 132, 60};
 
 /// The names of the steps whose values are wrong in the planted mistake's run.
 const std::set<std::string>& wrong_steps(const std::shared_ptr<const BreakReport>& report,
@@ -45,7 +58,8 @@ ImVec2 place_on_map(const Program& program, StepId step, ImVec2 min, ImVec2 size
   const bool low = is_below(program.step(step));
   int index = 0;
   for (StepId id = 0; id < step; ++id) index += is_below(program.step(id)) == low;
-  const float share = (static_cast<float>(index) + 0.5f) / static_cast<float>(std::max(1, low ? below : above));
+  const float share =
+      (static_cast<float>(index) + 0.5f) / static_cast<float>(std::max(1, low ? below : above));
   return {min.x + share * size.x, min.y + size.y * (low ? 0.74f : 0.26f)};
 }
 
@@ -118,8 +132,8 @@ void draw_lens(const Context& context, Fault fault, ImVec2 at, ImU32 ink) {
   const TextStyle style{font, context.px(size), letter ? theme.communication : ink};
   draw_text(list, {at.x, at.y - style.size * 0.55f}, style, sign, Align::Centre);
   if (letter)
-    draw_line(list, {at.x - radius * 0.6f, at.y + radius * 0.1f}, {at.x + radius * 0.6f, at.y + radius * 0.1f},
-              ink, std::max(1.5f, context.px(1.6f)));
+    draw_line(list, {at.x - radius * 0.6f, at.y + radius * 0.1f},
+              {at.x + radius * 0.6f, at.y + radius * 0.1f}, ink, std::max(1.5f, context.px(1.6f)));
 }
 
 /// "backward, at f"; "forward, at mlp.gelu".
@@ -136,36 +150,34 @@ struct CardWords {
   std::string title, place, needs, sentence;
 };
 
-CardWords words_of(const BreakChoice& choice, bool in_full) {
+CardWords words_of(const BreakChoice& choice, const CardForm& form) {
   const FaultFacts& facts = facts_of(choice.fault);
   CardWords words{.title = facts.title, .place = {}, .needs = {}, .sentence = {}};
   if (choice.place && choice.place->step >= 0) words.place = place_words(*choice.place);
   if (!choice.possible)
     words.needs = choice.remedy ? "needs " + choice.remedy->words
                                 : fmt::format("not possible here: it needs {}", facts.needs);
-  if (in_full) words.sentence = facts.sentence;
+  if (form.in_full) words.sentence = facts.sentence;
   return words;
 }
 
-struct CardSize {
-  float text, height;
-};
-
-CardSize size_of(const Type& type, const Context& context, const CardWords& words, float width) {
-  const float room = width - context.px(3 * kPad + kMapWidth);
+float height_of(const Context& context, const CardForm& form, const CardWords& words, float width) {
+  const Type type(context);
+  const float room = width - context.px(3 * kPad + form.map_width);
   float text = wrapped_height(type.strong, words.title, room);
   for (const std::string& line : {words.place, words.needs})
     if (!line.empty()) text += context.px(2) + wrapped_height(type.note, line, room);
-  float height = std::max(text, context.px(kMapHeight)) + 2 * context.px(kPad);
+  float height = std::max(text, context.px(form.map_height)) + 2 * context.px(kPad);
   if (!words.sentence.empty())
-    height += context.px(4) + wrapped_height(type.note, words.sentence, width - 2 * context.px(kPad));
-  return {text, std::ceil(height)};
+    height += context.px(8) +
+              wrapped_height(form.sentence(context, type), words.sentence, width - 2 * context.px(kPad));
+  return std::ceil(height);
 }
 
 void draw_ground(const Context& context, ImVec2 min, ImVec2 max, bool on, bool hovered, bool may) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImU32 ground = on                ? mixed(theme.window, theme.forward, 0.2f)
+  const ImU32 ground = on               ? mixed(theme.window, theme.forward, 0.2f)
                        : hovered && may ? mixed(theme.card, theme.forward, 0.12f)
                                         : theme.card;
   fill_rect(list, min, max, ground, context.px(6));
@@ -174,8 +186,8 @@ void draw_ground(const Context& context, ImVec2 min, ImVec2 max, bool on, bool h
   fill_rect(list, min, {min.x + context.px(4), max.y}, theme.forward);
 }
 
-void draw_mistake(const Context& context, const BreakChoice& choice, const CardWords& words, ImVec2 at,
-                  ImVec2 size) {
+void draw_mistake(const Context& context, const CardForm& form, const BreakChoice& choice,
+                  const CardWords& words, ImVec2 at, ImVec2 size) {
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -196,7 +208,7 @@ void draw_mistake(const Context& context, const BreakChoice& choice, const CardW
   tooltip(context, help);
   draw_ground(context, at, at + size, on, hovered, may);
   const float pad = context.px(kPad);
-  const ImVec2 map{at.x + pad, at.y + pad}, map_size{context.px(kMapWidth), context.px(kMapHeight)};
+  const ImVec2 map{at.x + pad, at.y + pad}, map_size{context.px(form.map_width), context.px(form.map_height)};
   if (choice.place && choice.place->step >= 0) {
     const Program& program = *choice.place->program;
     const std::shared_ptr<const BreakReport>& report = context.breaks.report;
@@ -212,12 +224,12 @@ void draw_mistake(const Context& context, const BreakChoice& choice, const CardW
   }
   const float x = map.x + map_size.x + pad, room = at.x + size.x - pad - x;
   float y = at.y + pad;
-  y += draw_wrapped(list, {x, y}, in(type.strong, choice.possible || on ? theme.text : theme.dim), words.title,
-                    room);
+  y += draw_wrapped(list, {x, y}, in(type.strong, choice.possible || on ? theme.text : theme.dim),
+                    words.title, room);
   for (const std::string& line : {words.place, words.needs})
     if (!line.empty()) y += context.px(2) + draw_wrapped(list, {x, y + context.px(2)}, type.note, line, room);
-  y = std::max(y, map.y + map_size.y) + context.px(4);
-  draw_wrapped(list, {at.x + pad, y}, type.note, words.sentence, size.x - 2 * pad);
+  y = std::max(y, map.y + map_size.y) + context.px(8);
+  draw_wrapped(list, {at.x + pad, y}, form.sentence(context, type), words.sentence, size.x - 2 * pad);
   if (!clicked) return;
   if (on)
     take_back(context);
@@ -230,7 +242,8 @@ void draw_lost_map(const Context& context, ImVec2 min, ImVec2 size) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Program& program = context.snapshot.plan->program;
-  const int ranks = std::min(program.tp(), 4), lost = std::min(delay_choice(context, program).rank, ranks - 1);
+  const int ranks = std::min(program.tp(), 4),
+            lost = std::min(delay_choice(context, program).rank, ranks - 1);
   for (int rank = 0; rank < ranks; ++rank) {
     const float y = min.y + size.y * (static_cast<float>(rank) + 0.5f) / static_cast<float>(ranks);
     const float end = rank == lost ? min.x + size.x * 0.5f : min.x + size.x;
@@ -242,23 +255,25 @@ void draw_lost_map(const Context& context, ImVec2 min, ImVec2 size) {
   }
 }
 
-void draw_lost_rank(const Context& context, const CardWords& words, ImVec2 at, ImVec2 size) {
+void draw_lost_rank(const Context& context, const CardForm& form, const CardWords& words, ImVec2 at,
+                    ImVec2 size) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::SetCursorScreenPos(at);
   const bool clicked = click_area("lose", size);
-  tooltip(context, fmt::format("Rank {} hangs in the run of the settings. The others wait for it in their next "
-                               "collective, give up after {} s and report it. Run again brings it back.",
-                               delay_choice(context, context.snapshot.plan->program).rank, kLostAfterSeconds));
+  tooltip(context,
+          fmt::format("Rank {} hangs in the run of the settings. The others wait for it in their next "
+                      "collective, give up after {} s and report it. Run again brings it back.",
+                      delay_choice(context, context.snapshot.plan->program).rank, kLostAfterSeconds));
   draw_ground(context, at, at + size, false, ImGui::IsItemHovered(), true);
-  const float pad = context.px(kPad), map = context.px(kMapWidth);
-  draw_lost_map(context, {at.x + pad, at.y + pad}, {map, context.px(kMapHeight)});
+  const float pad = context.px(kPad), map = context.px(form.map_width);
+  draw_lost_map(context, {at.x + pad, at.y + pad}, {map, context.px(form.map_height)});
   const float x = at.x + 2 * pad + map, room = at.x + size.x - pad - x;
   float y = at.y + pad;
   y += draw_wrapped(list, {x, y}, type.strong, words.title, room);
   draw_wrapped(list, {x, y + context.px(2)}, type.note, words.place, room);
-  y = std::max(y, at.y + pad + context.px(kMapHeight)) + context.px(4);
-  draw_wrapped(list, {at.x + pad, y}, type.note, words.sentence, size.x - 2 * pad);
+  y = std::max(y, at.y + pad + context.px(form.map_height)) + context.px(8);
+  draw_wrapped(list, {at.x + pad, y}, form.sentence(context, type), words.sentence, size.x - 2 * pad);
   if (!clicked) return;
   lose_rank(context);
   show_tab(context, Tab::Stage);
@@ -267,37 +282,38 @@ void draw_lost_rank(const Context& context, const CardWords& words, ImVec2 at, I
 }  // namespace
 
 void draw_mistakes(const Context& context, ImVec2 at, float width, bool in_full) {
-  const Type type(context);
-  constexpr float kCard = 300;
+  const CardForm& form = in_full ? kFull : kShort;
   const float gap = context.px(8);
-  const int columns = std::max(1, static_cast<int>((width + gap) / (context.px(kCard) + gap)));
-  const float card = std::floor((width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns));
+  const int columns = std::max(1, static_cast<int>((width + gap) / (context.px(form.card) + gap)));
+  const float card =
+      std::floor((width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns));
   struct Card {
     const BreakChoice* choice;  ///< null: the lost rank
     CardWords words;
   };
   std::vector<Card> cards;
-  for (const BreakChoice& choice : context.breaks.choices) cards.push_back({&choice, words_of(choice, in_full)});
+  for (const BreakChoice& choice : context.breaks.choices) cards.push_back({&choice, words_of(choice, form)});
   if (can_lose_rank(context))
-    cards.push_back({nullptr,
-                     {.title = "A rank is lost",
-                      .place = "any step, on the Stage",
-                      .needs = {},
-                      .sentence = in_full ? "One rank hangs, like a rank that crashed. The others notice it in "
-                                            "their next collective and report it."
-                                          : ""}});
+    cards.push_back(
+        {nullptr,
+         {.title = "A rank is lost",
+          .place = "any step, on the Stage",
+          .needs = {},
+          .sentence = in_full ? "One rank hangs, like a rank that crashed. The others notice it in "
+                                "their next collective and report it."
+                              : ""}});
   float y = at.y;
   for (size_t first = 0; first < cards.size(); first += static_cast<size_t>(columns)) {
     const size_t end = std::min(cards.size(), first + static_cast<size_t>(columns));
     float height = 0;
     for (size_t i = first; i < end; ++i)
-      height = std::max(height, size_of(type, context, cards[i].words, card).height);
+      height = std::max(height, height_of(context, form, cards[i].words, card));
     for (size_t i = first; i < end; ++i) {
       const ImVec2 place{at.x + static_cast<float>(i - first) * (card + gap), y};
       if (cards[i].choice != nullptr)
-        draw_mistake(context, *cards[i].choice, cards[i].words, place, {card, height});
+        draw_mistake(context, form, *cards[i].choice, cards[i].words, place, {card, height});
       else
-        draw_lost_rank(context, cards[i].words, place, {card, height});
+        draw_lost_rank(context, form, cards[i].words, place, {card, height});
     }
     y += height + gap;
   }

@@ -15,9 +15,10 @@ namespace shardlens::ui {
 namespace {
 
 std::string shown_words(const SeenBreak& seen) {
-  const std::string run = seen.side() == BreakSide::Sound    ? "the sound run"
-                          : seen.side() == BreakSide::Broken ? "the broken run"
-                                                             : "what the broken run holds, minus the sound run";
+  const std::string run = seen.side() == BreakSide::Sound ? "the sound run"
+                          : seen.side() == BreakSide::Broken
+                              ? "the broken run"
+                              : "what the broken run holds, minus the sound run";
   return seen.probe().step == 0 ? run : fmt::format("{}, training step {}", run, seen.probe().step);
 }
 
@@ -26,8 +27,7 @@ float draw_choice(const Context& context, const SeenBreak& seen, float right, fl
   std::array<std::string, kBreakSides.size()> names;
   for (const BreakSide side : kBreakSides) names[static_cast<size_t>(side)] = side_word(side);
   const float width = choice_row_width(context, names);
-  const int clicked =
-      choice_row(context, "side", {right - width, y}, names, static_cast<int>(seen.side()));
+  const int clicked = choice_row(context, "side", {right - width, y}, names, static_cast<int>(seen.side()));
   if (clicked >= 0) context.view.of<BreakView>().side = kBreakSides[static_cast<size_t>(clicked)];
   return width;
 }
@@ -63,7 +63,8 @@ void draw_break_head(const Context& context) {
     take_back(context);
   if (seen->side() != BreakSide::Sound)
     draw_torn_line(ImGui::GetWindowDrawList(), {at.x + context.px(3), at.y},
-                   {at.x + context.px(3), at.y + height}, context.theme.text, context.px(1.8f), context.px(4));
+                   {at.x + context.px(3), at.y + height}, context.theme.text, context.px(1.8f),
+                   context.px(4));
   draw_side_switch(context, *seen, {at.x + pad, at.y + (height - choice_row_height(context)) / 2},
                    width - button - 2 * pad, facts_of(seen->report().fault).title);
   ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(8)});

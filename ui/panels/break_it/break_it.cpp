@@ -1,6 +1,6 @@
-// The Break it tab: a card for each classic mistake. When one is planted, a sound and a broken run of the same
-// model start from the same seed, and every panel shows them until the mistake is switched off. The settings
-// and their own run stay as they are.
+// The Break it tab: a card for each classic mistake. When one is planted, a sound and a broken run of the
+// same model start from the same seed, and every panel shows them until the mistake is switched off. The
+// settings and their own run stay as they are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,21 +60,24 @@ float draw_toy(const Context& context, const BreakSettings& toy, ImVec2 at, floa
   return height + small_button_height(context) + context.px(16);
 }
 
-/// One layer has no loss curve: offers to plant the same mistake in a toy that is trained. Returns the height.
+/// One layer has no loss curve: offers to plant the same mistake in a toy that is trained. Returns the
+/// height.
 float draw_training_offer(const Context& context, const BreakReport& report, ImVec2 at, float width) {
   const Type type(context);
   const BreakSettings& toy = *context.breaks.toy;
   const float height =
-      draw_wrapped(ImGui::GetWindowDrawList(), at, type.body,
-                   "One layer runs once and has no loss. A small model in training shows what the mistake does "
-                   "to the loss curve:",
-                   width) +
+      draw_wrapped(
+          ImGui::GetWindowDrawList(), at, type.body,
+          "One layer runs once and has no loss. A small model in training shows what the mistake does "
+          "to the loss curve:",
+          width) +
       context.px(8);
   const std::string label = fmt::format("Train {} with this mistake", toy.settings.model.title);
   ImGui::SetCursorScreenPos({at.x, at.y + height});
-  if (draw_button(context, "train toy", label, ButtonLook::Accent, true,
-                  "Plants the same mistake in a copy of that model, and trains it for fifty steps. Setup stays "
-                  "as it is.")) {
+  if (draw_button(
+          context, "train toy", label, ButtonLook::Accent, true,
+          "Plants the same mistake in a copy of that model, and trains it for fifty steps. Setup stays "
+          "as it is.")) {
     Settings settings = toy.settings;
     settings.split = report.plan->program.settings.split;
     const std::optional<BreakSettings> possible = break_settings(settings, report.fault);
@@ -161,8 +164,9 @@ float draw_head(const Context& context, ImVec2 at, float width) {
     take_back(context);
   if (breaks.is_active()) {
     if (button("Stop", "Stops both runs. Their results so far are kept")) context.send(break_command::Stop{});
-  } else if (button("Run again", "Starts both runs again, with the present settings if they make the mistake "
-                                 "possible")) {
+  } else if (button("Run again",
+                    "Starts both runs again, with the present settings if they make the mistake "
+                    "possible")) {
     plant(context, plantable(context, *breaks.planted).value_or(context.wanted()), *breaks.planted);
   }
   draw_text(list, {at.x, at.y + (context.px(kControlHeight) - type.figure.size) / 2}, type.figure,
@@ -223,8 +227,7 @@ TextTable errors_table(const BreakReport& report, const BreakProbe& probe) {
 
 /// Where the error starts and how it spreads, in `size` pixels.
 float draw_errors(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
-  const std::shared_ptr<const BreakProbe> chosen =
-      chosen_probe(report, context.view.of<BreakView>().probe);
+  const std::shared_ptr<const BreakProbe> chosen = chosen_probe(report, context.view.of<BreakView>().probe);
   const BreakProbe& probe = *chosen;
   const float head = draw_strip_head(context, report, probe, at, size.x);
   draw_break_strip(context, report, probe, {at.x, at.y + head}, {size.x, size.y - head});
@@ -241,15 +244,21 @@ float draw_words(const Context& context, const std::string& words, ImVec2 at, fl
   return head + draw_wrapped(list, {at.x, at.y + head}, type.body, words, width);
 }
 
+float words_height(const Context& context, const std::string& words, float width) {
+  const Type type(context);
+  return type.strong.size + context.px(6) + wrapped_height(type.body, words, width);
+}
+
 /// The Stage of the run, below a head with the switch that chooses its side.
 void draw_stage_below(const Context& context, ImVec2 at, ImVec2 size) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::optional<SeenBreak> seen = seen_break(context);
   if (!seen) {
-    const char* const words = context.replay.is_open()
-                                  ? "The Stage shows the open recording. Close it (Ctrl+W) to see this run here."
-                                  : "The Stage of this run comes with its first pass.";
+    const char* const words =
+        context.replay.is_open()
+            ? "The Stage shows the open recording. Close it (Ctrl+W) to see this run here."
+            : "The Stage of this run comes with its first pass.";
     draw_wrapped(list, at, type.note, words, size.x);
     return;
   }
@@ -260,19 +269,38 @@ void draw_stage_below(const Context& context, ImVec2 at, ImVec2 size) {
   ImGui::EndChild();
 }
 
+/// True if words, checks and curves have room below each other. Else the words are on the page of the errors.
+bool words_are_beside_checks(const Context& context, const BreakReport& report, ImVec2 size) {
+  const float words = words_height(context, how_to_see(report), size.x);
+  const float curves = report.wanted_steps > 0 ? context.px(kLeastPicture) : 0;
+  return words + break_checks_height(context) + curves + context.px(2 * kGap) <= size.y;
+}
+
 /// Where the error starts: every tensor's error and, if there is room, the Stage of the run.
 void draw_errors_page(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const float gap = context.px(kGap);
-  const bool both = size.y >= context.px(kLeastStrip + kLeastStage) + gap;
-  const float strip = both ? std::floor(std::max(context.px(kLeastStrip), size.y * 0.36f)) : size.y;
+  const bool with_stage = size.y >= context.px(kLeastStrip + kLeastStage) + gap;
+  const bool with_words = !with_stage && !words_are_beside_checks(context, report, size);
+  const std::string words = how_to_see(report);
+  float strip = size.y;
+  if (with_stage) strip = std::floor(std::max(context.px(kLeastStrip), size.y * 0.36f));
+  if (with_words)
+    strip = std::max(context.px(kLeastPicture), size.y - gap - words_height(context, words, size.x));
   draw_errors(context, report, at, {size.x, strip});
-  if (both) draw_stage_below(context, {at.x, at.y + strip + gap}, {size.x, size.y - strip - gap});
+  float end = at.y + strip;
+  if (with_stage) draw_stage_below(context, {at.x, end + gap}, {size.x, size.y - strip - gap});
+  if (with_words) end += gap + draw_words(context, words, {at.x, end + gap}, size.x);
+  if (with_stage) return;
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({size.x, std::floor(end - at.y)});
 }
 
 /// How to see it: which check finds it, in words and as a list, and the curves of the training.
 void draw_seeing_page(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const float gap = context.px(kGap);
-  float y = at.y + draw_words(context, how_to_see(report), at, size.x) + gap;
+  float y = at.y;
+  if (words_are_beside_checks(context, report, size))
+    y += draw_words(context, how_to_see(report), {at.x, y}, size.x) + gap;
   y += draw_break_checks(context, report, {at.x, y}, size.x) + gap;
   if (report.wanted_steps > 0) {
     const float room = std::max(at.y + size.y - y, context.px(kLeastPicture));

@@ -31,8 +31,8 @@ std::vector<StripStretch> strip_stretches(const Program& program, const BreakPro
 /// The mistakes as cards, in as many columns as fit, and that a rank is lost. `in_full`: with what each is.
 void draw_mistakes(const Context& context, ImVec2 at, float width, bool in_full);
 
-/// A line with a title, what is shown of the run, and at its right the switch sound, broken, difference, which
-/// holds for all panels. Returns its height.
+/// A line with a title, what is shown of the run, and at its right the switch sound, broken, difference,
+/// which holds for all panels. Returns its height.
 float draw_side_switch(const Context& context, const SeenBreak& seen, ImVec2 at, float width,
                        const std::string& title);
 /// The same above a tab that shows the run of a planted mistake, with a button that switches the mistake off.

@@ -168,8 +168,9 @@ void draw_start(const Context& context, const BreakReport& report, const BreakPr
   }
   const TensorError& first = probe.first_error();
   const float x = axes.x(static_cast<size_t>(probe.first), probe.errors.size());
-  const std::string name = "starts at " + program.tensor(first.tensor).name;
-  const std::string words = fmt::format("{}, {}", name, error_words(first));
+  const Tensor& tensor = program.tensor(first.tensor);
+  const std::string name = "starts at " + tensor.symbol;
+  const std::string words = fmt::format("{}, {}, {}", name, tensor.name, error_words(first));
   const float room = axes.to.x - axes.from.x;
   const std::string text = fitted(type.strong, text_width(type.strong, words) <= room ? words : name, room);
   const float width = text_width(type.strong, text);
@@ -285,7 +286,7 @@ void draw_break_legend(const Context& context, const BreakReport& report, ImVec2
   };
   const Entry entries[] = {{context.theme.backward, "", "wrong"},
                            {0, "≠", "and its ranks hold different bits"},
-                           {context.theme.agreement, "", "right"},
+                           {context.theme.agreement, "", "right (no bar: to the last bit)"},
                            {0, "- -", fmt::format("bound {}", format_error(report.bound))}};
   for (const Entry& entry : entries) {
     const float mark = entry.colour != 0 ? swatch : text_width(type.strong, entry.sign);

@@ -86,6 +86,7 @@ void follow_zoom(const Context& context, Subject& subject) {
 
 std::string provenance_of(const Context& context, const Subject& subject) {
   if (shows_stale(context.snapshot)) return "out of date";
+  if (seen_break(context)) return "sound and broken run, measured";
   const bool replayed = subject.result && subject.result->replayed;
   if (!subject.has_samples() && !replayed) return subject.plan ? "planned" : "";
   if (!replayed || !subject.has_samples()) return subject.result->provenance;

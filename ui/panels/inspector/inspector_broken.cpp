@@ -116,7 +116,7 @@ void draw_hash_card(const Context& context, const Subject& held, Pen& pen) {
 void draw_left_out_card(const Context& context, const SeenBreak& seen, const Step& sound, Pen& pen) {
   draw_card(context, pen, "Left out: " + stage::collective_title(seen.sound(), sound),
             context.theme.communication,
-            {stage::reason_of(seen.sound(), sound.id), "Without it every rank goes on with what it has."},
+            {explain(seen.sound(), sound.id), "Without it every rank goes on with what it has."},
             context.theme.communication, true);
 }
 

@@ -55,8 +55,8 @@ TrackPart part_of_track(Lane lane, float top, float height);
 void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds);
 
 /// What is wrong in the shown run of a planted mistake: a torn line at the height `bottom`, along the steps
-/// that write wrong values, and a dashed line from `top` to `bottom` where a collective is left out. `x` returns
-/// the place of a second on the axis.
+/// that write wrong values, and a dashed line from `top` to `bottom` where a collective is left out. `x`
+/// returns the place of a second on the axis.
 void draw_wrong_times(const Context& context, const SeenBreak& seen, const Tracks& tracks,
                       const std::function<float(double)>& x, float top, float bottom);
 

@@ -1,5 +1,5 @@
-// Marks on the Timeline what a planted mistake does: from where on values are wrong, and where a collective is
-// missing.
+// Marks on the Timeline what a planted mistake does: from where on values are wrong, and where a collective
+// is missing.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -58,11 +58,12 @@ void draw_wrong_times(const Context& context, const SeenBreak& seen, const Track
     const Step* const missing = seen.left_out(step.id);
     if (missing != nullptr) {
       const std::string letter = stage::letter_of(missing->conjugate);
-      const std::string what = letter.empty() ? to_string(missing->op) : letter + "'s " + to_string(missing->op);
+      const std::string what =
+          letter.empty() ? to_string(missing->op) : letter + "'s " + to_string(missing->op);
       draw_missing(context, what + " left out", x(time->begin), top, bottom);
     }
-    const bool wrong = std::any_of(step.outputs.begin(), step.outputs.end(),
-                                   [&](TensorId id) { return seen.is_wrong(id); });
+    const bool wrong =
+        std::any_of(step.outputs.begin(), step.outputs.end(), [&](TensorId id) { return seen.is_wrong(id); });
     if (!wrong) continue;
     const float begin = x(time->begin), end = x(time->end);
     if (torn && begin - torn->second > near) finish();

@@ -471,10 +471,11 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
       draw_text(list, step.at, timeline_text(context, context.fonts.mono, kSmallSize, step.colour),
                 step.words);
     if (const auto seen = seen_break(context); seen && frame.name.empty()) {
-      const float bottom = std::min(frame.y(frame.ranks() - 1) + frame.height + context.px(5),
-                                    frame.max.y - context.px(4));
+      const float bottom =
+          std::min(frame.y(frame.ranks() - 1) + frame.height + context.px(5), frame.max.y - context.px(4));
       draw_wrong_times(
-          context, *seen, frame.tracks, [&](double seconds) { return frame.x(seconds); }, frame.min.y, bottom);
+          context, *seen, frame.tracks, [&](double seconds) { return frame.x(seconds); }, frame.min.y,
+          bottom);
     }
     list->PopClipRect();
     draw_playhead(frame);

@@ -81,7 +81,7 @@ TEST_F(ReplaySettings, AClickElsewhereThatWouldChangeThemSaysWhyTheyStay) {
   ASSERT_FALSE(says_something());
   harness_.perform([](ImGuiTestContext& person) {
     person.SetRef(person.WindowInfo("//Break it/faults").ID);
-    person.ItemClick("###toy");
+    person.ItemClick("lose");
   });
   EXPECT_TRUE(says_something());
 }
