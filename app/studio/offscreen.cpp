@@ -222,7 +222,7 @@ void look_closer(const std::string& view, const Options& options, ui::Studio& st
   row.col = kColumn;
   if (opened->on_stage) return;
   const TensorId tensor = studio.view().selected_tensor;
-  studio.view().of<ui::InspectorView>() = {plan, tensor, {kRow, kRow + 8}, {kColumn, kColumn + 6}, false};
+  studio.view().of<ui::InspectorView>() = {plan, tensor, {kRow, kRow + 6}, {kColumn, kColumn + 4}, false};
 }
 
 /// Draws until the comparison has nothing left to plan or measure.

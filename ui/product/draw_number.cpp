@@ -18,8 +18,8 @@ constexpr float kLaneGap = 10;
 
 /// Heights at scale 1 and unit 1.
 constexpr float kHead = 28, kStrip = 38, kTimes = 18, kTerm = 68, kStub = 12, kBand = 32, kSum = 58;
-constexpr float kFixed = 12 + kHead + 8 + kTimes + 12,
-                kStretched = 2 * kStrip + kTerm + kBand + kSum + 3 * kStub;
+constexpr float kFixed = 12 + kHead + 8 + kTimes + 12;
+static_assert(kStretchedRows == 2 * kStrip + kTerm + kBand + kSum + 3 * kStub);
 
 /// What stands at the left of a row: the tensor's element, then what it is, the most important first.
 struct Label {
@@ -87,7 +87,9 @@ class Lanes {
       const bool word = label.partial && i + 1 == lines.size();
       const TextStyle style =
           word ? TextStyle{page_.context.fonts.bold, note.size, page_.theme.communication} : note;
-      draw_text(page_.list, {x, y}, style, fitted(style, lines[i], width));
+      const std::string brief = lines[i].substr(0, lines[i].find_first_of(",:"));
+      draw_text(page_.list, {x, y}, style,
+                fitted(style, text_width(style, lines[i]) <= width ? lines[i] : brief, width));
       y += line;
     }
   }
@@ -133,7 +135,10 @@ class Lanes {
     const TextStyle style = numbers();
     return text_width(style, "-0.00000") + page_.px(10);
   }
-  TextStyle numbers() const { return {page_.context.fonts.mono, page_.px(14), page_.theme.text}; }
+  TextStyle numbers() const {
+    return {page_.context.fonts.mono, std::round(page_.px(14) * std::clamp(page_.unit, 0.9f, 1.4f)),
+            page_.theme.text};
+  }
 
   void draw_strip(size_t rank, const Rect& strip, const std::vector<double>& values, const Picture& picture,
                   ColourScale scale) {
@@ -216,8 +221,7 @@ class Lanes {
     const float height = page_.tall(kStrip);
     label(y_, height,
           {as_column ? fmt::format("{}[k, {}]", symbol, at) : fmt::format("{}[{}, k]", symbol, at),
-           {fmt::format("{} {} of {}{}", as_column ? "column" : "row", at, symbol,
-                        as_column ? ", laid down" : ""),
+           {fmt::format("{} {} of {}", as_column ? "column" : "row", at, symbol),
             held_words(id, first_maker())}});
     for (size_t rank = 0; rank < number_.parts.size(); ++rank) {
       const NumberPart& part = number_.parts[rank];
@@ -280,10 +284,11 @@ class Lanes {
     const std::string words = alike.text(part.term, is_terms());
     TextStyle value = page_.big(34, page_.rank_ink(static_cast<int>(rank)));
     // The number first; the curve of its running sum has what is left.
-    const float widest = box.width() - 2 * pad;
+    const float inner = box.width() - 2 * pad;
+    const float widest = inner >= page_.px(190) ? inner - page_.px(96) : inner;
     while (value.size > page_.px(12) && text_width(value, words) > widest) value.size -= 1;
     const float left = box.min.x + pad + text_width(value, words) + page_.px(16);
-    const bool curve = box.max.x - pad - left >= page_.px(72);
+    const bool curve = box.max.x - pad - left >= page_.px(64);
     draw_text(page_.list, {box.min.x + pad, (box.min.y + box.max.y - value.size) / 2}, value, words);
     if (curve) {
       const TextStyle note = page_.type.note;
@@ -396,7 +401,7 @@ class Lanes {
 }  // namespace
 
 float number_height(const Page& page) {
-  return page.px(kFixed) + page.tall(kStretched);
+  return page.px(kFixed) + page.tall(kStretchedRows);
 }
 
 void draw_number(const Page& page, const std::shared_ptr<const Number>& number, const Rect& room) {

@@ -141,13 +141,17 @@ void draw_sum_of_number(const Page& page, const Number& number, const Rect& box)
   if (number.bias) shown.push_back(*number.bias);
   const AlikeNumbers alike(shown);
   const TextStyle word{page.context.fonts.body, page.px(17), page.theme.dim};
-  const TextStyle mono = page.big(20, page.theme.text);
-  std::vector<Span> left = left_side(page, number, alike, word, mono);
-  left.push_back({alike.text(number.value()), page.big(36, page.theme.agreement), page.px(14)});
-  std::vector<Span> right = beside_serial(page, number, alike, word, mono);
-  // Where there is little room, the terms go first: they stand above.
   const float room = box.width() - page.px(24);
-  while (left.size() > 1 && width_of(left) + width_of(right) > room) left.erase(left.begin());
+  // Where there is little room, all becomes smaller; then the terms go, because they stand above.
+  TextStyle mono = page.big(20, page.theme.text), result = page.big(36, page.theme.agreement);
+  std::vector<Span> left, right;
+  for (bool fits = false; !fits; mono.size -= 1, result.size -= 1) {
+    left = left_side(page, number, alike, word, mono);
+    left.push_back({alike.text(number.value()), result, page.px(14)});
+    right = beside_serial(page, number, alike, word, mono);
+    fits = width_of(left) + width_of(right) <= room || mono.size <= page.px(14);
+  }
+  if (width_of(left) + width_of(right) > room) left.erase(left.begin(), left.end() - 1);
   const float left_width = width_of(left);
   if (right.size() == 1)
     right[0].text = fitted(right[0].style, right[0].text, room - left_width - right[0].gap);

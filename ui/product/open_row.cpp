@@ -16,7 +16,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kBendHeight = 232;  ///< at scale 1, the least that GeLU's panel needs
+constexpr float kBendHeight = 212;  ///< at scale 1, the least that GeLU's panel needs
 constexpr float kHeader = 44, kFormula = 56;
 
 /// The opened step of the shown plan.
@@ -188,11 +188,16 @@ void draw_number_page(Page& page, const Opened& row, Rect room) {
                          view.recut ? std::optional(view.cut) : std::nullopt, why);
   else
     why = "This step has not run yet: there are no numbers. The arrow keys on the Stage run on to it.";
-  if (!number) return draw_missing(page, why.empty() ? "reading \u2026" : why, room);
+  // GeLU's panel needs terms: the run's, or those of the cut that makes terms.
+  std::shared_ptr<const Number> terms = number;
+  const bool has_other = row.plan->program.tp() > 1 && row.step->phase == Phase::Forward;
+  if (number && !number->is_terms() && has_other)
+    terms = make_number(page.context, *row.product, view.row, view.col, SumCut::Terms, why);
+  if (!number || !terms) return draw_missing(page, why.empty() ? "reading \u2026" : why, room);
 
   // Both panels if they fit, stretched over the room; else one of them, and a choice between them.
   const float gap = page.px(10);
-  page.unit = 0.8f;
+  page.unit = 0.72f;
   const float least = number_height(page) + gap + page.px(kBendHeight) + page.px(kFormula);
   const bool both = room.height() >= least;
   if (!both) {
@@ -201,23 +206,25 @@ void draw_number_page(Page& page, const Opened& row, Rect room) {
     const int clicked = choice_row(page.context, "panel", at, labels, view.bend_page ? 1 : 0);
     if (clicked >= 0) view.bend_page = clicked == 1;
   }
-  const float formula = both ? page.px(kFormula) : page.px(36);
+  const float formula = page.px(both ? kFormula : 46);
   const float formula_width = both ? room.width() : room.width() - page.px(360);
   draw_formula(page, *number, {room.min, {room.min.x + formula_width, room.min.y + formula}});
   room.min.y += formula;
   if (!both && view.bend_page) {
     page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.7f, 1.5f);
-    return draw_bend(page, *number, room);
+    return draw_bend(page, *number, *terms, room);
   }
-  page.unit = 1;
-  const float lanes = both ? (room.height() - gap) * 0.6f : room.height();
-  page.unit = std::clamp(lanes / number_height(page), 0.62f, 1.3f);
+  const float lanes =
+      both ? std::min((room.height() - gap) * 0.62f, room.height() - gap - page.px(kBendHeight))
+           : room.height();
+  const float fixed = number_height(page) - page.tall(kStretchedRows);
+  page.unit = std::clamp((lanes - fixed) / page.px(kStretchedRows), 0.6f, 1.75f);
   const float height = std::min(number_height(page), room.height());
   draw_number(page, number, {room.min, {room.max.x, room.min.y + height}});
   if (!both) return;
   room.min.y += height + gap;
-  page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.85f, 1.5f);
-  draw_bend(page, *number, room);
+  page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.85f, 1.6f);
+  draw_bend(page, *number, *terms, room);
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ void draw_formula(const Page& page, const Number& number, const Rect& room);
 /// The panel of the lanes: every rank's pieces, its term, what comes between, and the sum.
 void draw_number(const Page& page, const std::shared_ptr<const Number>& number, const Rect& room);
 /// The height it needs.
+inline constexpr float kStretchedRows = 270;  ///< the part of it, at scale 1, that grows with the page's unit
 float number_height(const Page& page);
 /// Its last two rows: the collective or why there is none; the sum beside the serial run's number.
 void draw_band_of_number(const Page& page, const Number& number, const Rect& band);
@@ -51,7 +52,8 @@ void draw_sum_of_number(const Page& page, const Number& number, const Rect& box)
 std::string holder_words(const Number& number);
 
 /// What GeLU makes of the sum and of the terms, or, for a gradient, what each rank would go on with alone.
-void draw_bend(const Page& page, const Number& number, const Rect& room);
+/// `terms`: the number, or the same number cut into terms; the number itself if it is not cut at all.
+void draw_bend(const Page& page, const Number& number, const Number& terms, const Rect& room);
 /// The heading of that panel.
 std::string bend_title(const Number& number);
 

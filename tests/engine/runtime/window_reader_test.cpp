@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/planner/planner.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/sampler.h"

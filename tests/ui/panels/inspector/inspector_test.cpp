@@ -28,10 +28,13 @@ StepId step_named(const Program& program, const std::string& name) {
   return -1;
 }
 
+/// Room for all of a wide Inspector's panes.
+constexpr PixelSize kTall{1920, 2200};
+
 /// A studio at rest with `step` selected.
 class Inspected {
  public:
-  explicit Inspected(const std::string& step) {
+  explicit Inspected(const std::string& step, PixelSize size = {1920, 1080}) : harness(size) {
     harness.wait_until_at_rest();
     select_step(harness.view(), program_of(harness), step_named(program_of(harness), step));
     harness.draw_frames(2);
@@ -124,7 +127,7 @@ std::vector<mark::Words> numbers_in_panes(StudioHarness& harness) {
 }
 
 TEST(Inspector, EveryPaneShowsTheSameWindow) {
-  Inspected inspected("mlp.proj");  // Partial: each rank has a term of every number
+  Inspected inspected("mlp.proj", kTall);  // Partial: each rank has a term of every number
   StudioHarness& harness = inspected.harness;
   harness.view().wide_inspector = true;
   harness.draw_frames(4);
@@ -137,14 +140,16 @@ TEST(Inspector, EveryPaneShowsTheSameWindow) {
 }
 
 TEST(Inspector, ARankThatHoldsNothingOfTheWindowSaysWhatItHolds) {
-  Inspected inspected("mlp.fc");
+  Inspected inspected("mlp.fc", kTall);
+  inspected.harness.view().wide_inspector = true;
+  inspected.harness.draw_frames(4);
   zoom_in(inspected.harness, "picture of rank 1", 6);
   const auto texts = texts_in(inspected.harness, "Inspector");
   EXPECT_THAT(texts, ::testing::Contains(::testing::HasSubstr("Rank 0 holds columns 0 … 95")));
 }
 
 TEST(Inspector, DigitsGrowWithTheCell) {
-  Inspected inspected("mlp.proj");
+  Inspected inspected("mlp.proj", kTall);
   StudioHarness& harness = inspected.harness;
   harness.view().wide_inspector = true;
   harness.draw_frames(4);
@@ -163,7 +168,7 @@ TEST(Inspector, NumbersAreThereForATensorThatIsTooLargeToKeep) {
   settings.batch = 96;
   settings.seq = 128;
   settings.tp = 1;
-  StudioHarness harness({1920, 1080}, settings);
+  StudioHarness harness(kTall, settings);
   harness.wait_until_at_rest();
   select_step(harness.view(), program_of(harness), step_named(program_of(harness), "mlp.fc"));
   harness.view().wide_inspector = true;
@@ -194,7 +199,7 @@ TEST(Inspector, AZoomDoesNotOutliveItsTensor) {
 }
 
 TEST(Inspector, AClickOnANumberOfAProductShowsHowItIsMade) {
-  Inspected inspected("mlp.proj");
+  Inspected inspected("mlp.proj", kTall);
   StudioHarness& harness = inspected.harness;
   harness.view().wide_inspector = true;
   harness.draw_frames(4);
