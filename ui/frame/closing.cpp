@@ -55,8 +55,9 @@ void draw_closing(const Context& c) {
   draw(type.strong, "A training is not finished", 4);
   draw(type.body,
        view.of<ClosingView>().lost +
-           ". Its weights are not saved so far. Saving them takes a moment; "
-           "shardlens-cli train --resume goes on from the saved step.",
+           ". Its weights are not saved so far. Save and close writes them into a new folder in the one "
+           "below, and "
+           "shardlens-cli train --resume FOLDER goes on from there.",
        4);
   draw(type.mono_note, fitted_in_middle(type.mono_note, view.of<TrainView>().checkpoints, room), 8);
   const auto answer = [&](std::optional<bool> saves) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/shown.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -268,7 +269,7 @@ void tooltip(const Context& c, const std::string& text) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(12), c.px(8)));
   if (ImGui::BeginTooltip()) {
     ImGui::PushTextWrapPos(c.px(360));
-    ImGui::TextUnformatted(text.c_str());
+    ImGui::TextUnformatted(printable(text).c_str());
     ImGui::PopTextWrapPos();
     ImGui::EndTooltip();
   }

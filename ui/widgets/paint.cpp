@@ -5,6 +5,8 @@
 #include <cfloat>
 #include <cmath>
 
+#include "engine/base/shown.h"
+#include "engine/base/utf8.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
@@ -18,6 +20,22 @@ void snap(ImVec2& min, ImVec2& max) {
   max = {std::max(std::round(max.x), min.x + (wide ? 1.0f : 0.0f)),
          std::max(std::round(max.y), min.y + (high ? 1.0f : 0.0f))};
 }
+
+/// A text that is not UTF-8 throughout, such as an old file's name, with its odd bytes as \xe9. Dear ImGui would
+/// take the letters behind such a byte for a part of its character and hide them.
+class Legible {
+ public:
+  explicit Legible(std::string_view text) : text_(text) {
+    if (!is_utf8(text)) text_ = spelled_ = printable(text);
+  }
+  Legible(const Legible&) = delete;
+  Legible& operator=(const Legible&) = delete;
+  operator std::string_view() const { return text_; }
+
+ private:
+  std::string spelled_;
+  std::string_view text_;
+};
 
 /// Glyphs are stored for whole sizes only. At a size between two of them a letter would lose columns of
 /// pixels.
@@ -45,7 +63,9 @@ const char* end_of_line(const TextStyle& style, const char* from, const char* en
 
 /// Calls `each(line)` for each line of the wrapped text; returns the height of all lines together.
 template <typename Each>
-float for_each_line(const TextStyle& style, std::string_view text, float width, const Each& each) {
+float for_each_line(const TextStyle& style, std::string_view given, float width, const Each& each) {
+  const Legible legible(given);
+  const std::string_view text = legible;
   const char* const end = text.data() + text.size();
   float height = 0;
   for (const char* from = text.data(); from < end; height += line_height(style)) {
@@ -59,12 +79,16 @@ float for_each_line(const TextStyle& style, std::string_view text, float width, 
 
 }  // namespace
 
-float text_width(const TextStyle& style, std::string_view text) {
+float text_width(const TextStyle& style, std::string_view given) {
+  const Legible legible(given);
+  const std::string_view text = legible;
   if (text.empty()) return 0;
   return style.font->CalcTextSizeA(letter_size(style), FLT_MAX, 0, text.data(), text.data() + text.size()).x;
 }
 
-void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, Align align) {
+void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view given, Align align) {
+  const Legible legible(given);
+  const std::string_view text = legible;
   if (text.empty()) return;
   if (Tape* tape = Tape::current()) return tape->note(list, mark::Words{at, style, align, std::string(text)});
   if (align == Align::Centre) at.x -= text_width(style, text) / 2;
@@ -73,7 +97,9 @@ void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_
                 text.data(), text.data() + text.size());
 }
 
-std::string fitted(const TextStyle& style, std::string_view text, float width) {
+std::string fitted(const TextStyle& style, std::string_view given, float width) {
+  const Legible legible(given);
+  const std::string_view text = legible;
   if (text_width(style, text) <= width) return std::string(text);
   static constexpr std::string_view kEllipsis = "…";
   const float room = width - text_width(style, kEllipsis);

@@ -47,6 +47,19 @@ TEST_F(Rectangles, OfLettersAreAsLargeAsTheyAreKept) {
   }
 }
 
+// The name of an old file: Dear ImGui would take ".s" for a part of the character that the byte before begins.
+TEST_F(Rectangles, OfATextThatIsNotUtf8HideNoLetter) {
+  const TextStyle style{ImGui::GetFont(), 15, IM_COL32_WHITE};
+  const std::string name = "caf\xe9.shardlens", spelled = "caf\\xe9.shardlens";
+  const auto corners = [&](const std::string& text) {
+    return drawn([&](ImDrawList* list) { draw_text(list, {10, 10}, style, text); }).size();
+  };
+  EXPECT_EQ(corners(name), corners(spelled));
+  EXPECT_EQ(text_width(style, name), text_width(style, spelled));
+  EXPECT_EQ(fitted(style, name, 1000), spelled);
+  EXPECT_EQ(fitted_in_middle(style, "/a/" + name, 1000), "/a/" + name) << "it fits: draw_text() spells it";
+}
+
 TEST_F(Rectangles, HaveEdgesOnPixelsAndTwoTriangles) {
   const auto corners = drawn([](ImDrawList* list) {
     fill_rect(list, {10.4f, 20.6f}, {30.5f, 40.2f}, IM_COL32_WHITE);
