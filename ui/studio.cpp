@@ -115,9 +115,9 @@ std::string keys_of_absent_panels(const ViewState& view) {
   const auto add = [&](const char* words, bool is_needed, bool is_own, bool is_shown) {
     if (is_needed && !is_own && !is_shown) keys += (keys.empty() ? "" : " \u00B7 ") + std::string(words);
   };
-  add("U Setup", needed.setup, own.setup, shown.setup);
   add("I Inspector", needed.inspector, own.inspector, shown.inspector);
   add("T Timeline", needed.timeline, own.timeline, shown.timeline);
+  add("U Setup", needed.setup, own.setup, shown.setup);
   return keys;
 }
 
@@ -127,7 +127,7 @@ std::string centre_hint(const Context& context) {
   if (shows_open_row(context)) return where_in_open_row(context);
   if (std::string keys = keys_of_absent_panels(context.view); !keys.empty()) return keys;
   const Plan* plan = shown_plan(context.snapshot);
-  if (plan == nullptr || stands_beside_the_run(context.view.tab)) return {};
+  if (plan == nullptr || !needs_of(context.view).inspector) return {};
   const Program& program = plan->program;
   const StepId selected = context.view.selected_step;
   if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return {};

@@ -136,7 +136,12 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .help = "Run the Program on all ranks; from the start if it is already at the end",
                    .group = group,
                    .keys = {ImGuiKey_R},
-                   .run = [](const Context& context) { context.send(command::Run{}); },
+                   .run =
+                       [](const Context& context) {
+                         // Memory that was missing may be free by now.
+                         if (context.snapshot.only_planned()) return context.want(context.wanted());
+                         context.send(command::Run{});
+                       },
                    .enabled = has_plan});
   table.push_back({.id = "run.pause",
                    .title = "Pause the run",

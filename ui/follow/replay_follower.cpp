@@ -2,6 +2,7 @@
 #include "ui/follow/replay_follower.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/record/recording.h"
 #include "ui/commands/walk.h"
@@ -83,6 +84,7 @@ void ReplayFollower::opened(const ReplaySnapshot& now, const ReplaySnapshot& bef
 /// shown.
 void ReplayFollower::closed(const ReplaySnapshot& now, const ReplaySnapshot& before) {
   if (before.is_open()) view_.playing = false;  // the run does not play until Play is pressed
+  returned_ = before.is_open();
   if (std::exchange(training_waits_, false)) outbox_.send(train_command::Resume{});
   if (before.is_open() || now.messages != before.messages) own_run_.run_first(view_);
   view_.of<NotesView>().open = false;
@@ -146,7 +148,9 @@ void ReplayFollower::follow_clicks(const Context& context, StepId selected) {
   const bool seeks = contains<replay_command::Seek>(moves);
   const bool walks = contains<command::Seek>(runs);
   const bool selects = view_.selected_step != selected;
-  if (selects && !seeks && !walks) reach_selection(context);
+  // The step that was selected in a recording may be one that this machine's run was stepped back from.
+  const bool returns = std::exchange(returned_, false);
+  if ((selects || returns) && !seeks && !walks) reach_selection(context);
   if (!moves.empty() || !runs.empty()) sought_ = seeks && !selects;
 }
 

@@ -48,6 +48,7 @@ class ReplayFollower {
   MessageCard& message_;
   Outbox& outbox_;
   bool sought_ = false;                        ///< the last move was to a moment: the selection follows
+  bool returned_ = false;                      ///< in this frame the recording was closed
   bool training_waits_ = false;                ///< until the recording is closed
   std::shared_ptr<const Plan> compared_plan_;  ///< of this machine's run, compared with the recorded one
   bool same_program_ = false;                  ///< they are equal

@@ -241,8 +241,15 @@ bool DockTree::end(const Context& context, const std::string& hint, bool is_news
     const TextStyle small{context.fonts.body, context.px(kSmallSize),
                           is_news ? context.theme.text : context.theme.dim};
     const float right = node.Pos.x + node.Size.x - context.px(16);
-    if (&node == centre && end_of_tabs + context.px(24) + text_width(small, hint) < right) {
-      draw_text(list, {right, (bar.Min.y + bar.Max.y - small.size) / 2}, small, hint, Align::Right);
+    const auto fits = [&](const std::string& words) {
+      return end_of_tabs + context.px(24) + text_width(small, words) < right;
+    };
+    std::string words = hint;  // a hint loses its last parts first
+    constexpr const char* kBetweenParts = " \u00B7 ";
+    while (!is_news && !fits(words) && words.find(kBetweenParts) != std::string::npos)
+      words.resize(words.rfind(kBetweenParts));
+    if (&node == centre && !words.empty() && fits(words)) {
+      draw_text(list, {right, (bar.Min.y + bar.Max.y - small.size) / 2}, small, words, Align::Right);
       written = true;
     }
     list->PopClipRect();

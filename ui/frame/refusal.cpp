@@ -27,7 +27,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr size_t kMostOffers = 6;
+constexpr size_t kMostRemedies = 4;
 
 /// What the card says: the problem, what would work, and which run is below the card.
 struct Words {
@@ -62,7 +62,7 @@ std::vector<Remedy> offers_of(const Context& context) {
   for (const Settings& fits : snapshot.fitting)
     if (is_possible(fits)) offers.push_back({difference(fits, wanted), fits});
   static Cache<Settings, std::vector<Remedy>> known;
-  for (const Remedy& remedy : known.of(wanted, [&] { return remedies(wanted, kMostOffers); }))
+  for (const Remedy& remedy : known.of(wanted, [&] { return remedies(wanted, kMostRemedies); }))
     offers.push_back(remedy);
   if (snapshot.only_planned() && snapshot.message.starts_with("--backend"))
     offers.push_back({"run on the CPU", with_backend(wanted, BackendChoice::Cpu)});
@@ -80,7 +80,7 @@ std::vector<Remedy> offers_of(const Context& context) {
   for (Remedy& offer : offers) {
     const bool again = std::any_of(different.begin(), different.end(),
                                    [&](const Remedy& one) { return one.settings == offer.settings; });
-    if (!again && different.size() < kMostOffers) different.push_back(std::move(offer));
+    if (!again) different.push_back(std::move(offer));
   }
   return different;
 }

@@ -103,9 +103,11 @@ std::vector<Remedy> candidates(const Settings& wanted) {
     add(fmt::format("sequence {}", wanted.model.positions),
         [](Settings& settings) { settings.seq = settings.model.positions; });
   }
-  add("the whole model", [](Settings& settings) { settings = with_block(settings, Block::Model); });
-  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
-    add(to_string(dtype), [dtype](Settings& settings) { settings.dtype = dtype; });
+  const std::vector<DType> runnable = runnable_dtypes(wanted.block);
+  if (std::find(runnable.begin(), runnable.end(), wanted.dtype) == runnable.end()) {
+    add("the whole model", [](Settings& settings) { settings = with_block(settings, Block::Model); });
+    for (const DType dtype : {DType::Fp32, DType::Fp64})
+      add(to_string(dtype), [dtype](Settings& settings) { settings.dtype = dtype; });
   }
   if (wanted.block == Block::Model) add_for_a_whole_model(wanted, list);
   if (wanted.dp > 1 && wanted.block != Block::Model)

@@ -18,6 +18,7 @@ namespace shardlens::ui::stage {
 namespace {
 
 constexpr float kEquationSize = 15;
+constexpr float kLeastTextPixels = 11;
 constexpr float kNoteSize = kSmallSize;
 constexpr const char* kInside = "inside " ICON_FA_CHEVRON_RIGHT;
 
@@ -121,7 +122,9 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
               scene.ink(ahead ? faded(tint, 0.35f) : tint));
 
   const Tensor& tensor = scene.program().tensor(row.tensor);
-  const float equation_size = std::clamp(rect.height() / scene.px(1), 11.0f, kEquationSize);
+  const float least =
+      kLeastTextPixels / scene.px(1);  // also in lecture mode: rows that are fitted keep a name
+  const float equation_size = std::clamp(rect.height() / scene.px(1), least, kEquationSize);
   const TextStyle equation = scene.text(fonts.mono, equation_size, ahead ? theme.dim : theme.text);
   const TextStyle note = scene.text(fonts.body, kNoteSize, theme.dim);
   const bool partial = tensor.layout.kind == LayoutKind::Partial;
@@ -137,7 +140,8 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const bool whole = rect.height() <= scene.view.height();
   const float room = whole ? rect.height() : height;
   const bool low = room < line;
-  const int lines = low ? (room >= scene.px(11)) : std::min(3, static_cast<int>((room + scene.px(1)) / line));
+  const int lines =
+      low ? (room >= kLeastTextPixels) : std::min(3, static_cast<int>((room + scene.px(1)) / line));
   if (lines == 0) return;
   const float middle = whole ? (rect.min.y + rect.max.y) / 2 : (visible_top + visible_bottom) / 2;
   float y = low ? middle - equation.size / 2 : middle - line * static_cast<float>(lines) / 2;

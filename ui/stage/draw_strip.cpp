@@ -20,7 +20,7 @@
 namespace shardlens::ui::stage {
 namespace {
 
-constexpr float kLeastRow = 9, kMostRow = 72;
+constexpr float kLeastRow = 9, kMostRow = 96;
 constexpr float kMostBar = 24;  ///< height of a bar, also in a higher row
 constexpr size_t kMostScrolled =
     16;                            // up to this many rows keep their text and scroll; more rows become lower
@@ -30,7 +30,7 @@ constexpr float kLabelWidth = 124;
 constexpr float kTwoLines = 38;     ///< from this height on a row says what each rank holds
 constexpr float kRmsWidth = 132;    ///< of the column with the stream's rms
 constexpr float kRoomForRms = 760;  ///< the least width of a strip with that column
-constexpr float kFoot = 56;         ///< the lines below the rows
+constexpr float kFoot = 60;         ///< the lines below the rows
 
 /// Returns the strip of the plan, with the result's times if it has any.
 const Strip& strip_of(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Result>& result) {
@@ -157,10 +157,11 @@ void draw_foot(const Context& context, ImDrawList* list, const Plan& plan, const
       collectives += side->collectives;
     }
   for (const MemoryPlan& rank : plan.memory) arena = std::max(arena, total_bytes(rank.arena_bytes));
+  const bool on_paper = Tape::current() != nullptr;  // where nothing can be clicked
   const std::string words =
-      fmt::format("Each rank holds {} and sends {} in {} of one pass. Click a part to open it.",
+      fmt::format("Each rank holds {} and sends {} in {} of one pass.{}",
                   bytes_text(static_cast<double>(arena)), bytes_text(static_cast<double>(sent)),
-                  counted(collectives, "collective"));
+                  counted(collectives, "collective"), on_paper ? "" : " Click a part to open it.");
   draw_text(list, at, body, fitted(body, words, width));
   float x = at.x;
   const float y = at.y + body.size + context.px(10), side = note.size;
@@ -382,7 +383,7 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
     draw_rms(context, list, program, strip, result.get(),
              {{rms_left, top + head}, {rms_left + rms - pad, end}}, row_height);
   draw_foot(context, list, *plan, strip, {room.min.x + pad, end + context.px(12)}, room.width() - 2 * pad);
-  ImGui::SetCursorScreenPos({room.min.x, end + foot});
+  ImGui::SetCursorScreenPos({room.min.x, end + foot - context.px(4)});
   ImGui::Dummy({1, 1});
   ImGui::EndChild();
 }

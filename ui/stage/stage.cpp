@@ -397,10 +397,9 @@ void draw_stage(const Context& context) {
     top = at.y + draw_notice(context, list, said, at, room.x - 2 * margin);
   }
   if (!plan) {
-    if (!has_stopped(snapshot)) {
-      const TextStyle style{context.fonts.body, std::round(context.px(kBodySize)), context.theme.dim};
-      draw_text(list, {origin.x + room.x / 2, origin.y + room.y / 3}, style, "planning …", Align::Centre);
-    }
+    const TextStyle style{context.fonts.body, std::round(context.px(kBodySize)), context.theme.dim};
+    draw_text(list, {origin.x + room.x / 2, origin.y + room.y / 3}, style, no_plan_words(context),
+              Align::Centre);
     return;
   }
 

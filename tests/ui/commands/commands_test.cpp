@@ -54,39 +54,7 @@ TEST(Commands, AnUnknownIdIsAnError) {
   EXPECT_THROW(find_command("view.nothing"), std::out_of_range);
 }
 
-TEST(Commands, AKeyThatCannotBeTakenNowSaysWhy) {
-  StudioHarness harness;
-  harness.wait_until_at_rest();
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_8); });  // 12 heads
-  harness.wait_until_at_rest();
-  EXPECT_EQ(harness.snapshot().settings.tp, 4);
-  EXPECT_EQ(harness.snapshot().state, RunState::Done);
-  EXPECT_TRUE(is_shown("Message"));
-}
-
-TEST(Commands, WhatHelpsIsAButtonAndTheMessageGoesWithIt) {
-  StudioHarness harness;
-  harness.wait_until_at_rest();
-  harness.perform([](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiKey_8);
-    person.ItemClick("//Message/run with uneven heads");
-  });
-  harness.wait_until_at_rest();
-  EXPECT_EQ(harness.snapshot().settings.tp, 8);
-  EXPECT_EQ(harness.snapshot().settings.heads_policy, HeadsPolicy::Uneven);
-  EXPECT_FALSE(is_shown("Message"));
-  // It goes as well where the settings are changed another way.
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Z); });
-  harness.wait_until_at_rest();
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_8); });
-  EXPECT_TRUE(is_shown("Message"));
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_2); });
-  harness.wait_until_at_rest();
-  EXPECT_EQ(harness.snapshot().settings.tp, 2);
-  EXPECT_FALSE(is_shown("Message"));
-}
-
-TEST(Commands, ThePaletteSaysTheSame) {
+TEST(Commands, AnImpossibleDegreeFromThePaletteIsAnsweredOnThePage) {
   StudioHarness harness;
   harness.wait_until_at_rest();
   harness.perform([](ImGuiTestContext& person) {
@@ -96,7 +64,12 @@ TEST(Commands, ThePaletteSaysTheSame) {
   });
   harness.wait_until_at_rest();
   EXPECT_FALSE(harness.view().palette_open);
-  EXPECT_TRUE(is_shown("Message"));
+  EXPECT_EQ(harness.snapshot().state, RunState::Refused);  // 12 heads
+  harness.perform(
+      [](ImGuiTestContext& person) { person.ItemClick("//Stage/refusal/try run with uneven heads"); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.heads_policy, HeadsPolicy::Uneven);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done);
 }
 
 TEST(Commands, ThePaletteFindsWhatIsExplainedAndGoesOnAfterNothingWasFound) {

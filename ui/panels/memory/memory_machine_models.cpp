@@ -65,21 +65,31 @@ float draw_models_that_fit(const Context& context, ImVec2 at, float width) {
                                 bytes_text(memory)),
                     width) +
        context.px(10);
-  const float row = context.px(26), name = context.px(150), figures = context.px(170);
-  const float bar = std::max(context.px(60), width - name - figures);
-  for (const Model* model : listed_models(memory)) {
-    const double bytes = wall_bytes(static_cast<double>(parameter_count(*model)), 1).total();
+  const auto bytes_of = [](const Model* model) {
+    return wall_bytes(static_cast<double>(parameter_count(*model)), 1).total();
+  };
+  const auto words_of = [&](double bytes) {
+    return bytes_text(bytes) +
+           (bytes <= memory ? "" : fmt::format(", {} × the memory", ratio_text(bytes / memory)));
+  };
+  const std::vector<const Model*> models = listed_models(memory);
+  float name = 0, figures = 0;
+  for (const Model* model : models) {
+    name = std::max(name, text_width(type.body, model->title) + context.px(16));
+    figures = std::max(figures, text_width(type.mono, words_of(bytes_of(model))) + context.px(16));
+  }
+  const float row = context.px(26), bar = std::max(context.px(40), width - name - figures);
+  for (const Model* model : models) {
+    const double bytes = bytes_of(model);
     const bool fits = bytes <= memory;
-    draw_text(list, {at.x, y + (row - type.body.size) / 2}, type.body,
-              fitted(type.body, model->title, name - context.px(8)));
+    draw_text(list, {at.x, y + (row - type.body.size) / 2}, type.body, model->title);
     const ImVec2 min{at.x + name, y + context.px(5)}, max{at.x + name + bar, y + row - context.px(5)};
     fill_rect(list, min, max, theme.card, context.px(3));
     const auto share = static_cast<float>(std::min(1.0, bytes / memory));
     const ImU32 colour = fits ? theme.forward : theme.faint;
     fill_rect(list, min, {min.x + std::max(context.px(2), share * bar), max.y}, colour, context.px(3));
-    const std::string words = fits ? "" : fmt::format(", {} × too large", ratio_text(bytes / memory));
     draw_text(list, {at.x + width, y + (row - type.mono.size) / 2},
-              in(type.mono, fits ? theme.text : theme.dim), bytes_text(bytes) + words, Align::Right);
+              in(type.mono, fits ? theme.text : theme.dim), words_of(bytes), Align::Right);
     y += row;
   }
   return y - at.y;

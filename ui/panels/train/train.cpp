@@ -22,7 +22,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kFormWidth = 232;
+constexpr float kFormWidth = 232, kWideFormWidth = 448;
+constexpr float kFormHeight = 660;  ///< on a page that is lower the form has two columns
 constexpr float kFormBeside = 860;  ///< from this width on, form and plots are side by side
 constexpr float kGap = 12;
 
@@ -259,7 +260,8 @@ void draw_train(const Context& context) {
   y += draw_state(context, {at.x, y}, text_width) + context.px(kGap);
 
   const float height = std::max(context.px(80), at.y + room.y - y);
-  const float form_width = beside ? context.px(kFormWidth) : room.x;
+  const bool low = height < context.px(kFormHeight);
+  const float form_width = !beside ? room.x : context.px(low ? kWideFormWidth : kFormWidth);
   if (form_shown) {
     ImGui::SetCursorScreenPos({at.x, y - context.px(kGap)});
     ImGui::BeginChild("form", {form_width, height + context.px(kGap)});

@@ -23,7 +23,8 @@ namespace shardlens::ui {
 namespace {
 
 constexpr const char* kExample = "training";  ///< of the gallery
-constexpr float kWidest = 620;                ///< a wider line of text is hard to read
+constexpr float kWidestExample = 960;
+constexpr float kWidest = 620;  ///< a wider line of text is hard to read
 
 /// A fact of the training, and what it follows from.
 using Fact = std::pair<std::string, std::string>;
@@ -73,8 +74,17 @@ void draw_example(const Context& context, ImVec2 min, ImVec2 room) {
   ImGui::SetCursorScreenPos({min.x + room.x - button_width(context, button), min.y});
   if (draw_button(context, "example", button, ButtonLook::Plain, true, "Opens a recording of the gallery"))
     context.send(replay_command::Open{std::string("gallery:") + kExample});
-  const float head = context.px(kControlHeight + 12);
-  draw_loss_glimpse(context, list, example->losses, {min.x, min.y + head}, {min.x + room.x, min.y + room.y});
+  const float head = context.px(kControlHeight + 12), foot = context.px(20), scale = context.px(48);
+  const ImVec2 from{min.x + scale, min.y + head}, to{min.x + room.x, min.y + room.y - foot};
+  draw_loss_glimpse(context, list, example->losses, from, to);
+  const auto [least, most] = std::minmax_element(example->losses.begin(), example->losses.end());
+  const float left = from.x - context.px(8);
+  draw_text(list, {left, from.y - type.mono_note.size / 2}, type.mono_note, format_value(*most),
+            Align::Right);
+  draw_text(list, {left, to.y - type.mono_note.size}, type.mono_note, format_value(*least), Align::Right);
+  draw_text(list, {from.x, to.y + context.px(4)}, type.note, "step 1");
+  draw_text(list, {to.x, to.y + context.px(4)}, type.note, fmt::format("step {}", example->losses.size()),
+            Align::Right);
 }
 
 }  // namespace
@@ -100,7 +110,9 @@ void draw_before_training(const Context& context, ImVec2 min, ImVec2 room) {
       context.px(24);
   const float left = min.y + room.y - y;
   if (left > context.px(120))
-    draw_example(context, {min.x, y}, {room.x - context.px(8), std::min(left, context.px(320))});
+    draw_example(
+        context, {min.x, y},
+        {std::min(room.x - context.px(8), context.px(kWidestExample)), std::min(left, context.px(360))});
 }
 
 }  // namespace shardlens::ui

@@ -99,6 +99,24 @@ TEST_F(ReplayTab, TheInspectorShowsNoValuesOfAStepThatIsStillToCome) {
   EXPECT_FALSE(zooms(4));
 }
 
+TEST_F(ReplayTab, AfterClosingTheSelectedStepHasTheValuesOfTheRunHere) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Home); });
+  harness.wait_until_at_rest();
+  ASSERT_TRUE(open(harness, record()));
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_End); });
+  settle(harness);
+  const StepId last = harness.view().selected_step;
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
+  ASSERT_TRUE(harness.draw_until([&] { return !harness.studio().replayed().is_open(); }));
+  harness.wait_until_at_rest();
+  ASSERT_EQ(harness.view().selected_step, last);
+  EXPECT_GT(harness.snapshot().position, static_cast<size_t>(last));
+  const std::vector<std::string> texts = texts_in(harness, "Inspector");
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "not run yet"), 0);
+}
+
 TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));

@@ -84,7 +84,7 @@ TEST(ScalingCurves, ThisMachinesPointsStandByThemselves) {
 TEST(SourceWords, SayMeasuredOrEstimatedAndOnWhat) {
   const ScalingSnapshot all = everything();
   EXPECT_THAT(source_words(Source::Paper, ScalingPage::Weak, all),
-              HasSubstr("15.1 PFLOP/s on 512 GPUs are 76 %"));
+              HasSubstr("Its abstract says 76 %: 15.1 PFLOP/s on 512 GPUs"));
   EXPECT_THAT(source_words(Source::Model, ScalingPage::Strong, all), HasSubstr("estimated on DGX-2H"));
   EXPECT_THAT(source_words(Source::Here, ScalingPage::Heads, all), HasSubstr("measured on a test's machine"));
   EXPECT_THAT(source_words(Source::Here, ScalingPage::Weak, all), HasSubstr("4 of 6"));

@@ -151,6 +151,7 @@ TEST_F(HistoryPanel, WhereTheWindowIsLowATrackComesBeforeTheMap) {
   };
   EXPECT_TRUE(has_map());
   view().set_lecture(true);
+  view().asked_here().timeline = true;
   settle();
   EXPECT_FALSE(has_map());
   ImRect tracks;
