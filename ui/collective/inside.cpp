@@ -84,9 +84,9 @@ float draw_head(const Context& context, const Inside& inside, ImVec2 at, float w
   for (const ChipDetail one :
        {ChipDetail::Full, ChipDetail::Short, ChipDetail::Least, ChipDetail::MarkOnly}) {
     detail = one;
-    const bool with_details =
+    const float with_details =
         one == ChipDetail::Full ? text_width(type.note, details_of(inside).back()) + context.px(16) : 0;
-    if (x + least_words + static_cast<float>(with_details) + chips_width(one) <= right) break;
+    if (x + least_words + with_details + chips_width(one) <= right) break;
   }
   const float words_end = right - chips_width(detail) - context.px(8);
   if (x + text_width(type.mono, what) <= words_end) words(type.mono, what, 16);

@@ -1,18 +1,18 @@
 // The glossary: the words of the field. Each is a command of the palette. It says what the word means and
 // goes to a place in the studio where a person can see it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/config/splits.h"
 #include "engine/program/program.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
 #include "ui/plan/sections.h"
-#include "ui/settings/remedies.h"
 
 namespace shardlens::ui {
 namespace {
@@ -191,13 +191,10 @@ StepId first_step(const Program& program, IsStep is_step) {
   return found == program.steps.end() ? -1 : found->id;
 }
 
-/// The nearest settings whose Program has such a step.
-std::vector<Remedy> settings_with(const Context& context, const Place& place) {
-  Settings settings = context.wanted();
-  if (settings.tp == 1) settings.tp = 2;
-  settings.split = named_split(place.split);
-  const std::string label = "split " + place.split + (settings.tp != context.wanted().tp ? ", T = 2" : "");
-  return {{label, settings}};
+/// Which settings have such a step.
+std::string settings_with(const Context& context, const Place& place) {
+  return fmt::format(" These settings have none: choose the split {}{}.", place.split,
+                     context.wanted().tp == 1 ? ", and T = 2" : "");
 }
 
 void show_term(const Context& context, const Term& term) {
@@ -209,7 +206,7 @@ void show_term(const Context& context, const Term& term) {
   const StepId step =
       context.snapshot.plan ? first_step(context.snapshot.plan->program, term.place.is_step) : -1;
   if (step < 0) {
-    view.said = {words + " These settings have none.", context.wanted(), settings_with(context, term.place)};
+    view.said = words + settings_with(context, term.place);
     return;
   }
   select_step(view, context.snapshot.plan->program, step);

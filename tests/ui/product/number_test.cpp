@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/config/splits.h"
 #include "engine/device/device.h"
 #include "engine/program/gelu.h"
 #include "engine/runtime/session/session.h"
