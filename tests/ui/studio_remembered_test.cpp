@@ -28,7 +28,10 @@ TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
   {
     StudioHarness harness({1600, 900}, small_settings(), path_);
     harness.perform([](ImGuiTestContext& person) {
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2);  // the first start shows Start, which has no Setup
+      person.Yield(8);
       const ImGuiWindow* setup = person.GetWindowByRef("Setup");
+      IM_CHECK(setup != nullptr);
       const ImVec2 border(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2);
       person.MouseMoveToPos(border);
       person.MouseDragWithDelta(ImVec2(-60, 0));
@@ -102,6 +105,7 @@ TEST_F(RememberedStudio, ABrokenFileGivesTheFirstLayoutAndAMessage) {
 
 TEST_F(RememberedStudio, ALayoutThatIsNonsenseGivesWayToTheFirstOne) {
   RememberedState nonsense;
+  nonsense.tab = Tab::Stage;
   nonsense.layout =
       "[Window][Setup]\nPos=-9,nan\nDockId=0x99\n[Docking][Data]\nDockNode ID=0xFFFF Parent=0x1 "
       "SizeRef=x\n";

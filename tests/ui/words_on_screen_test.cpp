@@ -33,12 +33,13 @@ TEST(WordsOnScreen, AShapeStandsBesideATensorWhereRoomIsShort) {
   StudioHarness harness(kSmall, settings);
   harness.wait_until_at_rest();
   harness.draw_frames(4);
-  EXPECT_THAT(texts_in(harness, "Stage"), Contains("Sharded(2) [1024,3,12,10]"));
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains("Sharded(2) [1024, 3, 12, 10]"));
 }
 
 TEST(WordsOnScreen, WhatTransferAndWaitingLookLikeIsSaidInALectureToo) {
   StudioHarness harness(kSmall);
   harness.view().set_lecture(true);
+  harness.view().asked_here().timeline = true;
   harness.wait_until_at_rest();
   harness.draw_frames(8);
   const std::vector<std::string> texts = texts_in(harness, "Timeline");
@@ -95,6 +96,7 @@ TEST(WordsOnScreen, FourRanksHaveTheirTracksWhereRoomIsShort) {
   ASSERT_EQ(harness.snapshot().settings.tp, 4);
   for (const bool lecture : {false, true}) {
     harness.view().set_lecture(lecture);
+    harness.view().asked_here().timeline = true;
     harness.draw_frames(8);
     const ImRect timeline = ImGui::FindWindowByName("Timeline")->Rect();
     std::vector<std::string> whole;
@@ -105,11 +107,11 @@ TEST(WordsOnScreen, FourRanksHaveTheirTracksWhereRoomIsShort) {
   }
 }
 
-TEST(WordsOnScreen, AnAllReducesShadesAreNamedWhereTheLegendHasNoRoomForMore) {
+TEST(WordsOnScreen, TheLegendNamesForwardAndBackwardWhereRoomIsShort) {
   StudioHarness harness(kSmall);
   harness.wait_until_at_rest();
   EXPECT_THAT(texts_in(harness, "Timeline"),
-              AllOf(Contains("transfer"), Contains("waiting"), Not(Contains("backward"))));
+              AllOf(Contains("forward"), Contains("backward"), Contains("transfer"), Contains("waiting")));
 }
 
 TEST(WordsOnScreen, TheSheetIsAsLargeAsEverythingElse) {

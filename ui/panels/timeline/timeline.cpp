@@ -146,18 +146,21 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const std::string count = has_step ? "step " + number_of(step, tracks.plan->program.steps.size()) : "";
   const std::string what = !has_step ? "" : is_collective(selected->op) ? selected->name : selected->equation;
   const TextStyle& what_style = has_step && is_collective(selected->op) ? title : mono;
-  // Shows the longest summary that leaves room for the step and the legend; if there is none, the longest one
-  // within 60 % of the free room.
+  // Shows the longest summary that leaves room for the step and the legend with the phases, else for the
+  // smallest legend; if there is none, the longest one within 60 % of the free room.
   const float note_room = (right - after_buttons) * 0.6f;
   const float whole_step = text_width(what_style, what) + context.px(12) + text_width(small, count);
-  const float legend = tracks.plan ? least_legend_width(context, tracks.plan->program) : 0;
-  const float beside_legend = right - after_buttons - whole_step - context.px(2 * 32) - legend;
+  const LegendWidths legend = tracks.plan ? legend_widths(context, tracks.plan->program) : LegendWidths{};
+  const float beside_step = right - after_buttons - whole_step - context.px(2 * 32);
   const auto longest_within = [&](float room) {
     for (const std::string& fuller : notes)
       if (text_width(small, fuller) <= room) return fuller;
     return std::string();
   };
-  const std::string beside = tracks.seconds > 0 ? longest_within(std::min(note_room, beside_legend)) : "";
+  std::string beside;
+  for (const float width : {legend.with_phases, legend.least})
+    if (tracks.seconds > 0 && beside.empty())
+      beside = longest_within(std::min(note_room, beside_step - width));
   const std::string alone = longest_within(note_room);
   const std::string note = !beside.empty() ? beside : alone.empty() ? notes.back() : alone;
   const float text_y = at.y + (side - small.size) / 2;

@@ -42,8 +42,12 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom);
 /// Draws the legend of the colours of the tracks of `program`, between `left` and `right`, with its middle at
 /// the height `middle`. Draws nothing if there is no room.
 void draw_legend(const Context& context, const Program& program, float left, float right, float middle);
-/// The width of the smallest legend: transfer and waiting.
-float least_legend_width(const Context& context, const Program& program);
+/// The widths of a legend with the phases, transfer and waiting, and of the smallest one: transfer and
+/// waiting.
+struct LegendWidths {
+  float with_phases = 0, least = 0;
+};
+LegendWidths legend_widths(const Context& context, const Program& program);
 /// The part of a rank's track, from `top` on and `height` high, for the steps of a lane: all of it or, for
 /// overlapped steps, a strip along its bottom, over what the rank computes meanwhile.
 struct TrackPart {

@@ -119,8 +119,10 @@ float legend_width(const Context& context, const std::vector<Kind>& kinds) {
 
 }  // namespace
 
-float least_legend_width(const Context& context, const Program& program) {
-  return legend_width(context, only(legend_kinds(context.theme, program), {Tells::Phase, Tells::Meeting}));
+LegendWidths legend_widths(const Context& context, const Program& program) {
+  const std::vector<Kind> kinds = legend_kinds(context.theme, program);
+  return {.with_phases = legend_width(context, only(kinds, {Tells::Phase, Tells::Meeting})),
+          .least = legend_width(context, only(kinds, {Tells::Meeting}))};
 }
 
 void draw_legend(const Context& context, const Program& program, float left, float right, float middle) {
