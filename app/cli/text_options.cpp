@@ -8,8 +8,7 @@
 namespace shardlens::cli {
 
 void say_hidden_tokenizer(const std::string& tokenizer) {
-  if (tokenizer != "bytes") return;
-  const std::string hidden = hidden_path_remark(tokenizer, "the built-in tokenizer");
+  const std::string hidden = hidden_path_remark(tokenizer, {"bytes"}, "the built-in tokenizer");
   if (!hidden.empty()) say(hidden);
 }
 

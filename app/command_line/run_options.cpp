@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "engine/base/error.h"
@@ -202,15 +201,12 @@ Settings settings_of(const RunOptions& o) {
 }
 
 std::vector<std::string> fit_to_files(const RunOptions& o, Settings& settings) {
-  std::vector<std::string> remarks = fit_to_weights(settings);
-  const std::vector<std::string> hardware = hardware_names();
-  for (std::string hidden :
-       {hidden_folder_remark(o.model),
-        is_split_name(o.split) ? hidden_path_remark(o.split, "the built-in split") : std::string(),
-        std::find(hardware.begin(), hardware.end(), o.hardware) != hardware.end()
-            ? hidden_path_remark(o.hardware, "the built-in hardware")
-            : std::string()})
-    if (!hidden.empty()) remarks.push_back(std::move(hidden));
+  std::vector<std::string> remarks{hidden_folder_remark(o.model),
+                                   hidden_path_remark(o.split, split_names(), "the built-in split"),
+                                   hidden_path_remark(o.hardware, hardware_names(), "the built-in hardware")};
+  std::erase(remarks, "");
+  const std::vector<std::string> of_weights = fit_to_weights(settings);
+  remarks.insert(remarks.end(), of_weights.begin(), of_weights.end());
   return remarks;
 }
 

@@ -160,9 +160,8 @@ std::string folder_of_model(const std::string& name_or_folder) {
 
 std::string hidden_folder_remark(const std::string& name_or_folder) {
   std::error_code unknown;
-  const bool hidden = folder_of_model(name_or_folder).empty() &&
-                      std::filesystem::exists(name_or_folder + "/config.json", unknown);
-  return hidden ? hidden_path_remark(name_or_folder, "the built-in model") : std::string();
+  if (!std::filesystem::exists(name_or_folder + "/config.json", unknown)) return {};
+  return hidden_path_remark(name_or_folder, model_names(), "the built-in model");
 }
 
 int64_t layer_parameter_count(const Model& model) {

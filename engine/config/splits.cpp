@@ -76,16 +76,13 @@ Split named_split(const std::string& name) {
   throw unknown_name("split", name, split_names());
 }
 
-bool is_split_name(const std::string& text) {
-  const std::vector<std::string> names = split_names();
-  return std::find(names.begin(), names.end(), text) != names.end();
-}
-
 Split find_split(const std::string& name_or_file) {
+  const std::vector<std::string> names = split_names();
+  const bool is_name = std::find(names.begin(), names.end(), name_or_file) != names.end();
   std::error_code unknown;
   const bool is_file = name_or_file.find('/') != std::string::npos || ending_of(name_or_file) == ".json" ||
                        std::filesystem::is_regular_file(name_or_file, unknown);
-  if (is_split_name(name_or_file) || !is_file) return named_split(name_or_file);
+  if (is_name || !is_file) return named_split(name_or_file);
   return split_from_json(read_json_file(name_or_file), name_or_file);
 }
 

@@ -14,7 +14,6 @@ namespace shardlens {
 /// mlp.proj.
 const std::vector<Split>& named_splits();
 std::vector<std::string> split_names();
-bool is_split_name(const std::string& text);
 
 /// Returns a named split. Throws a request Error that lists the names.
 Split named_split(const std::string& name);

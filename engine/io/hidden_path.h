@@ -3,11 +3,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace shardlens {
 
-/// The sentence to say if `word` is also the path of a file or folder; otherwise empty. `what` says what the
-/// word means: "the built-in model".
-std::string hidden_path_remark(const std::string& word, const std::string& what);
+/// The sentence to say if `word` is one of the built-in names and also the path of a file or folder;
+/// otherwise empty. `what` says what the word means: "the built-in model".
+std::string hidden_path_remark(const std::string& word, const std::vector<std::string>& built_in,
+                               const std::string& what);
 
 }  // namespace shardlens

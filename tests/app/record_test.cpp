@@ -150,10 +150,13 @@ TEST_F(CliRecord, AKillLeavesWhatWasWritten) {
 }
 
 TEST_F(CliRecord, AFullDiskEndsTheRecordingAndNotTheRun) {
-  // A limit on a file's size stands for the disk.
+  // A limit on a file's size stands for the disk. Passes are written every quarter of a second; the delay
+  // keeps the first of these writes (at most 25 passes, 3.4 MB) below the limit of 3.6 MB on a fast machine,
+  // too.
   const Ended ended =
-      run_program("sh", "-c \"trap '' XFSZ; ulimit -f 700; " + std::string(SHARDLENS_CLI_PROGRAM) +
-                            " step --model gpt2-tiny --tp 2 --batch 2 --seq 16 --updates 100 --record " +
+      run_program("sh", "-c \"trap '' XFSZ; ulimit -f 7100; " + std::string(SHARDLENS_CLI_PROGRAM) +
+                            " step --model gpt2-tiny --tp 2 --batch 2 --seq 16 --updates 100 "
+                            "--delay 1:h.0.attn.proj:10 --record " +
                             path("run") + "\"");
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.out.find("pass  99"), std::string::npos) << ended.out;

@@ -28,8 +28,8 @@ std::string harm_safetensors(std::string bytes, Random& random, std::string& don
 std::string harm_npy(std::string bytes, Random& random, std::string& done);
 std::string harm_protobuf(std::string bytes, Random& random, std::string& done);
 
-/// True for a JSON text that an earlier damage nested so deeply that the library, which calls itself for each level,
-/// must not read it here.
+/// True for a JSON text with so many levels that the library, which calls itself for each, would overflow the
+/// stack. Damage makes such texts for the program's readers; the fuzzer itself must not parse one.
 bool is_nested_deeply(const std::string& text);
 
 /// A text that no reader expects: empty, control characters, a giant word, no UTF-8.

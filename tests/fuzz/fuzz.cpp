@@ -216,6 +216,8 @@ std::string Fuzzer::written() const {
   return text;
 }
 
+// What the process has computed until now. A case that ends is measured in the child; this is for one that
+// does not end.
 double processor_seconds(pid_t child) {
   clockid_t clock = 0;
   timespec time{};

@@ -74,10 +74,12 @@ void Replay::Worker::take_in() {
 void Replay::Worker::settle() {
   const double silent = now_seconds() - now_.committed_seconds;
   take_in();
+  const std::string problem = save_notes();
+  publish_notes();
+  // The next thing published is the sentence: nobody sees that the writer is gone without being told why.
   now_.writer = WriterState::Gone;
   now_.follows = false;
   if (shown_.result) shown_.result = with_liveness(*shown_.result, false);
-  const std::string problem = save_notes();
   const RecordingFacts& facts = *now_.recording;
   if (!facts.finished)
     say(fmt::format(
@@ -90,7 +92,6 @@ void Replay::Worker::settle() {
   else
     say("The run has ended and its recording is complete. It is now replayed.");
   if (!problem.empty()) say(problem);
-  publish_notes();  // after the sentence: nobody sees that the writer is gone without being told why
 }
 
 }  // namespace shardlens

@@ -217,7 +217,7 @@ std::vector<std::string> read_documents(const std::string& source, const OnDocum
   };
   if (source == kSample) {
     read_sample(on_document);
-    note(hidden_path_remark(kSample, "the built-in text"));
+    note(hidden_path_remark(source, {kSample}, "the built-in text"));
     return left_out;
   }
   int64_t before = 0;
