@@ -17,11 +17,12 @@ double element_of(DType dtype, const void* data, int64_t index) {
   const std::byte* const at = static_cast<const std::byte*>(data) + index * element_bytes(dtype);
   const auto read = [at]<typename T>(T value) {
     std::memcpy(&value, at, sizeof value);
-    return static_cast<double>(value);
+    return value;
   };
   if (dtype == DType::Fp64) return read(double{});
   if (dtype == DType::Int32) return read(int32_t{});
-  if (is_half(dtype)) return static_cast<double>(widened(dtype, at, 1).front());
+  if (dtype == DType::Fp16) return half_to_float(read(uint16_t{}));
+  if (dtype == DType::Bf16) return bfloat_to_float(read(uint16_t{}));
   return read(float{});
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/half.h"
+#include "engine/record/sample.h"
 #include "engine/runtime/gather.h"
 
 namespace shardlens {
@@ -95,16 +96,10 @@ void elements_of(DType dtype, const std::byte* bytes, size_t count, double* to) 
   }
 }
 
-double element_of(DType dtype, const std::byte* bytes, size_t index) {
-  double element = 0;
-  elements_of(dtype, bytes + index * static_cast<size_t>(element_bytes(dtype)), 1, &element);
-  return element;
-}
-
 void require_finite(const std::string& what, DType dtype, const std::vector<std::byte>& bytes) {
   const size_t count = bytes.size() / static_cast<size_t>(element_bytes(dtype));
   for (size_t i = 0; i < count; ++i) {
-    const double value = element_of(dtype, bytes.data(), i);
+    const double value = element_of(dtype, bytes.data(), static_cast<int64_t>(i));
     if (!std::isfinite(value))
       throw run_error(
           fmt::format("{} holds {} at element {}", what, std::isnan(value) ? "NaN" : "infinity", i));
@@ -115,7 +110,7 @@ double read_scalar(const Executor& executor, const Program& program, TensorId id
   const Tensor& tensor = program.tensor(id);
   std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
   executor.read_tensor(rank, id, bytes.data());
-  return element_of(tensor.dtype, bytes.data(), index);
+  return element_of(tensor.dtype, bytes.data(), static_cast<int64_t>(index));
 }
 
 }  // namespace shardlens

@@ -29,8 +29,6 @@ void require_finite(const std::string& what, DType dtype, const std::vector<std:
 
 /// Converts the first `count` elements of `bytes` from `dtype` to double.
 void elements_of(DType dtype, const std::byte* bytes, size_t count, double* to);
-/// Converts element `index` of `bytes` in the same way.
-double element_of(DType dtype, const std::byte* bytes, size_t index);
 
 /// Reads element `index` of a small tensor that every rank holds, from rank `rank` (numbered as in
 /// Executor::read_tensor()).

@@ -109,7 +109,7 @@ TEST(WindowReader, LeavesOutWhatCannotBeRead) {
   EXPECT_FALSE(is_readable(program, {0, {0, full.rows + 1}, {0, 1}}));
   EXPECT_TRUE(is_readable(program, {0, {0, full.rows}, {0, full.cols}}));
   EXPECT_TRUE(WindowReader(program, {{0, {0, 0}, {0, 1}}}).values(nullptr).empty());
-  EXPECT_EQ(kept_values(program, SampleTable(2, {}), {0, {0, 1}, {0, 1}}), nullptr) << "nothing was sampled";
+  EXPECT_EQ(kept_values(program, SampleTable(2), {0, {0, 1}, {0, 1}}), nullptr) << "nothing was sampled";
 }
 
 }  // namespace window_reader_test
