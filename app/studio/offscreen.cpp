@@ -115,7 +115,7 @@ void ask_to_close(const std::string& view, Platform& platform, ui::Studio& studi
   studio.training().send(studio.view().of<ui::TrainView>().wish());
   draw_until(platform, studio, "the training did not begin", [&] {
     const auto now = studio.training().snapshot();
-    return !now->curves.empty() && now->curves.front()->steps.size() > 20;
+    return now->state == TrainState::Running && now->curves.front()->steps.size() > 20;
   });
   studio.training().send(train_command::Pause{});
   studio.training().wait_until_idle(kTimeoutSeconds);
@@ -144,8 +144,9 @@ void ask_too_much(const std::string& view, Platform& platform, ui::Studio& studi
     settings.layer = 0;
   }
   studio.session().send(command::SetSettings{settings});
-  draw_until(platform, studio, "the settings were not refused",
-             [&] { return studio.snapshot().state == RunState::Refused; });
+  draw_until(platform, studio, "the settings were not refused", [&] {
+    return studio.snapshot().state == RunState::Refused && studio.snapshot().settings == settings;
+  });
 }
 
 /// Prices a scaling view, and measures this machine's points if the view has any.

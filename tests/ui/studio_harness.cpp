@@ -40,6 +40,7 @@ StudioHarness::StudioHarness(PixelSize size, const Settings& settings,
   io.ConfigNoThrottle = true;
   io.ConfigCaptureEnabled = false;
   io.ConfigFixedDeltaTime = 1.0f / 60;
+  io.ConfigRestoreFocusAfterTests = false;  // what one action brought to the front is there for the next
   ImGuiTestEngine_Start(engine_, ImGui::GetCurrentContext());
   studio_ = std::make_unique<Studio>(settings, platform_->fonts(), state_path);
   draw_frames(4);
@@ -85,6 +86,12 @@ void StudioHarness::wait_until_at_rest() {
   const std::shared_ptr<const Snapshot> last = studio_->session().wait_until_idle(kTimeoutSeconds);
   ASSERT_TRUE(last->activity.empty()) << "after " << kTimeoutSeconds << " s still " << last->activity;
   draw_frames(3);
+}
+
+void StudioHarness::go_to_step(StepId step) {
+  select_step(view(), snapshot().plan->program, step);
+  view().scroll_to_selection = true;
+  draw_frames(4);
 }
 
 void StudioHarness::perform(const std::function<void(ImGuiTestContext&)>& steps) {

@@ -42,6 +42,9 @@ class StudioHarness {
   /// Draws frames, as a window would meanwhile, until `is_so`, and a few more. False: it has never been so.
   bool draw_until(const std::function<bool()>& is_so);
 
+  /// Selects the step and scrolls the Stage to its row, so that a person can click it.
+  void go_to_step(StepId step);
+
   Studio& studio() { return *studio_; }
   const Snapshot& snapshot() const { return studio_->snapshot(); }
   ViewState& view() { return studio_->view(); }

@@ -23,13 +23,18 @@ class RememberedStudio : public ::testing::Test {
   const std::filesystem::path path_ = folder_ / "studio.json";
 };
 
+/// Goes from Start, which a first start shows, to the Stage, which has a Setup.
+void open_stage(ImGuiTestContext& person) {
+  person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2);
+  person.Yield(8);
+}
+
 TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
   float width = 0;
   {
     StudioHarness harness({1600, 900}, small_settings(), path_);
     harness.perform([](ImGuiTestContext& person) {
-      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2);  // the first start shows Start, which has no Setup
-      person.Yield(8);
+      open_stage(person);
       const ImGuiWindow* setup = person.GetWindowByRef("Setup");
       IM_CHECK(setup != nullptr);
       const ImVec2 border(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2);
@@ -123,6 +128,7 @@ TEST_F(RememberedStudio, AWindowClosedTinyKeepsTheLayoutItHadBefore) {
   {
     StudioHarness harness({1600, 900}, small_settings(), path_);
     harness.perform([](ImGuiTestContext& person) {
+      open_stage(person);
       const ImGuiWindow* setup = person.GetWindowByRef("Setup");
       person.MouseMoveToPos(ImVec2(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2));
       person.MouseDragWithDelta(ImVec2(60, 0));
@@ -134,7 +140,7 @@ TEST_F(RememberedStudio, AWindowClosedTinyKeepsTheLayoutItHadBefore) {
     harness.draw_frames(12);
   }
   StudioHarness harness({1600, 900}, small_settings(), path_);
-  harness.draw_frames(8);
+  harness.perform(open_stage);
   EXPECT_EQ(ImGui::FindWindowByName("Setup")->Size.x, width);
   EXPECT_GT(ImGui::FindWindowByName("Timeline")->Size.y, 150);
   EXPECT_GT(ImGui::FindWindowByName("Stage")->Size.x, 600);
@@ -144,6 +150,7 @@ TEST_F(RememberedStudio, AWindowClosedTinyKeepsTheLayoutItHadBefore) {
 TEST_F(RememberedStudio, AWindowClosedTinyThatNobodyArrangedIsTheFirstLayout) {
   {
     StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.perform(open_stage);
     harness.platform().resize({100, 80});
     harness.draw_frames(12);
   }
@@ -157,6 +164,7 @@ TEST_F(RememberedStudio, PanelsThatWereSavedTooSmallAreWidened) {
   {
     StudioHarness harness({1600, 900}, small_settings(), path_);
     harness.perform([](ImGuiTestContext& person) {
+      open_stage(person);
       const ImGuiWindow* setup = person.GetWindowByRef("Setup");
       person.MouseMoveToPos(ImVec2(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2));
       person.MouseDragWithDelta(ImVec2(-280, 0));

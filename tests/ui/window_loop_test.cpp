@@ -143,7 +143,6 @@ TEST_F(Loop, APanelThatThrowsSaysSoInItsPlace) {
   draw(6);
   EXPECT_THAT(texts_in(harness_, "Scaling"), ::testing::Contains("This cannot be drawn"));
   EXPECT_FALSE(texts_in(harness_, "Bar").empty());
-  EXPECT_FALSE(texts_in(harness_, "Inspector").empty());
   harness_.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2); });
   EXPECT_TRUE(is_shown("Stage"));
   EXPECT_FALSE(texts_in(harness_, "Stage").empty());

@@ -62,6 +62,7 @@ TEST(OpenRow, ADoubleClickOpensTheMatricesAClickANumberAndEscapeGoesBack) {
   StudioHarness harness;
   harness.wait_until_at_rest();
   const StepId z = step_named(program_of(harness), "mlp.proj");
+  harness.go_to_step(z);
   harness.perform([&](ImGuiTestContext& person) {
     person.ItemDoubleClick(("//Stage/**/##stage_step_" + std::to_string(z) + "_rank_1").c_str());
   });

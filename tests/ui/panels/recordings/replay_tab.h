@@ -19,9 +19,10 @@ inline constexpr int64_t kPasses = 6;
 
 class ReplayTab : public TestFolder {
  protected:
-  // A small model on two ranks, really run; its loss falls by one a pass.
-  std::string record(const std::string& name = "run.shardlens") {
-    const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+  // A small model on two ranks, or other settings, really run; its loss falls by one a pass.
+  std::string record(const std::string& name = "run.shardlens",
+                     const Settings& settings = testing::small_model(2)) {
+    const std::shared_ptr<const Plan> plan = make_plan(settings);
     Executor executor(plan);
     Recorder recorder(path(name), "train", *plan, executor.communicator(), {},
                       {.taken = PictureOptions::Taken::All, .extent = 64});

@@ -104,7 +104,8 @@ TEST_F(ReplayTab, AfterClosingTheSelectedStepHasTheValuesOfTheRunHere) {
   harness.wait_until_at_rest();
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Home); });
   harness.wait_until_at_rest();
-  ASSERT_TRUE(open(harness, record()));
+  ASSERT_TRUE(
+      open(harness, record("same.shardlens", small_settings())));  // with the same steps as the run here
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_End); });
   settle(harness);
   const StepId last = harness.view().selected_step;
