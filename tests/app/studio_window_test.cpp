@@ -23,10 +23,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{60};
 
+/// Asks no more once it is so: a process that has ended is waited for only once.
 bool is_soon(const std::function<bool()>& is_so) {
   const auto end = Clock::now() + kPatience;
-  while (!is_so() && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  return is_so();
+  while (!is_so()) {
+    if (Clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
 }
 
 class StudioWindow : public TestFolder {

@@ -353,7 +353,8 @@ class EndingTraining : public TestFolder {
 
 TEST_F(EndingTraining, SavesTheLastStepsOfOneThatIsSaved) {
   for (const auto others : {TrainingSession::Others::Saved, TrainingSession::Others::Dropped}) {
-    const TrainCurve& curve = *ended(100'000, others)->curves.front();
+    const Snap last = ended(100'000, others);
+    const TrainCurve& curve = *last->curves.front();
     EXPECT_EQ(curve.save_problem, "");
     EXPECT_GT(curve.saved_step, 5);
     EXPECT_EQ(curve.saved_step, static_cast<int64_t>(curve.steps.size()));

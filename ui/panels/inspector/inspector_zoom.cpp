@@ -110,13 +110,15 @@ struct Digits {
   bool precise = false;
 };
 Digits digits_for(const Context& context, float cell_width, float cell_height) {
-  const float least = context.px(kLeastDigits), widest = 8;  // characters of "-0.00123"
+  const float least = context.px(kLeastDigits);
+  const float widest = 8, widest_precise = 13;  // characters of "-0.00123" and "-1.234567e-05"
   const float advance = text_width({context.fonts.mono, 100, 0}, "0") / 100;
   const float size =
       std::min({cell_height * 0.7f, cell_width / (advance * (widest + 1)), context.px(kMostDigits)});
   if (size < least) return {};
   const bool precise = cell_width > advance * least * 16;  // wide cells show more of a number
-  return {std::round(precise ? std::max(least, std::min(size, cell_width / (advance * 12))) : size), precise};
+  const float fits = precise ? std::min(size, cell_width / (advance * (widest_precise + 1))) : size;
+  return {std::floor(std::max(least, fits)), precise};
 }
 
 void draw_cells(const Context& context, const Shown& shown, ColourScale scale, ImDrawList* list,
