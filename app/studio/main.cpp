@@ -63,9 +63,9 @@ int open_window(const Options& options) {
   if (replays) Recording{recording_path(options.recording.string())};  // throws before a window opens
   set_beside_a_window(true);
   const std::unique_ptr<Platform> platform = open_platform(options);
+  const std::atomic<int>& told_to_end = cli::end_in_order_at_signals();
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),
                     replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
-  const std::atomic<int>& told_to_end = cli::end_in_order_at_signals();
   platform->at_lost_display([&studio] {
     end(studio);
     cli::say("the display has gone away, so the studio has ended as if it had been closed");

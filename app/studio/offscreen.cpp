@@ -40,7 +40,7 @@
 namespace shardlens {
 namespace {
 
-constexpr int64_t kPictureSteps = 60;
+constexpr int64_t kPictureSteps = 60, kUnfinishedSteps = 5'000;
 
 /// Runs a short training (seconds) for the views that show one, with the Train tab's default model.
 void train_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
@@ -112,7 +112,9 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
 /// Closes the studio while a training runs that is not saved. It stays, and asks.
 void ask_to_close(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (view != kClosingView) return;
-  studio.training().send(studio.view().of<ui::TrainView>().wish());
+  train_command::Start start = studio.view().of<ui::TrainView>().wish();
+  for (train_command::Model& model : start.models) model.options.steps = kUnfinishedSteps;
+  studio.training().send(start);
   draw_until(platform, studio, "the training did not begin", [&] {
     const auto now = studio.training().snapshot();
     return now->state == TrainState::Running && now->curves.front()->steps.size() > 20;

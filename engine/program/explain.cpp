@@ -132,18 +132,18 @@ std::string explain_replicas(const Program& program, const Step& step) {
 }
 
 // The step that reads the tensor next. If a conversion does, the answer is that conversion's own.
-const Step* next_reader(const Program& program, TensorId tensor) {
-  const std::vector<StepId> readers = consumers_of(program, tensor);
-  return readers.empty() ? nullptr : &program.step(readers.front());
-}
 
 }  // namespace
 
 std::string explain_no_collective(const Program& program, TensorId id) {
   if (program.tp() == 1 || id == kNoTensor) return {};
   const StepId producer = producer_of(program, id);
-  const Step* reader = next_reader(program, id);
-  if (producer < 0 || reader == nullptr || is_conversion(reader->op)) return {};
+  const std::vector<StepId> readers = consumers_of(program, id);
+  const bool is_converted = std::any_of(readers.begin(), readers.end(), [&](StepId reader) {
+    return is_conversion(program.step(reader).op);
+  });
+  if (producer < 0 || readers.empty() || is_converted) return {};
+  const Step* reader = &program.step(readers.front());
   const Step& before = program.step(producer);
   const Tensor& tensor = program.tensor(id);
   if (is_conversion(before.op) || before.op == Op::Join || reader->op == Op::Join) return {};

@@ -92,7 +92,7 @@ void require_sound_character_map(std::string_view map, const std::string& where)
   map.remove_prefix(sizeof trie_bytes);
   if (trie_bytes > map.size()) refuse("ends in the middle");
   std::vector<uint32_t> units(trie_bytes / sizeof(uint32_t));
-  std::memcpy(units.data(), map.data(), units.size() * sizeof(uint32_t));
+  std::copy_n(map.data(), units.size() * sizeof(uint32_t), reinterpret_cast<char*>(units.data()));
   Walk(std::move(units), map.substr(trie_bytes), where).run();
 }
 
