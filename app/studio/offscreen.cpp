@@ -113,7 +113,10 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
 void ask_to_close(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (view != kClosingView) return;
   train_command::Start start = studio.view().of<ui::TrainView>().wish();
-  for (train_command::Model& model : start.models) model.options.steps = kUnfinishedSteps;
+  for (train_command::Model& model : start.models) {
+    model.options.steps = kUnfinishedSteps;
+    model.options.checkpoint_every = 0;
+  }
   studio.training().send(start);
   draw_until(platform, studio, "the training did not begin", [&] {
     const auto now = studio.training().snapshot();

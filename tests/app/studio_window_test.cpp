@@ -66,6 +66,7 @@ class StudioWindow : public TestFolder {
   }
 
   void start_studio(const std::string& with_display) {
+    fs::remove(path("said"));  // what an earlier one has said
     fs::create_directories(path("config") + "/shardlens");
     write("config/shardlens/studio.json", "{ broken");
     studio_ = begin("env DISPLAY=" + with_display + " XDG_CONFIG_HOME=" + path("config") + " XDG_DATA_HOME=" +
