@@ -107,7 +107,7 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
   if (after + text_width(note, meetings) <= place.rect.max.x) draw_text(list, {after, y}, note, meetings);
 }
 
-/// Draws the rms of each part's output as a line down the column, with its numbers.
+/// Draws the rms of each part's output as a line up the column, with its numbers.
 void draw_rms(const Context& context, ImDrawList* list, const Program& program, const Strip& strip,
               const Result* result, const Rect& column, float row_height) {
   std::vector<double> values;
@@ -127,7 +127,7 @@ void draw_rms(const Context& context, ImDrawList* list, const Program& program, 
   const float width = column.width() - numbers - context.px(10);
   std::optional<ImVec2> before;
   for (size_t i = 0; i < values.size(); ++i) {
-    const float y = column.min.y + row_height * (static_cast<float>(i) + 0.5f);
+    const float y = column.max.y - row_height * (static_cast<float>(i) + 0.5f);
     if (!std::isfinite(values[i])) {
       before.reset();
       continue;
@@ -271,8 +271,8 @@ void draw_strip_head(const Context& context, ImDrawList* list, const Rect& room,
     const TextStyle style{context.fonts.bold, note.size, colour};
     draw_text(list, {place.rect.min.x, y}, style, text);
   };
-  heading(forward, "forward  " ICON_FA_ARROW_DOWN, theme.forward);
-  heading(backward, ICON_FA_ARROW_UP "  backward", theme.backward);
+  heading(forward, "forward  " ICON_FA_ARROW_UP, theme.forward);
+  heading(backward, ICON_FA_ARROW_DOWN "  backward", theme.backward);
 }
 
 void open(const Context& context, const Program& program, int section, StepId first) {
@@ -332,7 +332,8 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
                                    : -1;
   for (size_t i = 0; i < sections.list.size(); ++i) {
     const Section& section = sections.list[i];
-    const float y = top + head + row_height * static_cast<float>(i);
+    // Tokens come in at the bottom; the loss is at the top, as in drawings of a transformer.
+    const float y = top + head + row_height * (count - 1 - static_cast<float>(i));
     if (y > room.max.y || y + row_height < room.min.y || section.steps.empty()) continue;
     const Rect row{{room.min.x + context.px(4), y}, {room.max.x - context.px(4), y + row_height}};
     ImGui::SetCursorScreenPos(row.min);

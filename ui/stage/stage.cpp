@@ -276,8 +276,8 @@ void navigate(const Scene& scene) {
   }
 }
 
-/// Draws the button that fits the rows into the panel, or goes back, at the right of the corner. Returns the
-/// width it took.
+/// Draws the button that fits the rows into the panel, or goes back, at the right of the corner, beside the
+/// head of the errors. Returns the width that both take.
 float draw_fit_button(const Scene& scene, ImDrawList* list, Rect room) {
   if (Tape::current() != nullptr) return 0;  // on a page nothing can be clicked
   const Context& context = scene.context;
@@ -285,7 +285,8 @@ float draw_fit_button(const Scene& scene, ImDrawList* list, Rect room) {
   const char* const word = context.view.of<StageView>().fitted ? "Back" : "Fit";
   TextStyle style = scene.text(context.fonts.body, kSmallSize, context.theme.text);
   const float width = text_width(style, "Back") + scene.px(16), height = style.size + scene.px(8);
-  const float right = room.min.x + scene.measure.gutter - scene.px(8);
+  const float errors = errors_width(scene);
+  const float right = room.min.x + scene.measure.gutter - scene.px(8) - errors;
   const ImVec2 min{std::round(right - width), std::round((room.min.y + room.max.y - height) / 2)};
   const ImVec2 max{right, min.y + height};
   ImGui::SetCursorScreenPos(min);
@@ -295,7 +296,7 @@ float draw_fit_button(const Scene& scene, ImDrawList* list, Rect room) {
                scene.px(4));
   draw_text(list, {(min.x + max.x) / 2, min.y + scene.px(4)}, style, word, Align::Centre);
   tooltip(context, title_with_key(command) + "\n" + command.help);
-  return width + scene.px(8);
+  return width + scene.px(8) + errors;
 }
 
 /// Draws the corner left of the lane heads: the position in the Program.

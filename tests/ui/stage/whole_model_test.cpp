@@ -174,8 +174,8 @@ TEST(WholeModel, SeventyTwoLayersArePlannedNotRun) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/Run"); });
   harness.wait_until_at_rest();
   EXPECT_TRUE(harness.snapshot().only_planned()) << "it was tried again";
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_20"); });
-  EXPECT_EQ(program_of(harness).step(harness.view().selected_step).layer, 19);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_60"); });
+  EXPECT_EQ(program_of(harness).step(harness.view().selected_step).layer, 59);
   const StepId opened = harness.view().selected_step;
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow); });
   EXPECT_GT(harness.view().selected_step, opened) << "a plan can be walked through too";

@@ -163,7 +163,10 @@ void draw_side(const Context& context, const Sides& sides, const SeenBreak& seen
   if (!is_there) {
     fill_rect(pen.list, min, max, theme.ghost);
     const TextStyle style = small_text(context, theme.dim);
-    const char* words = side == BreakSide::Sound ? "not there" : "no value";
+    // Nothing is right or wrong about one term, so it has no difference. The sum after it has one.
+    const bool is_term = side == BreakSide::Difference && one.tensor_id != kNoTensor &&
+                         one.program().tensor(one.tensor_id).layout.kind == LayoutKind::Partial;
+    const char* words = is_term ? "only a term" : side == BreakSide::Sound ? "not there" : "no value";
     draw_text(pen.list, {(min.x + max.x) / 2, (min.y + max.y - style.size) / 2}, style,
               fitted(style, words, max.x - min.x), Align::Centre);
   } else {

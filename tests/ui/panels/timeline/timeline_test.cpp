@@ -104,11 +104,13 @@ TEST(Timeline, TheWheelZoomsAboutTheMouseAndADragPans) {
   EXPECT_EQ(view.selected_step, selected) << "a drag selects nothing";
 
   StepId clicked = -1;
+  show_closely(harness, step);  // on a collective, a click opens what is inside
   harness.perform([&](ImGuiTestContext& person) {
-    person.ItemClick(kTracks);
+    person.MouseMoveToPos(place_of(person, harness, step));
+    person.MouseClick();
     clicked = view.selected_step;
     person.SleepNoSkip(1, 0.1f);  // else the next two clicks are the second and the third
-    person.ItemDoubleClick(kTracks);
+    person.MouseDoubleClick();
   });
   EXPECT_EQ(view.of<TimelineView>().end_seconds, 0);
   EXPECT_EQ(view.selected_step, clicked) << "and not what lies there once the whole run is shown";
