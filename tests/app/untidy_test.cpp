@@ -234,8 +234,12 @@ TEST_F(Untidy, ARecordingOfNothingIsAFailure) {
         std::string(verb) +
         " --model gpt2-tiny --batch 8 --seq 128 --tp 4 --threads 1 --record-pictures all --json --record " +
         recording);
-    EXPECT_EQ(ended.code, 3) << verb << ended.out << ended.err;
-    EXPECT_TRUE(contains(ended.err, "nothing of the run is in " + recording)) << verb << ended.err;
+    // On a busy machine a pass may come without its pictures: then it fits, and the others are said to miss.
+    const bool has_a_pass = contains(ended.err, "recorded 1 pass ");
+    EXPECT_EQ(ended.code, has_a_pass ? 0 : 3) << verb << ended.out << ended.err;
+    EXPECT_TRUE(
+        contains(ended.err, has_a_pass ? "not in it: " + recording : "nothing of the run is in " + recording))
+        << verb << ended.err;
     EXPECT_TRUE(json::accept(ended.out)) << verb << " printed what it found" << ended.out;
     fs::remove(recording);
   }
