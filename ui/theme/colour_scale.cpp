@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace shardlens::ui {
 namespace {
@@ -46,8 +47,9 @@ const Shades& shades(ColourMap map) {
 
 Colouring::Colouring(ColourScale scale) : shades_(&shades(scale.map)) {
   const bool is_signed = scale.map == ColourMap::Signed;
-  const double span = is_signed ? 2 * scale.limit : scale.limit;
-  factor_ = span > 0 ? (kShades - 1) / span : 0;
+  // Without a limit only infinity is far from zero.
+  const double limit = scale.limit > 0 ? scale.limit : std::numeric_limits<float>::max();
+  factor_ = (kShades - 1) / (is_signed ? 2 * limit : limit);
   // Half a shade is added so that truncation rounds.
   offset_ = (is_signed ? 0.5 * (kShades - 1) : 0) + 0.5;
 }

@@ -295,7 +295,7 @@ TEST(HeatmapWays, GiveTheSamePictureWithinOneStepOfColour) {
     for (const ColourScale scale :
          {ColourScale{ColourMap::Signed, 2.3}, ColourScale{ColourMap::Signed, 1e-6},
           ColourScale{ColourMap::Magnitude, 31.7}, ColourScale{ColourMap::Magnitude, 1e-9},
-          ColourScale{ColourMap::Signed, 1e300}, ColourScale{ColourMap::Magnitude, 0}}) {
+          ColourScale{ColourMap::Signed, 1e30}, ColourScale{ColourMap::Magnitude, 0}}) {
       const auto draw = [&](Heatmaps& heatmaps, ImDrawList* list) {
         const auto place = [&](float x, float y, float width, float height, ImVec2 uv0 = {0, 0},
                                ImVec2 uv1 = {1, 1}, float opacity = 1) {
