@@ -52,8 +52,8 @@ class ValueShader {
 };
 
 /// Decides who makes the colours: `wanted`; if there is none, the environment variable SHARDLENS_HEATMAPS;
-/// and if there is none, the shader unless the renderer is software, where it is slower (TRIED.md). Null: the
-/// processor. Throws Error for an unknown word, and if the shader is wanted and does not compile.
+/// and if there is none, the shader unless the renderer is software, where it is not faster (TRIED.md). Null:
+/// the processor. Throws Error for an unknown word, and if the shader is wanted and does not compile.
 std::unique_ptr<ValueShader> make_value_shader(std::optional<ui::ColoursBy> wanted);
 
 }  // namespace shardlens
