@@ -70,7 +70,11 @@ const char* const kExamples =
     "                                                 is still being recorded\n"
     "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
     "  shardlens --video layer.mp4 --size 1920x1080 --speed 2 --from 5 --to 12\n"
-    "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
+    "  shardlens --frame-benchmark --json             how fast frames are drawn here\n"
+    "\n"
+    "Environment:\n"
+    "  SHARDLENS_HEATMAPS=shader, or processor        who colours heatmaps; if it is not set, the shader on\n"
+    "                                                 a GPU, and the processor on a software renderer\n";
 
 }  // namespace
 

@@ -51,7 +51,7 @@ ImVector<ImGuiInputEvent> take_later_input() {
 
 }  // namespace
 
-GuiContext::GuiContext(GLADloadfunc load) {
+GuiContext::GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_by) {
   const int version = gladLoadGL(load);
   if (GLAD_VERSION_MAJOR(version) * 10 + GLAD_VERSION_MINOR(version) < 33) {
     throw run_error(
@@ -59,10 +59,12 @@ GuiContext::GuiContext(GLADloadfunc load) {
                     "renderer has it (set LIBGL_ALWAYS_SOFTWARE=1)",
                     GLAD_VERSION_MAJOR(version), GLAD_VERSION_MINOR(version)));
   }
+  value_shader_ = make_value_shader(colours_by);
   IMGUI_CHECKVERSION();
   ImGui::CreateContext();
   ImPlot::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
+  io.BackendLanguageUserData = value_shader_.get();  // ValueShader::current() finds it
   io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
   io.IniFilename = nullptr;  // the application saves the layout itself
   fonts_ = add_fonts(*io.Fonts);
@@ -110,6 +112,7 @@ int64_t GuiContext::render(PixelSize size) {
   }
   glDisable(GL_SCISSOR_TEST);
   clear_opaque_rectangles(data, ground_colour, kLeastClearedPixels, cleared_);
+  if (value_shader_) value_shader_->draw_values(data);
   ImGui_ImplOpenGL3_RenderDrawData(&data);  // also updates textures if nothing is drawn
   return pixels;
 }

@@ -2,6 +2,8 @@
 // ImPlot contexts, and Dear ImGui's renderer.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +12,15 @@
 #include "ui/platform/gl.h"
 #include "ui/platform/image.h"
 #include "ui/platform/opaque.h"
+#include "ui/platform/value_shader.h"
 
 namespace shardlens {
 
 class GuiContext {
  public:
-  // `load` finds an OpenGL function by name in the current context. Throws Error below OpenGL 3.3.
-  explicit GuiContext(GLADloadfunc load);
+  // `load` finds an OpenGL function by name in the current context. `colours_by`: who makes the colours of
+  // heatmaps; make_value_shader() decides if none is given. Throws Error below OpenGL 3.3.
+  explicit GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_by = {});
   ~GuiContext();
   GuiContext(const GuiContext&) = delete;
   GuiContext& operator=(const GuiContext&) = delete;
@@ -37,6 +41,7 @@ class GuiContext {
   ui::Fonts fonts_;
   Changes changes_;
   std::vector<OpaqueRectangle> cleared_;
+  std::unique_ptr<ValueShader> value_shader_;  // null: the processor makes the colours of heatmaps
 };
 
 }  // namespace shardlens

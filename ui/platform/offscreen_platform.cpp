@@ -105,7 +105,8 @@ class SurfacelessContext {
 
 class OffscreenPlatform final : public Platform {
  public:
-  explicit OffscreenPlatform(PixelSize size) : gui_(&eglGetProcAddress) {
+  OffscreenPlatform(PixelSize size, std::optional<ui::ColoursBy> colours_by)
+      : gui_(&eglGetProcAddress, colours_by) {
     ImGui::GetIO().BackendPlatformName = "shardlens offscreen";
     picture_.allocate(size);
   }
@@ -149,8 +150,8 @@ class OffscreenPlatform final : public Platform {
 
 }  // namespace
 
-std::unique_ptr<Platform> make_offscreen_platform(PixelSize size) {
-  return std::make_unique<OffscreenPlatform>(size);
+std::unique_ptr<Platform> make_offscreen_platform(PixelSize size, std::optional<ui::ColoursBy> colours_by) {
+  return std::make_unique<OffscreenPlatform>(size, colours_by);
 }
 
 }  // namespace shardlens

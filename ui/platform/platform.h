@@ -22,6 +22,7 @@
 
 #include "ui/platform/fonts.h"
 #include "ui/platform/image.h"
+#include "ui/theme/colour_scale.h"
 
 namespace shardlens {
 
@@ -86,8 +87,10 @@ enum class VerticalSync { on, off };
 std::unique_ptr<Platform> make_window_platform(const std::string& title, std::optional<PixelSize> size,
                                                VerticalSync vertical_sync = VerticalSync::on);
 
-// Draws without a display. Throws Error if there is no EGL or no OpenGL 3.3.
-std::unique_ptr<Platform> make_offscreen_platform(PixelSize size);
+// Draws without a display. `colours_by`: who makes the colours of heatmaps, if not as usual. Throws Error if
+// there is no EGL or no OpenGL 3.3.
+std::unique_ptr<Platform> make_offscreen_platform(PixelSize size,
+                                                  std::optional<ui::ColoursBy> colours_by = {});
 
 // True if the environment names an X server, so that a window can probably open.
 bool has_display();

@@ -1,87 +1,32 @@
-// The cache of textures, and the conversion from values to colours.
+// The cache of pictures in texture pages, drawn in one of two ways: a texel is a colour, made here, or a
+// value, coloured by a shader.
 #include "ui/widgets/heatmap.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "ui/platform/background_release.h"
-#include "ui/platform/gl.h"
+#include "ui/platform/value_shader.h"
+#include "ui/widgets/heatmap_pages.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
 
-constexpr int kShades = 512;          // resolution of a colour map
-constexpr float kTexelPixels = 1.5f;  // no texel is drawn smaller
-constexpr int64_t kTile = 128;        // exact elements are uploaded in tiles of this many rows and columns
-constexpr int kPageExtent = 2048;     // pixels of a texture page in each direction
-constexpr int64_t kPageTexels = int64_t{kPageExtent} * kPageExtent;
-constexpr size_t kSparePages = 2;
-// In texels. If the middle of a pixel is exactly on the edge of two texels, rounding would choose one by the
+constexpr float kTexelPixels = 1.5f;  // no block of cells is drawn smaller
+// A shader thins values when it draws them, so zooming uploads nothing. But a Stage of whole pictures would
+// be 100 MB for every run: if a heatmap is much smaller than its picture, the values are thinned to this many
+// times more rows and columns than are drawn.
+constexpr int kFiner = 4;
+constexpr int64_t kTile = 128;  // exact elements are uploaded in tiles of this many rows and columns
+// In blocks. If the middle of a pixel is exactly on the edge of two blocks, rounding would choose one by the
 // place in the page. That place depends on what was drawn before, so the same moment could give different
 // pictures.
 constexpr float kOffTheEdges = 0.0037f;
 constexpr uint64_t kUnusedFrames = 120;  // a texture not drawn for this long is freed
-constexpr ImU32 kNotANumber = IM_COL32(255, 0, 220, 255);
-
-struct Rgb {
-  double r, g, b;
-};
-
-constexpr Rgb rgb(unsigned hex) {
-  return {static_cast<double>(hex >> 16 & 255), static_cast<double>(hex >> 8 & 255),
-          static_cast<double>(hex & 255)};
-}
-
-constexpr std::array<Rgb, 3> kSigned{rgb(0x2C7BD6), rgb(0xF3F2EF), rgb(0xD9731A)};
-// Cividis (Nunez, Anderton and Renslow 2018), ten equidistant samples of it.
-constexpr std::array<Rgb, 10> kCividis{rgb(0x00224E), rgb(0x123570), rgb(0x3B496C), rgb(0x575D6D),
-                                       rgb(0x707173), rgb(0x8A8678), rgb(0xA59C74), rgb(0xC3B369),
-                                       rgb(0xE1CC55), rgb(0xFEE838)};
-
-using Shades = std::array<ImU32, kShades>;
-
-template <size_t N>
-Shades shades(const std::array<Rgb, N>& anchors) {
-  Shades result{};
-  for (int i = 0; i < kShades; ++i) {
-    const double at = static_cast<double>(i) / (kShades - 1) * (N - 1);
-    const size_t k = std::min(static_cast<size_t>(at), N - 2);
-    const double t = at - static_cast<double>(k);
-    const auto mixed = [&](double a, double b) { return static_cast<int>(std::lround(a + (b - a) * t)); };
-    const Rgb &a = anchors[k], &b = anchors[k + 1];
-    result[static_cast<size_t>(i)] = IM_COL32(mixed(a.r, b.r), mixed(a.g, b.g), mixed(a.b, b.b), 255);
-  }
-  return result;
-}
-
-/// A colour scale prepared for many values.
-class Colouring {
- public:
-  explicit Colouring(ColourScale scale) {
-    static const Shades signed_shades = shades(kSigned);
-    static const Shades cividis_shades = shades(kCividis);
-    const bool is_signed = scale.map == ColourMap::Signed;
-    shades_ = is_signed ? &signed_shades : &cividis_shades;
-    const double span = is_signed ? 2 * scale.limit : scale.limit;
-    factor_ = span > 0 ? (kShades - 1) / span : 0;
-    // Half a shade is added so that truncation rounds.
-    offset_ = (is_signed ? 0.5 * (kShades - 1) : 0) + 0.5;
-  }
-
-  ImU32 operator()(double value) const {
-    if (std::isnan(value)) return kNotANumber;
-    const double index = std::clamp(value * factor_ + offset_, 0.0, kShades - 0.5);
-    return (*shades_)[static_cast<size_t>(index)];
-  }
-
- private:
-  const Shades* shades_;
-  double factor_, offset_;
-};
 
 std::vector<ImU32> coloured(const Picture& picture, ColourScale scale) {
   const Colouring colour(scale);
@@ -146,91 +91,11 @@ struct SamplesKeyHash {
   }
 };
 
-// Many textures share a few large pages, so that a panel full of heatmaps is drawn without changing the
-// texture. Space is taken in shelves, left to right, and given back all at once. Some free pages are kept for
-// later, because the driver clears the memory of a new page first.
-class Pages {
- public:
-  struct Place {
-    GLuint page = 0;
-    int x = 0, y = 0, width = 0, height = 0;
-  };
-
-  ~Pages() {
-    for (const std::vector<GLuint>* all : {&pages_, &retired_, &spare_})
-      glDeleteTextures(static_cast<GLsizei>(all->size()), all->data());
-  }
-
-  Place add(const Picture& picture, ColourScale scale) {
-    const std::vector<ImU32> pixels = coloured(picture, scale);
-    const Place place = reserve(picture.cols, picture.rows);
-    glBindTexture(GL_TEXTURE_2D, place.page);
-    glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-    glTexSubImage2D(GL_TEXTURE_2D, 0, place.x, place.y, picture.cols, picture.rows, GL_RGBA, GL_UNSIGNED_BYTE,
-                    pixels.data());
-    return place;
-  }
-
-  /// Forgets everything. The textures stay until free_retired(), for a frame that is built but not yet
-  /// rendered.
-  void clear() {
-    retired_.insert(retired_.end(), pages_.begin(), pages_.end());
-    pages_.clear();
-    taken_ = 0;
-  }
-  void free_retired() {
-    while (!retired_.empty() && spare_.size() < kSparePages) {
-      spare_.push_back(retired_.back());
-      retired_.pop_back();
-    }
-    glDeleteTextures(static_cast<GLsizei>(retired_.size()), retired_.data());
-    retired_.clear();
-  }
-
-  size_t size() const { return pages_.size(); }
-  /// Texels given out since the last clear().
-  int64_t taken() const { return taken_; }
-
- private:
-  Place reserve(int width, int height) {
-    if (pages_.empty()) begin_page();
-    if (x_ + width > kPageExtent) {  // the next shelf
-      y_ += shelf_;
-      x_ = shelf_ = 0;
-    }
-    if (y_ + height > kPageExtent) begin_page();
-    const Place place{pages_.back(), x_, y_, width, height};
-    taken_ += int64_t{width} * height;
-    x_ += width;
-    shelf_ = std::max(shelf_, height);
-    return place;
-  }
-
-  void begin_page() {
-    x_ = y_ = shelf_ = 0;
-    if (!spare_.empty()) {
-      pages_.push_back(spare_.back());
-      return spare_.pop_back();
-    }
-    GLuint page = 0;
-    glGenTextures(1, &page);
-    glBindTexture(GL_TEXTURE_2D, page);
-    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, kPageExtent, kPageExtent, 0, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
-    pages_.push_back(page);
-  }
-
-  std::vector<GLuint> pages_, retired_, spare_;
-  int64_t taken_ = 0;
-  int x_ = 0, y_ = 0, shelf_ = 0;
-};
-
 }  // namespace
 
-Stride stride_for(int rows, int cols, float width, float height, float texel_pixels) {
-  return {power_of_two_at_least(texel_pixels * static_cast<float>(rows) / std::max(height, 1.0f)),
-          power_of_two_at_least(texel_pixels * static_cast<float>(cols) / std::max(width, 1.0f))};
+Stride stride_for(int rows, int cols, float width, float height, float block_pixels) {
+  return {power_of_two_at_least(block_pixels * static_cast<float>(rows) / std::max(height, 1.0f)),
+          power_of_two_at_least(block_pixels * static_cast<float>(cols) / std::max(width, 1.0f))};
 }
 
 Picture thinned(const Picture& picture, Stride stride) {
@@ -270,40 +135,56 @@ struct Heatmaps::Impl {
     ColourScale scale;
     uint64_t used = 0;
   };
-  Pages pages;
+  const bool by_shader = ValueShader::current() != nullptr;
+  Pages pages{by_shader ? Pages::Texels::Values : Pages::Texels::Colours, by_shader ? kFiner : 1};
   BackgroundRelease released;  ///< frees owners that only a picture still held
   std::unordered_map<TextureKey, Entry, TextureKeyHash> entries;
   std::unordered_map<SamplesKey, Scale, SamplesKeyHash> scales;
   uint64_t frame = 0;
 
+  /// Returns how much a picture is thinned before it is uploaded, if blocks of `drawn` cells are drawn. NaN
+  /// is looked for in every block, and not by a shader for every pixel.
+  Stride kept(const Picture& picture, Stride drawn) const {
+    if (!by_shader || !picture.all_finite()) return drawn;
+    return {std::max(1, drawn.rows / kFiner), std::max(1, drawn.cols / kFiner)};
+  }
+
   template <class MakePicture>
-  Pages::Place find(const TextureKey& key, const std::shared_ptr<const void>& owner,
-                    const MakePicture& make) {
+  Pages::Place find(TextureKey key, const std::shared_ptr<const void>& owner, const MakePicture& make) {
+    const ColourScale scale = key.scale;
+    if (by_shader) key.scale = {};  // values are the same in every scale
     const auto [found, added] = entries.try_emplace(key);
     Entry& entry = found->second;
     if (added) {
-      entry.place = pages.add(make(), key.scale);
+      const Picture& picture = make();
+      entry.place = by_shader ? pages.add(picture.rows, picture.cols, picture.values.data())
+                              : pages.add(picture.rows, picture.cols, coloured(picture, scale).data());
       entry.owner = owner;
     }
     entry.used = frame;
     return entry.place;
   }
 
-  // Draws the part [uv0, uv1] of a place, in fractions of it. Textures are not filtered, so cells have sharp
-  // edges.
+  // Draws the part [uv0, uv1] of a place, in fractions of it, in blocks of `block` texels. Textures are not
+  // filtered, so cells have sharp edges.
   void draw(ImDrawList* list, const Pages::Place& place, ImVec2 min, ImVec2 max, ImVec2 uv0, ImVec2 uv1,
-            float opacity) const {
+            Stride block, ColourScale scale, float opacity) const {
     const auto u = [&](float part) {
-      return (static_cast<float>(place.x) + part * static_cast<float>(place.width) + kOffTheEdges) /
+      return (static_cast<float>(place.x) + part * static_cast<float>(place.width) +
+              kOffTheEdges * static_cast<float>(block.cols)) /
              kPageExtent;
     };
     const auto v = [&](float part) {
-      return (static_cast<float>(place.y) + part * static_cast<float>(place.height) + kOffTheEdges) /
+      return (static_cast<float>(place.y) + part * static_cast<float>(place.height) +
+              kOffTheEdges * static_cast<float>(block.rows)) /
              kPageExtent;
     };
-    list->AddImage(ImTextureRef(static_cast<ImTextureID>(place.page)), min, max, {u(uv0.x), v(uv0.y)},
-                   {u(uv1.x), v(uv1.y)},
-                   IM_COL32(255, 255, 255, static_cast<int>(255 * std::clamp(opacity, 0.0f, 1.0f))));
+    const auto exponent = [](int power) { return std::countr_zero(static_cast<unsigned>(power)); };
+    const ImTextureID page = by_shader ? ValueShader::name_of(place.page) : place.page;
+    const ImU32 look = by_shader
+                           ? ValueShader::look(scale, {exponent(block.rows), exponent(block.cols)}, opacity)
+                           : IM_COL32(255, 255, 255, static_cast<int>(255 * std::clamp(opacity, 0.0f, 1.0f)));
+    list->AddImage(ImTextureRef(page), min, max, {u(uv0.x), v(uv0.y)}, {u(uv1.x), v(uv1.y)}, look);
   }
 };
 
@@ -320,13 +201,20 @@ void Heatmaps::draw(ImDrawList* list, ImVec2 min, ImVec2 max, const std::shared_
     const int texels = (cells + step - 1) / step;
     return static_cast<float>(cells) / static_cast<float>(texels * step);
   };
-  const ImVec2 part(covered(picture.cols, stride.cols), covered(picture.rows, stride.rows));
+  Tape* const tape = Tape::current();
+  const Stride kept = tape != nullptr ? stride : impl_->kept(picture, stride);
+  const ImVec2 part(covered(picture.cols, kept.cols), covered(picture.rows, kept.rows));
   const ImVec2 from(uv0.x * part.x, uv0.y * part.y), to(uv1.x * part.x, uv1.y * part.y);
-  if (Tape* tape = Tape::current())
+  if (tape != nullptr)
     return note_pixels(*tape, list, min, max, thinned(picture, stride), scale, from, to, opacity);
-  const Pages::Place place = impl_->find({key.get(), picture.values.data(), -1, -1, stride, scale}, key,
-                                         [&] { return thinned(picture, stride); });
-  impl_->draw(list, place, min, max, from, to, opacity);
+  std::optional<Picture> fewer;
+  const Pages::Place place =
+      impl_->find({key.get(), picture.values.data(), -1, -1, kept, scale}, key, [&]() -> const Picture& {
+        if (kept == Stride{}) return picture;
+        return fewer.emplace(thinned(picture, kept));
+      });
+  impl_->draw(list, place, min, max, from, to, {stride.rows / kept.rows, stride.cols / kept.cols}, scale,
+              opacity);
 }
 
 void Heatmaps::draw_exact(ImDrawList* list, ImVec2 min, ImVec2 max,
@@ -382,7 +270,7 @@ void Heatmaps::draw_exact(ImDrawList* list, ImVec2 min, ImVec2 max,
       }
       const Pages::Place tile =
           impl_->find({sample.get(), sample->exact.data(), row0, col0, {}, scale}, sample, elements);
-      impl_->draw(list, tile, part_min, part_max, uv0, uv1, opacity);
+      impl_->draw(list, tile, part_min, part_max, uv0, uv1, {}, scale, opacity);
     }
   }
 }
@@ -423,10 +311,6 @@ size_t Heatmaps::pictures() const {
 }
 size_t Heatmaps::pages() const {
   return impl_->pages.size();
-}
-
-ImU32 colour_of(double value, ColourScale scale) {
-  return Colouring(scale)(value);
 }
 
 ColourScale common_scale(const std::vector<std::shared_ptr<const TensorSample>>& samples_of_all_ranks) {

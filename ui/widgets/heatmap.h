@@ -1,8 +1,10 @@
-// Draws heatmaps as textures, never as rectangles. A picture is coloured once, when its data or its size on
-// the screen changes. No texel is smaller than about two pixels, so a texture is not larger than its place on
-// the screen: a whole Stage is coloured in a few milliseconds, and a software renderer only copies texels.
-// Heatmaps that follow each other in a draw list need one draw call together. All ranks of a row use one
-// scale, so equal colours are equal values.
+// Draws heatmaps as textures, never as rectangles, in one of two ways that give the same picture. Either a
+// fragment shader makes the colours, and textures hold values (ui/platform/value_shader.h); another scale
+// then uploads nothing. Or a picture is coloured here once, when its data, its scale or its size on the
+// screen changes, and a software renderer only copies texels. In both ways textures are limited by their
+// place on the screen, so a whole Stage is uploaded in a few milliseconds. Heatmaps that follow each other in
+// a draw list need one draw call together. All ranks of a row use one scale, so equal colours are equal
+// values.
 #pragma once
 
 #include <imgui.h>
@@ -11,42 +13,29 @@
 #include <vector>
 
 #include "engine/record/sample.h"
-#include "ui/theme/theme.h"
+#include "ui/theme/colour_scale.h"
 
 namespace shardlens::ui {
 
-enum class ColourMap {
-  Signed,     ///< blue - near-white - orange, centred on zero
-  Magnitude,  ///< cividis, from zero up
-};
-
-/// How values become colours: the colour map covers [-limit, limit] (Signed) or [0, limit] (Magnitude).
-/// Values outside get the colour of the nearest end.
-struct ColourScale {
-  ColourMap map = ColourMap::Signed;
-  double limit = 1;
-  bool operator==(const ColourScale&) const = default;
-};
-
-/// How many cells of a picture one texel shows. It shows the first of them, so that a small heatmap keeps its
-/// contrast (a mean would fade it). But if a cell is NaN it shows that cell, because NaN must always be
-/// visible.
+/// How many cells of a picture one block on the screen shows. It shows the first of them, so that a small
+/// heatmap keeps its contrast (a mean would fade it). But if a cell is NaN it shows that cell, because NaN
+/// must always be visible.
 struct Stride {
   int rows = 1;
   int cols = 1;
   bool operator==(const Stride&) const = default;
 };
 
-/// Returns the smallest stride (powers of two) with which a texel is at least `texel_pixels` large when a
+/// Returns the smallest stride (powers of two) with which a block is at least `block_pixels` large when a
 /// picture of rows x cols is drawn in width x height pixels.
-Stride stride_for(int rows, int cols, float width, float height, float texel_pixels);
+Stride stride_for(int rows, int cols, float width, float height, float block_pixels);
 
 /// Returns the picture reduced by `stride`.
 Picture thinned(const Picture& picture, Stride stride);
 
 class Heatmaps {
  public:
-  Heatmaps();
+  Heatmaps();   ///< belongs to the current Dear ImGui context
   ~Heatmaps();  ///< needs the GL context that made the textures
   Heatmaps(const Heatmaps&) = delete;
   Heatmaps& operator=(const Heatmaps&) = delete;
@@ -76,10 +65,6 @@ class Heatmaps {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Returns the colour of one value as in the heatmaps, for legends and cells. NaN is magenta, which neither
-/// map contains.
-ImU32 colour_of(double value, ColourScale scale);
 
 /// Returns the common scale of one tensor over all ranks; null samples are left out. The limit is three times
 /// the pictures' rms, or their largest magnitude if that is smaller. With the largest value as the limit,

@@ -6,12 +6,17 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "ui/platform/platform.h"
+#include "ui/platform/value_shader.h"
 
 namespace shardlens::ui {
 namespace heatmap_test {
@@ -138,7 +143,8 @@ TEST(Thinned, NeverLosesANotANumber) {
   }
 }
 
-class HeatmapTextures : public ::testing::Test {
+// Everything that is drawn holds for both ways.
+class HeatmapTextures : public ::testing::TestWithParam<ColoursBy> {
  protected:
   template <class Draw>
   Image frame(Draw draw) {
@@ -155,11 +161,11 @@ class HeatmapTextures : public ::testing::Test {
     return IM_COL32(p[0], p[1], p[2], 255);
   }
 
-  std::unique_ptr<Platform> platform = make_offscreen_platform({256, 128});
+  std::unique_ptr<Platform> platform = make_offscreen_platform({256, 128}, GetParam());
   Heatmaps heatmaps;
 };
 
-TEST_F(HeatmapTextures, ShowsEveryCellAtItsPlaceWithHardEdges) {
+TEST_P(HeatmapTextures, ShowsEveryCellAtItsPlaceWithHardEdges) {
   const ColourScale scale{ColourMap::Signed, 1};
   const auto two_by_two = sample(2, 2, {-1, 1, 0, kNan});
   const Image image = frame([&](ImDrawList* list) {
@@ -173,7 +179,7 @@ TEST_F(HeatmapTextures, ShowsEveryCellAtItsPlaceWithHardEdges) {
   EXPECT_EQ(colour_at(image, 119, 109), colour_of(kNan, scale));
 }
 
-TEST_F(HeatmapTextures, ShowsThePartAsked) {
+TEST_P(HeatmapTextures, ShowsThePartAsked) {
   const ColourScale scale{ColourMap::Signed, 1};
   const auto row = sample(1, 4, {-1, 1, 0.5f, -0.5f});
   const Image image = frame([&](ImDrawList* list) {
@@ -183,7 +189,7 @@ TEST_F(HeatmapTextures, ShowsThePartAsked) {
   EXPECT_EQ(colour_at(image, 75, 25), colour_of(0.5, scale));
 }
 
-TEST_F(HeatmapTextures, ExactElementsMeetAtTheSeamsOfTiles) {
+TEST_P(HeatmapTextures, ExactElementsMeetAtTheSeamsOfTiles) {
   constexpr int rows = 3, cols = 300;  // three tiles
   auto exact = sample(rows, cols, {});
   exact->dtype = DType::Fp32;
@@ -200,7 +206,7 @@ TEST_F(HeatmapTextures, ExactElementsMeetAtTheSeamsOfTiles) {
   }
 }
 
-TEST_F(HeatmapTextures, APictureIsMadeOnceAndForgottenWhenNobodyLooks) {
+TEST_P(HeatmapTextures, APictureIsMadeOnceAndForgottenWhenNobodyLooks) {
   const auto first = sample(4, 4, std::vector<float>(16, 1.0f)),
              second = sample(4, 4, std::vector<float>(16, 1.0f));
   const auto draw = [&](const std::shared_ptr<TensorSample>& shown) {
@@ -219,7 +225,7 @@ TEST_F(HeatmapTextures, APictureIsMadeOnceAndForgottenWhenNobodyLooks) {
 }
 
 // Where the middle of a pixel falls on the edge of two cells, as it does somewhere for most of these widths.
-TEST_F(HeatmapTextures, APictureIsTheSameWhereverItLiesInItsPage) {
+TEST_P(HeatmapTextures, APictureIsTheSameWhereverItLiesInItsPage) {
   Image first;
   for (int run = 0; run < 60; ++run) {
     const Image image = frame([&](ImDrawList* list) {
@@ -238,7 +244,7 @@ TEST_F(HeatmapTextures, APictureIsTheSameWhereverItLiesInItsPage) {
   }
 }
 
-TEST_F(HeatmapTextures, PagesDoNotGrowWithEveryRunAndShowTheNewest) {
+TEST_P(HeatmapTextures, PagesDoNotGrowWithEveryRunAndShowTheNewest) {
   for (int run = 0; run < 400; ++run) {
     const float value = static_cast<float>(run % 7 - 3) / 3;
     const auto shown = sample(256, 256, std::vector<float>(256 * 256, value));
@@ -248,6 +254,137 @@ TEST_F(HeatmapTextures, PagesDoNotGrowWithEveryRunAndShowTheNewest) {
     ASSERT_EQ(colour_at(image, 100, 100), colour_of(value, {})) << run;
   }
   EXPECT_LE(heatmaps.pages(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, HeatmapTextures, ::testing::Values(ColoursBy::Shader, ColoursBy::Processor),
+                         [](const auto& by) { return word_of(kColoursByWords, by.param); });
+
+// A picture with every kind of value, larger than most places for it.
+std::shared_ptr<TensorSample> of_every_kind(bool with_nan) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values;
+  for (int i = 0; i < 200 * 150; ++i) {
+    const auto t = static_cast<float>(i);
+    values.push_back(std::sin(t * 0.37f) * std::exp(std::cos(t * 0.011f) * 4));
+  }
+  values[3000] = 0;
+  values[3001] = -0.0f;
+  values[3002] = 1e-40f;  // smaller than what a renderer must be able to hold
+  values[3003] = std::numeric_limits<float>::max();
+  if (with_nan) {
+    values[7] = values[12345] = kNan;
+    values[8] = infinity;
+    values[9] = -infinity;
+  }
+  return sample(200, 150, values);
+}
+
+Image drawn_by(ColoursBy by, const std::function<void(Heatmaps&, ImDrawList*)>& draw) {
+  const auto platform = make_offscreen_platform({500, 400}, by);
+  Heatmaps heatmaps;
+  platform->begin_frame();
+  draw(heatmaps, ImGui::GetBackgroundDrawList());
+  platform->render();
+  return platform->read_pixels();
+}
+
+// In signed scales, magnitudes and the scales of errors, whole and thinned, in part, faded and cut.
+TEST(HeatmapWays, GiveTheSamePictureWithinOneStepOfColour) {
+  for (const bool with_nan : {false, true}) {
+    const auto shown = of_every_kind(with_nan);
+    for (const ColourScale scale :
+         {ColourScale{ColourMap::Signed, 2.3}, ColourScale{ColourMap::Signed, 1e-6},
+          ColourScale{ColourMap::Magnitude, 31.7}, ColourScale{ColourMap::Magnitude, 1e-9},
+          ColourScale{ColourMap::Signed, 1e30}, ColourScale{ColourMap::Magnitude, 0}}) {
+      const auto draw = [&](Heatmaps& heatmaps, ImDrawList* list) {
+        const auto place = [&](float x, float y, float width, float height, ImVec2 uv0 = {0, 0},
+                               ImVec2 uv1 = {1, 1}, float opacity = 1) {
+          heatmaps.draw(list, {x, y}, {x + width, y + height}, shown, shown->picture, scale, uv0, uv1,
+                        opacity);
+        };
+        place(0, 0, 300, 310);
+        place(303.5f, 2.25f, 90, 71);  // thinned by the shader
+        place(303, 80, 31, 200);
+        place(340, 80, 11, 9);  // so small that its values are thinned before they are uploaded
+        place(360, 80, 100, 60, {0.21f, 0.37f}, {0.55f, 0.89f});
+        place(360, 150, 100, 100, {}, {1, 1}, 0.35f);
+        list->PushClipRect({405, 5}, {450, 50});
+        place(380, -20, 200, 100);
+        list->PopClipRect();
+        list->AddRectFilled({10, 320}, {90, 390}, IM_COL32(30, 90, 200, 255), 6);  // usual drawing goes on
+        place(20, 330, 50, 50);
+        list->AddText({100, 330}, IM_COL32_WHITE, "after a heatmap");
+      };
+      const Image shader = drawn_by(ColoursBy::Shader, draw),
+                  processor = drawn_by(ColoursBy::Processor, draw);
+      int largest = 0;
+      size_t other = 0;
+      for (size_t i = 0; i < shader.rgba.size(); ++i) {
+        const int step = std::abs(shader.rgba[i] - processor.rgba[i]);
+        largest = std::max(largest, step);
+        if (step > 0) ++other;
+      }
+      EXPECT_LE(largest, 1) << scale.limit << (with_nan ? " with NaN" : "");
+      EXPECT_LT(other, shader.rgba.size() / 20) << scale.limit;
+    }
+  }
+}
+
+TEST(HeatmapWays, AnotherScaleUploadsNothingToAShader) {
+  for (const ColoursBy by : {ColoursBy::Shader, ColoursBy::Processor}) {
+    const auto platform = make_offscreen_platform({256, 128}, by);
+    Heatmaps heatmaps;
+    const auto shown = sample(2, 2, {-1, 1, 0, 0.5f});
+    for (const double limit : {1.0, 2.0, 4.0}) {
+      const ColourScale scale{ColourMap::Signed, limit};
+      platform->begin_frame();
+      heatmaps.draw(ImGui::GetForegroundDrawList(), {0, 0}, {100, 100}, shown, shown->picture, scale);
+      platform->render();
+      EXPECT_GT(platform->drawn_pixels(), 0) << "a changed scale is drawn";
+      const Image image = platform->read_pixels();
+      const std::uint8_t* pixel = image.pixel(75, 75);
+      const Channels wanted = channels(colour_of(0.5, scale));
+      EXPECT_NEAR(pixel[0], wanted.r, 1) << limit;
+      EXPECT_NEAR(pixel[2], wanted.b, 1) << limit;
+      platform->present();
+      heatmaps.end_frame();
+    }
+    EXPECT_EQ(heatmaps.pictures(), by == ColoursBy::Shader ? 1u : 3u);
+  }
+}
+
+TEST(HeatmapWays, ZoomingUploadsNothingToAShaderUnlessAHeatmapIsTiny) {
+  const auto platform = make_offscreen_platform({512, 512}, ColoursBy::Shader);
+  Heatmaps heatmaps;
+  const auto shown = sample(256, 256, std::vector<float>(256 * 256, 0.5f));
+  for (const float size : {500.f, 250.f, 130.f}) {
+    platform->begin_frame();
+    heatmaps.draw(ImGui::GetForegroundDrawList(), {0, 0}, {size, size}, shown, shown->picture, {});
+    platform->render();
+    platform->present();
+    heatmaps.end_frame();
+  }
+  EXPECT_EQ(heatmaps.pictures(), 1u);
+}
+
+// A software renderer is slower with the shader. The variable is for a person who wants to try.
+TEST(HeatmapWays, ThePlatformChooses) {
+  const auto by_shader = [](std::optional<ColoursBy> wanted) {
+    const auto platform = make_offscreen_platform({64, 64}, wanted);
+    const bool software = platform->renderer().find("llvmpipe") != std::string::npos;
+    return std::pair{ValueShader::current() != nullptr, software};
+  };
+  ::unsetenv("SHARDLENS_HEATMAPS");
+  const auto [chosen, software] = by_shader({});
+  EXPECT_EQ(chosen, !software);
+  ::setenv("SHARDLENS_HEATMAPS", "shader", 1);
+  EXPECT_TRUE(by_shader({}).first);
+  EXPECT_FALSE(by_shader(ColoursBy::Processor).first);
+  ::setenv("SHARDLENS_HEATMAPS", "processor", 1);
+  EXPECT_FALSE(by_shader({}).first);
+  ::setenv("SHARDLENS_HEATMAPS", "gpu", 1);
+  EXPECT_THROW(by_shader({}), Error);
+  ::unsetenv("SHARDLENS_HEATMAPS");
 }
 
 }  // namespace heatmap_test
