@@ -18,7 +18,6 @@
 #include "engine/config/presets.h"
 #include "engine/cost/pass_time.h"
 #include "engine/io/json_text.h"
-#include "engine/planner/algebra_table.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/plan.h"
@@ -228,7 +227,8 @@ Verb add_plan(CLI::App& app) {
       ->check(between(int64_t{0}, int64_t{100}))
       ->needs(held);
   app.add_flag("--algebra", *algebra,
-               "Prints the layout algebra as Markdown: layouts, collectives, the linear layer");
+               "Prints the layout algebra as Markdown: layouts, collectives, the linear layer, and for every "
+               "operation what it allows on shares and pieces, run on --tp ranks (2 to 8, 4 if left out)");
   app.add_flag("--figures", *figures, "Prints the worked figures of the texts, as printed there and exact");
   app.footer(R"(
 Examples
@@ -241,14 +241,13 @@ Examples
       --dtype fp16 --recompute full --hardware a100-80gb-2-nodes
   shardlens-cli plan --tournament --model gpt2-10m --ranks 2 --run 5
   shardlens-cli plan --figures
-  shardlens-cli plan --algebra
+  shardlens-cli plan --algebra --tp 4
 )");
   return [options, stages, priced, wish, tournament, figures, algebra, &app] {
     if (*algebra) {
-      if (options->json) throw request_error("--algebra prints Markdown, not JSON: leave out --json");
       refuse_without_effect(app, {"--figures", "--tournament", "--pp"}, "--algebra prints only its own page");
-      fmt::print("{}", algebra_table());
-      return 0;
+      constexpr int kRanks = 4;
+      return print_algebra(app.count("--tp") > 0 ? options->tp : kRanks, options->json);
     }
     if (*figures) {
       refuse_without_effect(app, {"--tournament", "--pp"}, "--figures prints only the worked figures");
