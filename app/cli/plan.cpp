@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/cli/heads_report.h"
 #include "app/cli/options.h"
@@ -56,6 +58,14 @@ std::map<std::string, CollectiveCount> count_collectives(const Program& program,
 
 const char* letter(Conjugate conjugate) {
   return conjugate == Conjugate::F ? "f" : conjugate == Conjugate::G ? "g" : "";
+}
+
+/// What rank 0 computes against what it communicates: forward, backward and in all.
+std::vector<std::pair<const char*, ComputeRatio>> ratios_of(const Plan& plan) {
+  const auto of = [&](std::optional<Phase> phase) {
+    return compute_ratio(plan.program, plan.cost[0], phase);
+  };
+  return {{"forward", of(Phase::Forward)}, {"backward", of(Phase::Backward)}, {"pass", of({})}};
 }
 
 ordered_json to_json(const Plan& plan) {
@@ -113,6 +123,12 @@ ordered_json to_json(const Plan& plan) {
                       {"flops_rank_0", flops},
                       {"predicted_seconds", or_null(seconds, seconds > 0)},
                       {"plan_seconds", plan.plan_seconds}};
+  ordered_json ratios = ordered_json::object();
+  for (const auto& [name, ratio] : ratios_of(plan))
+    ratios[name] = {{"compute_seconds", or_null(ratio.compute_seconds, ratio.compute_seconds > 0)},
+                    {"communicate_seconds", or_null(ratio.communicate_seconds, ratio.communicate_seconds > 0)},
+                    {"ratio", ratio.is_known() ? ordered_json(ratio.ratio()) : ordered_json()}};
+  out["compute_to_communication"] = ratios;
   out["heads"] = heads_json(plan);
   out["program"] = program_to_json(program);
   return out;
@@ -190,6 +206,13 @@ void print(const Plan& plan) {
     const Hardware& hardware = find_hardware(s.hardware);
     print_hanging("", fmt::format("Predicted on {}: {:.2f} ms (estimated, alpha-beta; {})", hardware.title,
                                   seconds * 1e3, hardware.basis));
+    std::string words;
+    for (const auto& [name, ratio] : ratios_of(plan))
+      if (ratio.is_known())
+        words += fmt::format("{}{} {:.3g} ({:.2f} ms : {:.2f} ms)", words.empty() ? "" : ", ", name,
+                             ratio.ratio(), ratio.compute_seconds * 1e3, ratio.communicate_seconds * 1e3);
+    if (!words.empty())
+      print_hanging("", fmt::format("Computing against communicating, R: {}; estimated for rank 0", words));
   } else {
     print_hanging("", "No time predicted: " + no_time_text(find_hardware(s.hardware), s.dtype));
   }

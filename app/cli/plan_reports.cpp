@@ -15,7 +15,6 @@
 #include "engine/base/utf8.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/heads.h"
-#include "engine/cost/figures.h"
 #include "engine/cost/scaling.h"
 #include "engine/cost/tournament.h"
 #include "engine/io/json_text.h"
@@ -24,6 +23,7 @@
 #include "engine/runtime/measure/calibrate.h"
 #include "engine/runtime/measure/measured_scaling.h"
 #include "engine/runtime/plan.h"
+#include "engine/train/experiments/figures_of_runs.h"
 
 namespace shardlens::cli {
 namespace {
@@ -106,16 +106,6 @@ void print_runs(const std::vector<CalibrationCheck>& checks, const std::vector<s
              order.agree, order.pairs, checks.front().times.measured_on);
 }
 
-std::string value_text(double value, const std::string& unit) {
-  if (unit == "bytes") {
-    return value < 1024
-               ? fmt::format("{:g} bytes", value)
-               : fmt::format("{} bytes = {}", grouped_text(static_cast<int64_t>(value)), bytes_text(value));
-  }
-  if (unit == "FLOP") return fmt::format("{:.4g} FLOP", value);
-  return fmt::format("{:.5g}", value);
-}
-
 }  // namespace
 
 std::string no_time_text(const Hardware& hardware, DType dtype) {
@@ -181,7 +171,7 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
 }
 
 int print_figures(bool json) {
-  const std::vector<WorkedFigure> figures = worked_figures();
+  const std::vector<WorkedFigure> figures = all_figures();
   if (json) {
     ordered_json rows = ordered_json::array();
     for (const WorkedFigure& figure : figures) {
@@ -202,8 +192,8 @@ int print_figures(bool json) {
   for (const WorkedFigure& figure : figures) {
     fmt::print("\n{} ({})\n", figure.what, figure.source);
     fmt::print("  printed  {}\n", figure.printed);
-    fmt::print("  formula  {} = {}\n", figure.formula, value_text(figure.by_formula, figure.unit));
-    fmt::print("  exact    {}{}\n", value_text(figure.exact, figure.unit),
+    fmt::print("  formula  {} = {}\n", figure.formula, figure_text(figure.by_formula, figure.unit));
+    fmt::print("  exact    {}{}\n", figure_text(figure.exact, figure.unit),
                figure.agrees() ? ", the same" : "");
     if (!figure.reason.empty()) fmt::print("  because  {}\n", figure.reason);
   }
