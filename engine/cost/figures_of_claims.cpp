@@ -29,7 +29,8 @@ void add_sequence_parallelism(std::vector<WorkedFigure>& figures) {
        "the same total volume", "an all-gather and a reduce-scatter send what an all-reduce sends", 1,
        sent_in_a_layer(sequence) / all_reduces, "ratio",
        "forward it is the same. Backward, the two inputs that were gathered are gathered once more for the "
-       "weights' gradients, because each rank kept only its tokens: ten half all-reduces instead of eight"});
+       "weights' gradients, because each rank kept only its tokens: ten half all-reduces instead of eight. The gradients of the norms and of two biases are sums over the "
+       "tokens of all ranks, which adds a little"});
   prove(figures, figures.size() - 1, sequence, ShownBy::Traffic);
 }
 

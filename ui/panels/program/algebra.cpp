@@ -107,19 +107,24 @@ TextTable table_of(AlgebraRuns& runs, int ranks) {
   return table;
 }
 
+/// In a narrow page, such as in lecture mode, the list has only names, and the choices share a line.
+bool is_narrow(const Context& context, float width) {
+  return width < context.px(1000);
+}
+
 /// The list of operations. A click on a row shows it; a click on one of its words shows that layout.
-void draw_list(const Context& context, ImVec2 size) {
+void draw_list(const Context& context, ImVec2 size, bool has_words) {
   const Type type(context);
   const Theme& theme = context.theme;
   AlgebraView& view = context.view.of<AlgebraView>();
   AlgebraRuns& runs = context.view.of<AlgebraRuns>();
-  const float word = context.px(58), height = std::round(context.px(24));
+  const float word = has_words ? context.px(58) : 0, height = std::round(context.px(24));
   const float names = size.x - 3 * word - context.px(16);
   const ImVec2 top = ImGui::GetCursorScreenPos();
   ImDrawList* page = ImGui::GetWindowDrawList();
   const std::array<const char*, 3> heads{"Partial", "tokens", "columns"};
   draw_text(page, {top.x + context.px(6), top.y}, type.note, "operation");
-  for (size_t i = 0; i < heads.size(); ++i)
+  for (size_t i = 0; has_words && i < heads.size(); ++i)
     draw_text(page, {top.x + names + (static_cast<float>(i) + 0.5f) * word, top.y},
               i == 0 ? in(type.note, theme.communication) : type.note, heads[i], Align::Centre);
   const float head = type.note.size + context.px(8);
@@ -140,7 +145,7 @@ void draw_list(const Context& context, ImVec2 size) {
       draw_text(list, {at.x + context.px(6), at.y + (height - type.body.size) / 2},
                 shown ? type.strong : type.body,
                 fitted(shown ? type.strong : type.body, experiment.name, names - context.px(10)));
-      for (size_t i = 0; i < kListed.size(); ++i) {
+      for (size_t i = 0; has_words && i < kListed.size(); ++i) {
         const Allowed allowed = allowed_by(runs, runs, e, kListed[i], view.ranks);
         const ImVec2 cell{at.x + names + static_cast<float>(i) * word, at.y};
         if (allowed != Allowed::NotAsked) {
@@ -175,14 +180,15 @@ void draw_list(const Context& context, ImVec2 size) {
                  [&] { return table_of(runs, view.ranks); });
 }
 
-/// The choices of T, layout and way, one row each where there is a choice. Returns the height they took.
-float draw_choices(const Context& context, ImVec2 at, float width) {
+/// The choices of T, layout and way, one row each where there is a choice (of T and layout together in a narrow
+/// page). Returns the height they took.
+float draw_choices(const Context& context, ImVec2 at, float width, bool narrow) {
   const Type type(context);
   AlgebraView& view = context.view.of<AlgebraView>();
   const lab::Experiment& experiment = view.shown_experiment();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float top = at.y, row = choice_row_height(context) + context.px(6);
-  const float left = at.x + context.px(92);
+  float left = at.x + context.px(narrow ? 20 : 92);
   const auto label = [&](const char* words) {
     draw_text(list, {at.x, at.y + (choice_row_height(context) - type.note.size) / 2}, type.note, words);
   };
@@ -206,10 +212,17 @@ float draw_choices(const Context& context, ImVec2 at, float width) {
     ways.push_back(experiment.ways[w].name);
     of_layout.push_back(w);
   }
-  label("ranks T");
+  label(narrow ? "T" : "ranks T");
   if (const int clicked = choice_row(context, "T", {left, at.y}, degrees, degree); clicked >= 0)
     view.show(view.experiment, view.way, kRanks[static_cast<size_t>(clicked)]);
-  at.y += row;
+  const float margin = at.x, after_degrees = left + choice_row_width(context, degrees) + context.px(16);
+  if (narrow) {
+    at.x = after_degrees;
+    left = at.x + context.px(36);
+    width -= at.x - margin;
+  } else {
+    at.y += row;
+  }
   const auto choose = [&](const char* id, std::vector<std::string> labels, int taken,
                           const std::vector<size_t>& shows) {
     if (choice_row_width(context, labels) > width - (left - at.x))  // the words after the colon go first
@@ -221,6 +234,11 @@ float draw_choices(const Context& context, ImVec2 at, float width) {
   };
   label("X is");
   choose("layout", layouts, layout, first_of_layout);
+  if (narrow) {
+    width += at.x - margin;
+    at.x = margin;
+    left = margin + context.px(48);
+  }
   if (ways.size() > 1) {
     label("choice");
     choose("way", ways, way, of_layout);
@@ -237,17 +255,17 @@ std::string verdict_words(const lab::Outcome& outcome) {
     case lab::Verdict::Exact:
       return "Exact: no number differs.";
     case lab::Verdict::Rounding:
-      return fmt::format("Right, up to rounding: the largest difference is {:.1e}, where numbers go up to {:.1f}.",
+      return fmt::format("Right, up to rounding: {:.1e} apart at most, where numbers go up to {:.1f}.",
                          outcome.largest_difference, outcome.largest_number);
     case lab::Verdict::Wrong:
       break;
   }
-  return fmt::format("Wrong: the largest difference is {:.3g}, where numbers go up to {:.3g}.",
+  return fmt::format("Wrong: {:.3g} apart at most, where numbers go up to {:.3g}.",
                      outcome.largest_difference, outcome.largest_number);
 }
 
 /// Name, formula, choices, verdict, reason and pictures of the chosen run.
-void draw_experiment(const Context& context, ImVec2 at, ImVec2 size) {
+void draw_experiment(const Context& context, ImVec2 at, ImVec2 size, bool narrow) {
   const Type type(context);
   const Theme& theme = context.theme;
   AlgebraView& view = context.view.of<AlgebraView>();
@@ -259,16 +277,19 @@ void draw_experiment(const Context& context, ImVec2 at, ImVec2 size) {
   draw_text(list, {at.x + name, at.y + (type.title.size - type.mono.size) / 2}, type.mono,
             fitted(type.mono, experiment.formula, size.x - name));
   at.y += type.title.size + context.px(4);
-  draw_text(list, at, type.note, fitted(type.note, "X: " + experiment.operand, size.x));
-  at.y += type.note.size + context.px(10);
-  at.y += draw_choices(context, at, size.x) + context.px(6);
+  if (!narrow) {
+    draw_text(list, at, type.note, fitted(type.note, "X: " + experiment.operand, size.x));
+    at.y += type.note.size;
+  }
+  at.y += context.px(narrow ? 4 : 10);
+  at.y += draw_choices(context, at, size.x, narrow) + context.px(narrow ? 0 : 6);
   const std::shared_ptr<const AlgebraRun> run =
       context.view.of<AlgebraRuns>().of(view.experiment, view.way, view.ranks);
   const bool wrong = run->outcome.verdict == lab::Verdict::Wrong;
   const TextStyle verdict = in(type.figure, wrong ? theme.text : theme.agreement);
   at.y += draw_wrapped(list, at, verdict, verdict_words(run->outcome), size.x) + context.px(4);
   at.y += draw_wrapped(list, at, type.body, view.shown_way().why, std::min(size.x, context.px(900))) +
-          context.px(14);
+          context.px(narrow ? 6 : 14);
   draw_algebra_pictures(context, run, at, {size.x, bottom - at.y});
 }
 
@@ -327,16 +348,18 @@ bool take_keys_to_laboratory(const Context& context) {
 void draw_program_algebra(const Context& context) {
   AlgebraView& view = context.view.of<AlgebraView>();
   run_more(context.view.of<AlgebraRuns>(), view.ranks);
+  const bool narrow = is_narrow(context, ImGui::GetContentRegionAvail().x);
   page_head(context, "What a sum allows",
-            "Each rank has a share of a sum, or a piece of X, and runs the operation on it. Is the joined result "
-            "that of one rank with all of X? Run here by the engine's own kernels, in fp32. ↑ ↓ choose the "
-            "operation, ← → how X lies on the ranks.",
+            narrow ? ""
+                   : "Each rank has a share of a sum, or a piece of X, and runs the operation on it. Is the joined result "
+                     "that of one rank with all of X? Run here by the engine's own kernels, in fp32. ↑ ↓ choose the "
+                     "operation, ← → how X lies on the ranks.",
             program_pages_width(context) + context.px(16));
   ImGui::Dummy({0, context.px(4)});
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-  const float listed = std::min(context.px(370), room.x * 0.36f), gap = context.px(24);
-  draw_list(context, {listed, room.y});
-  draw_experiment(context, {at.x + listed + gap, at.y}, {room.x - listed - gap, room.y});
+  const float listed = narrow ? room.x * 0.24f : context.px(370), gap = context.px(narrow ? 14 : 24);
+  draw_list(context, {listed, room.y}, !narrow);
+  draw_experiment(context, {at.x + listed + gap, at.y}, {room.x - listed - gap, room.y}, narrow);
 }
 
 }  // namespace shardlens::ui

@@ -92,6 +92,23 @@ std::string short_number(double value) {
   return size != 0 && (size < 1e-3 || size >= 1e4) ? fmt::format("{:.0e}", value) : fmt::format("{:.3f}", value);
 }
 
+/// How the read number of the joined result came about: "1.215 + 0.856 − 0.067 = 2.004, but f of the sum is
+/// −0.099". Empty if a rank's results are not added.
+std::string sum_words(const AlgebraRun& run, const lab::Way& way, int64_t row, int64_t col) {
+  if (way.joined != lab::Joined::Summed) return {};
+  const auto at = [&](const lab::Numbers& numbers) { return short_number(numbers.at(row, col)); };
+  std::string sum;
+  for (const lab::Numbers& result : run.outcome.results) {
+    std::string term = at(result);
+    const bool negative = term.front() == '-';
+    if (!sum.empty()) sum += negative ? " \u2212 " : " + ";
+    sum += !sum.empty() && negative ? term.substr(1) : term;
+  }
+  const bool wrong = run.outcome.verdict == lab::Verdict::Wrong;
+  return fmt::format("{} = {}, {} f of {} is {}", sum, at(run.outcome.together), wrong ? "but" : "and",
+                     way.layout == kPartial ? "the sum" : "all of X", at(run.outcome.whole));
+}
+
 void draw_amber(const Grid& grid, const Panel& panel, ImVec2 min, double limit) {
   std::vector<PlainRect> rects;
   const Theme& theme = grid.context.theme;
@@ -147,8 +164,12 @@ void draw_panel(const Grid& grid, const Panel& panel, size_t index, float top,
   const bool has = panel.has(row, col);
   if (has) {
     const ImVec2 at{min.x + static_cast<float>(col) * grid.cell, min.y + static_cast<float>(row) * grid.cell};
-    outline_rect(grid.list, {at.x - 1, at.y - 1}, {at.x + grid.cell + 1, at.y + grid.cell + 1}, theme.text, 0,
-                 context.px(2));
+    // Light around dark, to be seen on both ends of the colours.
+    const float line = context.px(2);
+    outline_rect(grid.list, {at.x - 2 * line, at.y - 2 * line},
+                 {at.x + grid.cell + 2 * line, at.y + grid.cell + 2 * line}, theme.window, 0, line);
+    outline_rect(grid.list, {at.x - line, at.y - line}, {at.x + grid.cell + line, at.y + grid.cell + line},
+                 theme.text, 0, line);
   }
   draw_text(grid.list, {x, max.y + context.px(4)},
             in(type.mono, !has ? theme.faint : panel.is_difference ? theme.communication : theme.text),
@@ -175,12 +196,15 @@ float draw_algebra_pictures(const Context& context, const std::shared_ptr<const 
   below.push_back(whole(way.layout == kPartial ? "f of the sum" : "f of all of X", run->whole));
   below.push_back(whole("difference", run->difference, true));
   // A column as wide as the page allows, and cells so small that both rows fit.
-  const float words = type.note.size + type.mono.size + context.px(16), gap = context.px(10);
+  const float words = type.note.size + type.mono.size + context.px(10), gap = context.px(10);
   const float column = size.x / static_cast<float>(below.size());
   const float rows = static_cast<float>(run->x.rows + run->whole.rows);
   const float cols = static_cast<float>(std::max(run->x.cols, run->whole.cols));
-  const float heading = type.strong.size + context.px(6);
-  const float height = size.y - 2 * (words + heading) - gap;
+  // Where there is little room, the pictures stand without headings.
+  const bool low = size.y < context.px(300);
+  const float heading = low ? 0 : type.strong.size + context.px(6);
+  const float sentence = way.joined == lab::Joined::Summed && !low ? 2 * type.body.size + gap : 0;
+  const float height = size.y - 2 * (words + heading) - gap - sentence;
   const float cell =
       std::max(2.0f, std::floor(std::min({(column - gap) / cols, height / rows, context.px(18)})));
   const Grid grid{context, ImGui::GetWindowDrawList(), min.x, column, cell};
@@ -188,7 +212,7 @@ float draw_algebra_pictures(const Context& context, const std::shared_ptr<const 
   const bool same_shape = run->x.rows == run->whole.rows && run->x.cols == run->whole.cols;
   const auto draw_row = [&](const char* id, const std::string& title, const std::vector<Panel>& panels,
                             bool reads) {
-    draw_text(grid.list, {min.x, top}, type.strong, fitted(type.strong, title, size.x));
+    if (!low) draw_text(grid.list, {min.x, top}, type.strong, fitted(type.strong, title, size.x));
     top += heading;
     const ColourScale scale = scale_of(panels);
     ImGui::PushID(id);
@@ -198,6 +222,12 @@ float draw_algebra_pictures(const Context& context, const std::shared_ptr<const 
   };
   draw_row("X", "X: what each rank holds", above, same_shape);
   draw_row("f", "f: what each rank makes of it", below, true);
+  const AlgebraView& view = context.view.of<AlgebraView>();
+  const int64_t row = view.row < 0 ? run->worst_row : view.row, col = view.row < 0 ? run->worst_col : view.col;
+  if (const std::string sum = low ? "" : sum_words(*run, way, row, col); !sum.empty()) {
+    const std::string place = fmt::format("row {}, column {}: ", row, col);
+    top += draw_wrapped(grid.list, {min.x, top}, type.body, place + sum, size.x);
+  }
   return top - min.y;
 }
 

@@ -40,7 +40,7 @@ TEST(AlgebraPage, APersonFindsTheThreeWaysToAddABias) {
   open_laboratory(harness);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Program/**/bias/Partial"); });
   EXPECT_EQ(harness.view().of<AlgebraView>().shown_experiment().name, "bias");
-  EXPECT_THAT(text_of_page(harness), AllOf(HasSubstr("Wrong: the largest difference is"), HasSubstr("T times")));
+  EXPECT_THAT(text_of_page(harness), AllOf(HasSubstr("Wrong: "), HasSubstr("T times")));
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Program/way/b on rank 0 alone"); });
   EXPECT_EQ(shown(harness).name, "b on rank 0 alone");
   EXPECT_THAT(text_of_page(harness), AllOf(HasSubstr("Right, up to rounding"), Not(HasSubstr("Wrong:"))));
