@@ -43,8 +43,11 @@ std::span<const Experiment> experiments() {
     std::vector<Experiment> table;
     add_product_experiments(table);
     add_layer_experiments(table);
+    add_norm_experiments(table);
     add_attention_experiments(table);
-    add_model_experiments(table);
+    add_embedding_experiments(table);
+    add_loss_experiments(table);
+    add_optimizer_experiments(table);
     return table;
   }();
   return all;

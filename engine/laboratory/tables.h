@@ -10,9 +10,12 @@
 namespace shardlens::lab {
 
 void add_product_experiments(std::vector<Experiment>& table);    ///< products, biases and residual sums
-void add_layer_experiments(std::vector<Experiment>& table);      ///< GeLU, norms, dropout, tanh, rounding
+void add_layer_experiments(std::vector<Experiment>& table);      ///< GeLU, dropout, tanh, rounding
+void add_norm_experiments(std::vector<Experiment>& table);
 void add_attention_experiments(std::vector<Experiment>& table);  ///< heads, and the cache
-void add_model_experiments(std::vector<Experiment>& table);      ///< embedding, loss, optimizer
+void add_loss_experiments(std::vector<Experiment>& table);       ///< softmax and loss over the vocabulary
+void add_embedding_experiments(std::vector<Experiment>& table);
+void add_optimizer_experiments(std::vector<Experiment>& table);
 
 inline const Layout kByTokens = sharded(0), kByColumns = sharded(1);
 

@@ -141,9 +141,15 @@ TEST(CliPlan, TheAlgebraRunsEveryOperationOnSharesAndPieces) {
   for (const nlohmann::json& one : json["runs"]) {
     const bool is_wrong = one["verdict"] == "wrong";
     ++(is_wrong ? wrong : right);
-    if (is_wrong) EXPECT_GT(one["largest_difference"], 1e-3 * one["largest_number"].get<double>());
-    if (one["operation"] == "bias" && one["choice"] == "b on every rank") EXPECT_TRUE(is_wrong);
-    if (one["operation"] == "bias" && one["choice"] == "b on rank 0 alone") EXPECT_FALSE(is_wrong);
+    if (is_wrong) {
+      EXPECT_GT(one["largest_difference"].get<double>(), 1e-3 * one["largest_number"].get<double>());
+    }
+    if (one["operation"] == "bias" && one["choice"] == "b on every rank") {
+      EXPECT_TRUE(is_wrong);
+    }
+    if (one["operation"] == "bias" && one["choice"] == "b on rank 0 alone") {
+      EXPECT_FALSE(is_wrong);
+    }
   }
   EXPECT_GT(wrong, 15);
   EXPECT_GT(right, 40);

@@ -128,7 +128,9 @@ TEST(WorkedFigures, AllFiveTextsAreHereAndMostFiguresCanBeShown) {
     texts.insert(one.source.substr(0, one.source.find(',')));
     shown += one.shown_by == ShownBy::Arithmetic ? 0 : 1;
     ++all;
-    if (one.settings) EXPECT_NO_THROW(validate(*one.settings)) << one.what;
+    if (one.settings) {
+      EXPECT_NO_THROW(validate(*one.settings)) << one.what;
+    }
   }
   EXPECT_EQ(texts.size(), 5u);
   EXPECT_EQ(shown, all);
