@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/cli/heads_report.h"
 #include "app/cli/options.h"
@@ -18,7 +20,6 @@
 #include "engine/config/presets.h"
 #include "engine/cost/pass_time.h"
 #include "engine/io/json_text.h"
-#include "engine/planner/algebra_table.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/plan.h"
@@ -57,6 +58,14 @@ std::map<std::string, CollectiveCount> count_collectives(const Program& program,
 
 const char* letter(Conjugate conjugate) {
   return conjugate == Conjugate::F ? "f" : conjugate == Conjugate::G ? "g" : "";
+}
+
+/// What rank 0 computes against what it communicates: forward, backward and in all.
+std::vector<std::pair<const char*, ComputeRatio>> ratios_of(const Plan& plan) {
+  const auto of = [&](std::optional<Phase> phase) {
+    return compute_ratio(plan.program, plan.cost[0], phase);
+  };
+  return {{"forward", of(Phase::Forward)}, {"backward", of(Phase::Backward)}, {"pass", of({})}};
 }
 
 ordered_json to_json(const Plan& plan) {
@@ -114,6 +123,12 @@ ordered_json to_json(const Plan& plan) {
                       {"flops_rank_0", flops},
                       {"predicted_seconds", or_null(seconds, seconds > 0)},
                       {"plan_seconds", plan.plan_seconds}};
+  ordered_json ratios = ordered_json::object();
+  for (const auto& [name, ratio] : ratios_of(plan))
+    ratios[name] = {{"compute_seconds", or_null(ratio.compute_seconds, ratio.compute_seconds > 0)},
+                    {"communicate_seconds", or_null(ratio.communicate_seconds, ratio.communicate_seconds > 0)},
+                    {"ratio", ratio.is_known() ? ordered_json(ratio.ratio()) : ordered_json()}};
+  out["compute_to_communication"] = ratios;
   out["heads"] = heads_json(plan);
   out["program"] = program_to_json(program);
   return out;
@@ -191,6 +206,13 @@ void print(const Plan& plan) {
     const Hardware& hardware = find_hardware(s.hardware);
     print_hanging("", fmt::format("Predicted on {}: {:.2f} ms (estimated, alpha-beta; {})", hardware.title,
                                   seconds * 1e3, hardware.basis));
+    std::string words;
+    for (const auto& [name, ratio] : ratios_of(plan))
+      if (ratio.is_known())
+        words += fmt::format("{}{} {:.3g} ({:.2f} ms : {:.2f} ms)", words.empty() ? "" : ", ", name,
+                             ratio.ratio(), ratio.compute_seconds * 1e3, ratio.communicate_seconds * 1e3);
+    if (!words.empty())
+      print_hanging("", fmt::format("Computing against communicating, R: {}; estimated for rank 0", words));
   } else {
     print_hanging("", "No time predicted: " + no_time_text(find_hardware(s.hardware), s.dtype));
   }
@@ -228,7 +250,8 @@ Verb add_plan(CLI::App& app) {
       ->check(between(int64_t{0}, int64_t{100}))
       ->needs(held);
   app.add_flag("--algebra", *algebra,
-               "Prints the layout algebra as Markdown: layouts, collectives, the linear layer");
+               "Prints the layout algebra as Markdown: layouts, collectives, the linear layer, and for every "
+               "operation what it allows on shares and pieces, run on --tp ranks (2 to 8, 4 if left out)");
   app.add_flag("--figures", *figures, "Prints the worked figures of the texts, as printed there and exact");
   app.footer(R"(
 Examples
@@ -241,14 +264,13 @@ Examples
       --dtype fp16 --recompute full --hardware a100-80gb-2-nodes
   shardlens-cli plan --tournament --model gpt2-10m --ranks 2 --run 5
   shardlens-cli plan --figures
-  shardlens-cli plan --algebra
+  shardlens-cli plan --algebra --tp 4
 )");
   return [options, stages, priced, wish, tournament, figures, algebra, &app] {
     if (*algebra) {
-      if (options->json) throw request_error("--algebra prints Markdown, not JSON: leave out --json");
       refuse_without_effect(app, {"--figures", "--tournament", "--pp"}, "--algebra prints only its own page");
-      fmt::print("{}", algebra_table());
-      return 0;
+      constexpr int kRanks = 4;
+      return print_algebra(app.count("--tp") > 0 ? options->tp : kRanks, options->json);
     }
     if (*figures) {
       refuse_without_effect(app, {"--tournament", "--pp"}, "--figures prints only the worked figures");

@@ -15,13 +15,15 @@
 #include "engine/base/utf8.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/heads.h"
-#include "engine/cost/figures.h"
 #include "engine/cost/scaling.h"
 #include "engine/cost/tournament.h"
 #include "engine/io/json_text.h"
+#include "engine/laboratory/laboratory.h"
+#include "engine/planner/algebra_table.h"
 #include "engine/runtime/measure/calibrate.h"
 #include "engine/runtime/measure/measured_scaling.h"
 #include "engine/runtime/plan.h"
+#include "engine/train/experiments/figures_of_runs.h"
 
 namespace shardlens::cli {
 namespace {
@@ -104,16 +106,6 @@ void print_runs(const std::vector<CalibrationCheck>& checks, const std::vector<s
              order.agree, order.pairs, checks.front().times.measured_on);
 }
 
-std::string value_text(double value, const std::string& unit) {
-  if (unit == "bytes") {
-    return value < 1024
-               ? fmt::format("{:g} bytes", value)
-               : fmt::format("{} bytes = {}", grouped_text(static_cast<int64_t>(value)), bytes_text(value));
-  }
-  if (unit == "FLOP") return fmt::format("{:.4g} FLOP", value);
-  return fmt::format("{:.5g}", value);
-}
-
 }  // namespace
 
 std::string no_time_text(const Hardware& hardware, DType dtype) {
@@ -179,7 +171,7 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
 }
 
 int print_figures(bool json) {
-  const std::vector<WorkedFigure> figures = worked_figures();
+  const std::vector<WorkedFigure> figures = all_figures();
   if (json) {
     ordered_json rows = ordered_json::array();
     for (const WorkedFigure& figure : figures) {
@@ -200,11 +192,46 @@ int print_figures(bool json) {
   for (const WorkedFigure& figure : figures) {
     fmt::print("\n{} ({})\n", figure.what, figure.source);
     fmt::print("  printed  {}\n", figure.printed);
-    fmt::print("  formula  {} = {}\n", figure.formula, value_text(figure.by_formula, figure.unit));
-    fmt::print("  exact    {}{}\n", value_text(figure.exact, figure.unit),
+    fmt::print("  formula  {} = {}\n", figure.formula, figure_text(figure.by_formula, figure.unit));
+    fmt::print("  exact    {}{}\n", figure_text(figure.exact, figure.unit),
                figure.agrees() ? ", the same" : "");
     if (!figure.reason.empty()) fmt::print("  because  {}\n", figure.reason);
   }
+  return 0;
+}
+
+int print_algebra(int ranks, bool json) {
+  ordered_json rows = ordered_json::array();
+  std::string table = fmt::format(
+      "\n## What a sum allows\n\n"
+      "X is a matrix of {} tokens and {} columns on {} ranks: the sum of one share for each rank (Partial), or "
+      "cut by tokens (Sharded(0)) or by columns (Sharded(1)). Each rank runs the operation on its part, and the "
+      "results are joined. The difference is to one rank with the whole of X. Run here in fp32.\n\n"
+      "| operation | X | choice | results | largest difference | of numbers up to | verdict | because |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
+      lab::kTokens, lab::kHidden, ranks);
+  for (const lab::Experiment& experiment : lab::experiments()) {
+    for (const lab::Way& way : experiment.ways) {
+      const lab::Outcome outcome = lab::run(experiment, way, ranks);
+      table += fmt::format("| {} | {} | {} | {} | {:.2g} | {:.3g} | {} | {} |\n", experiment.name,
+                           to_string(way.layout), way.name, to_string(way.joined), outcome.largest_difference,
+                           outcome.largest_number, to_string(outcome.verdict), way.why);
+      rows.push_back({{"operation", experiment.name},
+                      {"formula", experiment.formula},
+                      {"operand", experiment.operand},
+                      {"layout", to_string(way.layout)},
+                      {"choice", way.name},
+                      {"results", to_string(way.joined)},
+                      {"largest_difference", outcome.largest_difference},
+                      {"largest_number", outcome.largest_number},
+                      {"verdict", to_string(outcome.verdict)},
+                      {"because", way.why}});
+    }
+  }
+  if (json)
+    fmt::print("{}\n", json_text(ordered_json{{"ranks", ranks}, {"runs", rows}}));
+  else
+    fmt::print("{}{}", algebra_table(), table);
   return 0;
 }
 

@@ -26,6 +26,10 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
 /// `plan --figures`.
 int print_figures(bool json);
 
+/// `plan --algebra`: the layouts, and every operation run on shares and pieces of its operand on `ranks` ranks.
+/// The JSON has only the runs.
+int print_algebra(int ranks, bool json);
+
 /// `bench scaling`: the paper's points, the model's curve, the break-even of `settings` across nodes, and
 /// this machine's own runs of one layer of it.
 int print_scaling(Settings settings, int repetitions, bool json);

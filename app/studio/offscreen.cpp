@@ -30,6 +30,7 @@
 #include "ui/collective/collective_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/inspector/inspector_view.h"
+#include "ui/panels/program/figures_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/replay_view.h"
 #include "ui/panels/start/glimpse.h"
@@ -397,6 +398,12 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
     if (glimpses) glimpses->wait();
   }
   look_closer(view, options, studio_);
+  if (view == kFiguresView) {
+    draw_frame();  // the page begins to compute them
+    draw_frame();
+    const auto& figures = studio_.view().of<ui::FiguresView>().figures;
+    if (figures.valid()) figures.wait();
+  }
   if (view != kFrozenView) return;
   studio_.training().send(train_command::Freeze{});
   wait_for_frozen(true, *platform_, studio_);

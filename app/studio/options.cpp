@@ -22,6 +22,8 @@
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
+#include "ui/panels/program/algebra_view.h"
+#include "ui/panels/program/program_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/notes_view.h"
 #include "ui/panels/scaling/scaling_view.h"
@@ -90,7 +92,7 @@ const std::vector<std::string>& view_names() {
       kLostTrainView,    kClosingView,    kSpotlightView,   kInsideView,      kTreeView,
       kReplayInsideView, "fit",           kRefusedView,     kTooLargeView,    "begin-training",
       "matrices",        "heads",         "number",         "number-whole",   "number-gradient",
-      "inspector-zoom"};
+      "inspector-zoom",  kAlgebraView,    kBiasView,        kNormView,        kFiguresView};
   return names;
 }
 
@@ -255,6 +257,16 @@ const std::map<std::string, ui::ScalingPage> kScalingViews{{"scaling", ui::Scali
 
 }  // namespace
 
+/// The laboratory's views: a wrong one, and one that is right because of a choice.
+static void show_experiment(const std::string& name, ui::AlgebraView& view) {
+  const std::string wanted = name == kAlgebraView ? "GeLU" : name == kBiasView ? "bias" : "LayerNorm";
+  const auto all = lab::experiments();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const lab::Experiment& e) { return e.name == wanted; });
+  const auto experiment = static_cast<size_t>(found - all.begin());
+  view.show(experiment, name == kNormView ? found->ways.size() - 1 : 0, 4);
+}
+
 bool is_scaling_view(const std::string& name) {
   return kScalingViews.contains(name);
 }
@@ -305,6 +317,10 @@ void show_view(const std::string& name, ui::ViewState& state) {
                                      : name == "sweep"         ? ui::ComparePage::Sweep
                                      : name == kRecordingsView ? ui::ComparePage::Recordings
                                                                : ui::ComparePage::Splits;
+  state.of<ui::ProgramView>().page = name.starts_with(kAlgebraView) ? ui::ProgramPage::Algebra
+                                     : name == kFiguresView         ? ui::ProgramPage::Figures
+                                                                    : ui::ProgramPage::Steps;
+  if (name.starts_with(kAlgebraView)) show_experiment(name, state.of<ui::AlgebraView>());
   state.tab = name == "start"                                                            ? ui::Tab::Start
               : name.starts_with("memory")                                               ? ui::Tab::Memory
               : state.of<ui::TrafficView>().times                                        ? ui::Tab::Traffic
@@ -315,7 +331,7 @@ void show_view(const std::string& name, ui::ViewState& state) {
               : is_training_view(name) || name == kLostTrainView || name == kClosingView ? ui::Tab::Train
               : name == "begin-training"                                                 ? ui::Tab::Train
               : name == kRefusedView                                                     ? ui::Tab::Traffic
-              : name == "program"                                                        ? ui::Tab::Program
+              : name == "program" || name.starts_with(kAlgebraView) || name == kFiguresView ? ui::Tab::Program
               : name.starts_with(kBreakView)                                             ? ui::Tab::BreakIt
                                                                                          : ui::Tab::Stage;
   state.focus_tab = true;

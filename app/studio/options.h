@@ -97,6 +97,12 @@ inline constexpr const char* kInsideView = "collective";
 inline constexpr const char* kTreeView = "collective-tree";
 inline constexpr const char* kReplayInsideView = "replay-collective";
 bool is_inside_view(const std::string& name);
+/// The views of what a sum allows: GeLU of shares, the bias on every rank, and LayerNorm from sums over the ranks.
+inline constexpr const char* kAlgebraView = "algebra";
+inline constexpr const char* kBiasView = "algebra-bias";
+inline constexpr const char* kNormView = "algebra-norm";
+/// The view of the texts' figures.
+inline constexpr const char* kFiguresView = "figures";
 /// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 

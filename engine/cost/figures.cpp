@@ -1,22 +1,21 @@
-// Plans each text's example, and computes the text's formula.
+// Plans each text's example, and computes the text's formula. figures_of_claims.cpp has those that texts state
+// without a calculation.
 #include "engine/cost/figures.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "engine/config/presets.h"
+#include "engine/cost/figures_parts.h"
 #include "engine/cost/memory_wall.h"
 #include "engine/cost/price.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens {
-namespace {
 
-constexpr const char* kChapter = "chapter on linearity";
-constexpr const char* kPaper = "Megatron-LM paper";
-constexpr const char* kExplainer = "interactive explanation";
-
-// The chapter's exercise: hidden 4096, sequence 2048, batch 4, T = 8, fp16.
-Settings exercise() {
+Settings chapters_exercise() {
   Settings settings;
   settings.model.title = "the chapter's layer";
   settings.model.hidden = 4096;
@@ -30,52 +29,58 @@ Settings exercise() {
   return settings;
 }
 
-struct Counted {
-  int64_t all_reduce_bytes = 0;  // sent by each rank in one all-reduce
-  int64_t forward_sent_bytes = 0;
-  int64_t forward_flops = 0;  // of a rank
-  double forward_tp_seconds = 0;
-};
+void prove(std::vector<WorkedFigure>& figures, size_t first, const Settings& settings, ShownBy shown_by) {
+  for (size_t i = first; i < figures.size(); ++i) {
+    figures[i].settings = settings;
+    figures[i].shown_by = shown_by;
+  }
+}
 
-Counted count(const Settings& settings, const Hardware& hardware) {
+ForwardCount count_forward(const Settings& settings, const Hardware& hardware) {
   const Program program = plan_program(settings);
   const std::vector<StepCost> costs = price(program, hardware, 0);
-  Counted counted;
+  ForwardCount counted;
   for (const Step& step : program.steps) {
     const StepCost& cost = costs[static_cast<size_t>(step.id)];
     if (step.phase != Phase::Forward) continue;
-    counted.forward_flops += cost.flops;
+    counted.flops += cost.flops;
     if (!is_collective(step.op)) continue;
     counted.all_reduce_bytes = cost.sent_bytes;
-    counted.forward_sent_bytes += cost.sent_bytes;
-    counted.forward_tp_seconds += cost.predicted_seconds;
+    counted.sent_bytes += cost.sent_bytes;
+    counted.tp_seconds += cost.predicted_seconds;
   }
   return counted;
 }
 
+namespace {
+
 void add_volumes(std::vector<WorkedFigure>& figures) {
-  const Settings s = exercise();
-  const Counted counted = count(s, find_hardware("h100-80gb"));
+  const size_t first = figures.size();
+  const Settings s = chapters_exercise();
+  const ForwardCount counted = count_forward(s, find_hardware("h100-80gb"));
   const double tensor_bytes = static_cast<double>(s.tokens() * s.model.hidden * 2);
   const double formula = 2 * tensor_bytes * (s.tp - 1) / s.tp;
   figures.push_back({"sent by each rank in one all-reduce of a layer", kChapter, "112 MB",
                      "2 · (T−1)/T · b·s·d · 2 bytes", formula, static_cast<double>(counted.all_reduce_bytes),
                      "bytes", ""});
   figures.push_back({"sent by each rank for a layer forward", kChapter, "224 MB", "two all-reduces",
-                     2 * formula, static_cast<double>(counted.forward_sent_bytes), "bytes", ""});
+                     2 * formula, static_cast<double>(counted.sent_bytes), "bytes", ""});
+  prove(figures, first, s, ShownBy::Traffic);
 }
 
 void add_ratio(std::vector<WorkedFigure>& figures) {
-  const Settings s = exercise();
+  const size_t first = figures.size();
+  Settings s = chapters_exercise();
+  s.hardware = "h100-80gb";
   const Hardware& h100 = find_hardware("h100-80gb");
-  const Counted counted = count(s, h100);
+  const ForwardCount counted = count_forward(s, h100);
   const double b = static_cast<double>(s.batch), n = static_cast<double>(s.seq),
                d = static_cast<double>(s.model.hidden);
   const double peak = h100.flops(DType::Fp16);
   const double printed_bandwidth = 900e9, printed_bytes = 2.24e8;
   const double communication = printed_bytes / printed_bandwidth;
   const double written_flops = 4 * b * n * d * d + 2 * b * n * n * d;
-  const double exact_flops = static_cast<double>(counted.forward_flops);
+  const double exact_flops = static_cast<double>(counted.flops);
   figures.push_back(
       {"FLOPs of a rank for a layer forward", kChapter, "(5.50e11 + 1.37e11) / 8",
        "(4·b·s·d² + 2·b·s²·d) / T", written_flops / s.tp, exact_flops, "FLOP",
@@ -90,13 +95,17 @@ void add_ratio(std::vector<WorkedFigure>& figures) {
   figures.push_back(
       {"the same with one link direction and the ring's hops", kChapter, "0.17",
        "all FLOPs in its formula, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
-       written_flops / s.tp / peak / communication, exact_flops / peak / counted.forward_tp_seconds, "ratio",
+       written_flops / s.tp / peak / communication, exact_flops / peak / counted.tp_seconds, "ratio",
        "900 GB/s is NVLink's both directions together; a ring sends at 450 GB/s, and 2 · 14 hops cost their "
        "latency"});
+  prove(figures, first, s, ShownBy::Traffic);
 }
 
 void add_norm_statistics(std::vector<WorkedFigure>& figures) {
-  const Settings s = exercise();
+  const size_t first = figures.size();
+  Settings s = chapters_exercise();
+  s.split.norm = NormCut::Parallel;
+  s.split.name = "custom";
   const double tokens = static_cast<double>(s.tokens());
   const double statistics = 2 * 4 * tokens;  // sum and sum of squares, fp32
   const double fp32_tensor = 4 * tokens * static_cast<double>(s.model.hidden);
@@ -114,6 +123,7 @@ void add_norm_statistics(std::vector<WorkedFigure>& figures) {
                          static_cast<double>(
                              ring_sent_bytes(Collective::AllReduce, static_cast<int64_t>(statistics), s.tp)),
                      "ratio", "activations travel in fp16, statistics in fp32"});
+  prove(figures, first, s, ShownBy::Traffic);
 }
 
 void add_memory(std::vector<WorkedFigure>& figures) {
@@ -122,6 +132,8 @@ void add_memory(std::vector<WorkedFigure>& figures) {
   figures.push_back({"kept for each parameter by mixed-precision Adam", kExplainer, "16 bytes",
                      "2 + 2 + 4 + 4 + 4: weight, gradient, master weight, two moments", 16, bytes, "bytes",
                      ""});
+  figures.back().shown_by = ShownBy::MemoryWall;
+  const size_t planned_here = figures.size();
   Settings settings;
   settings.block = Block::Model;
   settings.model = model_preset("gpt2-tiny");
@@ -139,9 +151,11 @@ void add_memory(std::vector<WorkedFigure>& figures) {
   figures.push_back({"the same as this engine plans it", kExplainer, "16 bytes", "as above", 16,
                      static_cast<double>(planned) / static_cast<double>(parameters), "bytes",
                      "gradients are summed and kept in fp32 here: 2 + 4 + 4 + 4 + 4"});
+  prove(figures, planned_here, settings, ShownBy::Memory);
 }
 
 void add_shapes(std::vector<WorkedFigure>& figures) {
+  const size_t first = figures.size();
   Settings settings;
   settings.model = model_preset("megatron-8.3b-24-heads");
   settings.tp = 8;
@@ -163,6 +177,7 @@ void add_shapes(std::vector<WorkedFigure>& figures) {
   figures.push_back({"GPT-2's vocabulary padded at T = 8", kPaper, "51,200",
                      "50,257 up to a multiple of 128 · T", 51200,
                      static_cast<double>(padded_vocab(settings.model, 8)), "", ""});
+  prove(figures, first, settings, ShownBy::Program);
 }
 
 void add_loss(std::vector<WorkedFigure>& figures) {
@@ -192,6 +207,8 @@ void add_loss(std::vector<WorkedFigure>& figures) {
        "three numbers a token are reduced and not one (the maximum, the label's logit, the sum of "
        "exponentials), in fp32 while logits are fp16, and an all-reduce sends twice what a gather "
        "does: v · 2 / (3 · 4 · 2)"});
+  settings.split.loss = LossForm::Fused;
+  prove(figures, figures.size() - 1, settings, ShownBy::Traffic);
 }
 
 void add_throughput(std::vector<WorkedFigure>& figures) {
@@ -199,6 +216,7 @@ void add_throughput(std::vector<WorkedFigure>& figures) {
                      "15.1e15 / (512 · 39e12)", 0.76, 15.1e15 / (512 * 39e12), "ratio", "rounded: 75.6 %"});
   figures.push_back({"39 TFLOP/s of a V100's peak", kPaper, "30 %", "39 / peak", 0.30,
                      39e12 / find_hardware("v100-32gb").flops(DType::Fp16), "ratio", ""});
+  for (size_t i = figures.size() - 2; i < figures.size(); ++i) figures[i].shown_by = ShownBy::WeakScaling;
 }
 
 }  // namespace
@@ -212,7 +230,21 @@ std::vector<WorkedFigure> worked_figures() {
   add_shapes(figures);
   add_loss(figures);
   add_throughput(figures);
+  add_claims(figures);
   return figures;
+}
+
+std::string figure_text(double value, const std::string& unit) {
+  if (unit == "bytes") {
+    return value < 1024
+               ? fmt::format("{:g} bytes", value)
+               : fmt::format("{} bytes = {}", grouped_text(static_cast<int64_t>(value)), bytes_text(value));
+  }
+  if (unit == "FLOP") return fmt::format("{:.4g} FLOP", value);
+  if (unit == "days") return fmt::format("{:.2f} days", value);
+  if (unit == "loss") return fmt::format("a loss of {:.3f}", value);
+  if (unit == "parameters") return fmt::format("{:.1f} billion parameters", value / 1e9);
+  return fmt::format("{:.5g}", value);
 }
 
 }  // namespace shardlens

@@ -57,4 +57,15 @@ std::vector<StepCost> costs_in_turn(const Program& program, std::vector<StepCost
   return costs;
 }
 
+ComputeRatio compute_ratio(const Program& program, const std::vector<StepCost>& costs,
+                           std::optional<Phase> phase) {
+  ComputeRatio ratio;
+  for (const Step& step : program.steps) {
+    if (phase && step.phase != *phase) continue;
+    const double seconds = costs[static_cast<size_t>(step.id)].predicted_seconds;
+    (is_collective(step.op) ? ratio.communicate_seconds : ratio.compute_seconds) += seconds;
+  }
+  return ratio;
+}
+
 }  // namespace shardlens

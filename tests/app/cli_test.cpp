@@ -150,7 +150,7 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"plan --pp 0", "from 1 to 12"},
       {"info gallery:none", "layer-megatron"},
       {"export gallery:none x.csv", "layer-megatron"},
-      {"plan --algebra --json", "leave out --json"},
+      {"plan --algebra --tp 9", "2 to 8 ranks"},
       {"plann", "did you mean \"plan\"?"},
       {"", "verify"},
       {"export x.shardlens", "out is missing"},

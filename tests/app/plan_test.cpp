@@ -126,6 +126,56 @@ TEST(CliPlan, FiguresOfTheTextsStandBesideTheExactOnes) {
   EXPECT_TRUE(contains(figures.out, "117,440,512 bytes = 112 MiB, the same")) << figures.out;
 }
 
+// The laboratory by command: a table for a reader, and all runs for a program.
+TEST(CliPlan, TheAlgebraRunsEveryOperationOnSharesAndPieces) {
+  const Ended page = run_cli("plan --algebra --tp 3");
+  ASSERT_EQ(page.code, 0) << page.err;
+  EXPECT_TRUE(contains(page.out, "| Partial → Replicated | all-reduce |")) << page.out;
+  EXPECT_TRUE(contains(page.out, "on 3 ranks")) << page.out;
+  EXPECT_TRUE(contains(page.out, "| GeLU | Partial |  | summed |")) << page.out;
+  const Ended ended = run_cli("plan --algebra --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["ranks"], 4);
+  int wrong = 0, right = 0;
+  for (const nlohmann::json& one : json["runs"]) {
+    const bool is_wrong = one["verdict"] == "wrong";
+    ++(is_wrong ? wrong : right);
+    if (is_wrong) {
+      EXPECT_GT(one["largest_difference"].get<double>(), 1e-3 * one["largest_number"].get<double>());
+    }
+    if (one["operation"] == "bias" && one["choice"] == "b on every rank") {
+      EXPECT_TRUE(is_wrong);
+    }
+    if (one["operation"] == "bias" && one["choice"] == "b on rank 0 alone") {
+      EXPECT_FALSE(is_wrong);
+    }
+  }
+  EXPECT_GT(wrong, 15);
+  EXPECT_GT(right, 40);
+}
+
+TEST(CliPlan, SaysWhatARankComputesAgainstWhatItSends) {
+  const std::string settings = "plan --layer --model gpt2 --tp 4 --hardware h100-80gb";
+  const Ended text = run_cli(settings);
+  EXPECT_TRUE(contains(text.out, "Computing against communicating, R: forward ")) << text.out;
+  const nlohmann::json plan = nlohmann::json::parse(run_cli(settings + " --json").out);
+  const nlohmann::json& ratios = plan["compute_to_communication"];
+  double sent = 0;
+  for (const auto& collective : plan["collectives"]) sent += collective["predicted_seconds"].get<double>();
+  EXPECT_NEAR(ratios["pass"]["communicate_seconds"].get<double>(), sent, 1e-12);
+  EXPECT_GE(ratios["pass"]["compute_seconds"].get<double>() + sent,
+            plan["predicted_seconds"].get<double>() - 1e-12);
+  for (const char* part : {"compute_seconds", "communicate_seconds"})
+    EXPECT_NEAR(ratios["forward"][part].get<double>() + ratios["backward"][part].get<double>(),
+                ratios["pass"][part].get<double>(), 1e-12);
+  EXPECT_NEAR(ratios["pass"]["ratio"].get<double>(), ratios["pass"]["compute_seconds"].get<double>() / sent,
+              1e-12);
+  const nlohmann::json alone = nlohmann::json::parse(
+      run_cli("plan --layer --model gpt2 --tp 1 --hardware h100-80gb --json").out);
+  EXPECT_TRUE(alone["compute_to_communication"]["pass"]["ratio"].is_null());
+}
+
 TEST(CliPlan, APassOfGenerationIsPlannedAndAgreesWithSerial) {
   const std::string pass = " --model gpt2-tiny --batch 2 --seq 5 --cache 32 --tp 3 --heads-policy uneven ";
   const Ended plan = run_cli("plan" + pass);

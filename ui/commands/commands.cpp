@@ -24,6 +24,8 @@
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/program/program_pages.h"
+#include "ui/panels/program/program_view.h"
 #include "ui/panels/recordings/chooser_view.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/setup/delays.h"
@@ -321,7 +323,22 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_7},
       [](const Context& c) { show_tab(c, Tab::Train); });
   add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_8},
-      [](const Context& c) { show_tab(c, Tab::Program); });
+      [](const Context& c) {
+        show_tab(c, Tab::Program);
+        c.view.of<ProgramView>().page = ProgramPage::Steps;
+      });
+  add("view.algebra", "Show what a sum allows",
+      "For every operation: may it act on a share of a sum, or on a piece? Run here on real numbers", {},
+      [](const Context& c) {
+        show_tab(c, Tab::Program);
+        c.view.of<ProgramView>().page = ProgramPage::Algebra;
+      });
+  add("view.figures", "Show the texts' figures",
+      "Figures that texts on tensor parallelism print, each beside the exact one and what proves it", {},
+      [](const Context& c) {
+        show_tab(c, Tab::Program);
+        c.view.of<ProgramView>().page = ProgramPage::Figures;
+      });
   add("view.compare", "Show Compare", "Splits side by side, the tournament of all splits, and the sweep of T",
       {ImGuiMod_Ctrl | ImGuiKey_6}, [](const Context& c) { show_tab(c, Tab::Compare); });
   add("view.tournament", "Show the tournament of splits", "Every legal split, ranked by predicted time", {},
@@ -541,7 +558,7 @@ void handle_keys(const Context& context) {
   const bool may_take = !is_for_controls(ImGuiKey_LeftArrow) && !ImGui::GetIO().WantTextInput &&
                         !view.covered() && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   follow_keys_of_controls(view);
-  if (may_take && take_keys_to_row(context)) return;
+  if (may_take && (take_keys_to_row(context) || take_keys_to_laboratory(context))) return;
   const bool typing = ImGui::GetIO().WantTextInput;
   const bool covered = view.covered();
   for (const UiCommand& command : commands()) {

@@ -3,6 +3,7 @@
 
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
+#include "ui/panels/program/program_view.h"
 #include "ui/product/product_view.h"
 
 namespace shardlens::ui {
@@ -28,6 +29,7 @@ SidePanels own_panels(const ViewState& view) {
 }  // namespace
 
 SidePanels needs_of(const ViewState& view) {
+  if (view.tab == Tab::Program && view.of<ProgramView>().page != ProgramPage::Steps) return kNoPanels;
   SidePanels needs = names_of(view.tab).needs;
   if (!selects_steps(view)) needs.inspector = needs.timeline = false;
   return needs;

@@ -56,5 +56,24 @@ TEST(PassTime, CostsInTurnAddUpToThePass) {
   }
 }
 
+TEST(PassTime, TheRatioIsOfWhatIsComputedAndWhatIsSent) {
+  const Program program = plan_program(small_model(2));
+  std::vector<StepCost> costs(program.steps.size(), {.predicted_seconds = 2});
+  int sends = 0, sends_forward = 0, forward = 0;
+  for (const Step& step : program.steps) {
+    sends += is_collective(step.op);
+    forward += step.phase == Phase::Forward;
+    sends_forward += is_collective(step.op) && step.phase == Phase::Forward;
+  }
+  ASSERT_GT(sends_forward, 0);
+  const ComputeRatio all = compute_ratio(program, costs);
+  EXPECT_EQ(all.communicate_seconds, 2 * sends);
+  EXPECT_EQ(all.ratio(), static_cast<double>(std::ssize(program.steps) - sends) / sends);
+  const ComputeRatio only_forward = compute_ratio(program, costs, Phase::Forward);
+  EXPECT_EQ(only_forward.communicate_seconds, 2 * sends_forward);
+  EXPECT_EQ(only_forward.compute_seconds, 2 * (forward - sends_forward));
+  EXPECT_FALSE(compute_ratio(plan_program(small_model(1)), costs).is_known()) << "one rank sends nothing";
+}
+
 }  // namespace pass_time_test
 }  // namespace shardlens

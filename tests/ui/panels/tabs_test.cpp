@@ -1,11 +1,13 @@
 // A simulated user drives the Memory, Traffic and Program tabs: each click selects, chooses, runs or copies
 // the clicked item.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <imgui.h>
 
 #include <algorithm>
 
 #include "engine/config/presets.h"
+#include "engine/cost/pass_time.h"
 #include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/panels/memory/memory_figures.h"
@@ -120,6 +122,20 @@ TEST(TrafficTab, ARowSelectsItsStep) {
     person.ItemClick(("//Traffic/conversions/step " + std::to_string(step)).c_str());
   });
   EXPECT_EQ(harness.view().selected_step, step);
+}
+
+// The plan's own ratio stands above the table, for the hardware that the transfer is priced on.
+TEST(TrafficTab, SaysWhatARankComputesAgainstWhatItCommunicates) {
+  Settings settings = small_settings();
+  settings.hardware = "h100-80gb";
+  StudioHarness harness({1920, 1080}, settings);
+  open(harness, Tab::Traffic);
+  const Plan& plan = *harness.snapshot().plan;
+  const ComputeRatio ratio = compute_ratio(plan.program, plan.cost[0]);
+  ASSERT_TRUE(ratio.is_known());
+  const std::vector<std::string> words = texts_in(harness, "Traffic");
+  EXPECT_THAT(words, ::testing::Contains("computes : communicates"));
+  EXPECT_THAT(words, ::testing::Contains(fmt::format("{:.3g}", ratio.ratio())));
 }
 
 TEST(TrafficTab, ASplitThatIsClickedIsRun) {

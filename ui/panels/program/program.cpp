@@ -1,6 +1,8 @@
-// The Program tab: the plain data that runs, as text. Every other picture in the studio is drawn from these
-// lines; here they can be searched and copied, and the tensors of the selected step are listed below them.
+// The Program tab. Its first page is the plain data that runs, as text. Every other picture in the studio is drawn
+// from these lines; here they can be searched and copied, and the tensors of the selected step are listed below
+// them. The other pages are about the layouts of every operation and about figures in texts.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 
@@ -16,6 +18,7 @@
 #include "ui/frame/notice.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/program/program_pages.h"
 #include "ui/panels/program/program_rows.h"
 #include "ui/panels/program/program_view.h"
 #include "ui/plan/cache.h"
@@ -25,6 +28,9 @@
 
 namespace shardlens::ui {
 namespace {
+
+/// In the order of ProgramPage.
+const std::array<std::string, 3> kProgramPages{"steps", "what a sum allows", "texts' figures"};
 
 /// Text right-aligned in the current table cell.
 void right_text(const std::string& text) {
@@ -258,12 +264,34 @@ const std::vector<ProgramRow>& shown_rows(const std::shared_ptr<const Plan>& pla
 
 }  // namespace
 
+float program_pages_width(const Context& context) {
+  return choice_row_width(context, kProgramPages);
+}
+
 void draw_program(const Context& context) {
+  ProgramPage& page = context.view.of<ProgramView>().page;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const int clicked = choice_row(context, "page", {right - program_pages_width(context), at.y}, kProgramPages,
+                                 static_cast<int>(page));
+  if (clicked >= 0) page = static_cast<ProgramPage>(clicked);
+  switch (page) {
+    case ProgramPage::Steps:
+      return draw_program_steps(context);
+    case ProgramPage::Algebra:
+      return draw_program_algebra(context);
+    case ProgramPage::Figures:
+      return draw_program_figures(context);
+  }
+}
+
+void draw_program_steps(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   const ImVec2 top = ImGui::GetCursorScreenPos();
-  const float right = top.x + ImGui::GetContentRegionAvail().x;
+  const float pages = program_pages_width(context) + context.px(8);
+  const float right = top.x + ImGui::GetContentRegionAvail().x - pages;
   if (!snapshot.plan) {
-    page_head(context, "Program", no_plan_words(context), 0);
+    page_head(context, "Program", no_plan_words(context), pages);
     return;
   }
   const Plan& plan = *snapshot.plan;
@@ -277,7 +305,7 @@ void draw_program(const Context& context) {
                 (program.tp() == 1 ? "the one rank" : "all " + std::to_string(program.tp()) + " ranks") +
                 ". Planned in " + format_seconds(plan.plan_seconds) +
                 ", measured. FLOPs and bytes are counted from the steps.",
-            context.px(80));
+            pages + context.px(80));
   copy_menu(context, {right, top.y}, all, shown);
   ImGui::Dummy({0, context.px(2)});
   ImGui::SetNextItemWidth(std::min(context.px(320), ImGui::GetContentRegionAvail().x - context.px(120)));

@@ -1,11 +1,18 @@
-// The state of the Program tab: which steps it lists.
+// The state of the Program tab: its page, and which steps the first one lists.
 #pragma once
 
 #include <string>
 
 namespace shardlens::ui {
 
+enum class ProgramPage {
+  Steps,    ///< the Program as text
+  Algebra,  ///< the laboratory "What a sum allows"
+  Figures,  ///< the texts' figures beside the exact ones
+};
+
 struct ProgramView {
+  ProgramPage page = ProgramPage::Steps;
   std::string filter;  ///< words that a listed step must contain
 };
 

@@ -272,9 +272,28 @@ void draw_part(const Context& context, const Settings& wanted) {
   if (chosen >= 0) context.want(with_block(wanted, kBlocks[static_cast<size_t>(chosen)]));
 }
 
+/// Where the LayerNorms stand. A part of a layer has none.
+void draw_norm_place(const Context& context, const Settings& wanted) {
+  if (wanted.block != Block::Layer && wanted.block != Block::Model) return;
+  constexpr std::array<NormPlacement, 2> kPlaces{NormPlacement::Pre, NormPlacement::Post};
+  const auto title = [](NormPlacement place) -> std::string {
+    return place == NormPlacement::Pre ? "before the block (pre)" : "after the sum (post)";
+  };
+  const int chosen = option_row(
+      context, "LayerNorm", title(wanted.model.norm), {title(kPlaces[0]), title(kPlaces[1])},
+      "Before attention and MLP, as in GPT-2: the residual stream is never normalised.\n"
+      "After each residual sum, as in the first BERT: deep models then train badly.");
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.model.norm = kPlaces[static_cast<size_t>(chosen)];
+  changed.model = named_by_its_sizes(changed.model);
+  if (changed != wanted) context.want(changed);
+}
+
 void draw_run_settings(const Context& context, const Settings& wanted) {
   heading(context, "What is run");
   draw_part(context, wanted);
+  draw_norm_place(context, wanted);
   if (wanted.block == Block::Model) draw_whole_model(context, wanted);
   draw_choice(context, "dtype", wanted, &Settings::dtype, runnable_dtypes(wanted.block),
               [](DType dtype) { return to_string(dtype); });

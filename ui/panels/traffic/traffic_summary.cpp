@@ -1,14 +1,20 @@
 // The figures above the Traffic table: what a rank sends in all and in each phase, and how long it takes.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <tuple>
 
 #include "engine/base/counted.h"
+#include "engine/cost/pass_time.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/collective/inside.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
+#include "ui/plan/cache.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
@@ -29,6 +35,14 @@ float figure_width(const Context& context, const Figure& figure, const std::stri
   const Type type(context);
   return context.px(12) + std::max({text_width(type.note, figure.label),
                                     text_width(type.figure, figure.figure), text_width(type.note, note)});
+}
+
+/// What rank 0 computes against what it communicates in the whole pass, estimated on `hardware`.
+const ComputeRatio& ratio_of(const std::shared_ptr<const Plan>& plan, const Hardware& hardware) {
+  // This machine's figures change when it is calibrated.
+  static Cache<std::tuple<std::shared_ptr<const Plan>, std::string, double>, ComputeRatio> known;
+  return known.of({plan, hardware.name, hardware.flops(plan->program.settings.dtype)},
+                  [&] { return compute_ratio(plan->program, price(plan->program, hardware, 0)); });
 }
 
 std::vector<Figure> figures_of(const Context& context, const std::vector<TrafficRow>& rows) {
@@ -56,6 +70,12 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
     const std::string device = device_word(priced_on(context).title);
     figures.push_back({"transfer, predicted", theme.line, format_seconds(whole.predicted_seconds),
                        "alpha-beta, " + device, device});
+    const ComputeRatio& ratio = ratio_of(context.snapshot.plan, priced_on(context));
+    if (ratio.is_known())
+      figures.push_back({"computes : communicates", theme.line, fmt::format("{:.3g}", ratio.ratio()),
+                         format_seconds(ratio.compute_seconds) + " : " +
+                             format_seconds(ratio.communicate_seconds) + ", " + device,
+                         "predicted, " + device});
   }
   return figures;
 }

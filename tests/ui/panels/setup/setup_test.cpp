@@ -43,6 +43,39 @@ TEST(Setup, HiddenTakesTheMlpAlongAndStaysDivisible) {
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
 }
 
+// The norm's place is chosen, run, named in the undo, and taken back.
+TEST(Setup, TheNormsPlaceIsChosenRunAndUndone) {
+  StudioHarness harness;
+  settled(harness);
+  const Settings before = settled(harness);
+  ASSERT_EQ(before.model.norm, NormPlacement::Pre);
+  const std::shared_ptr<const Plan> planned = harness.snapshot().plan;
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/LayerNorm/choice");
+    person.ItemClick("//$FOCUSED/after the sum (post)");
+  });
+  EXPECT_EQ(settled(harness).model.norm, NormPlacement::Post);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  EXPECT_NE(harness.snapshot().plan->program.steps.front().op, planned->program.steps.front().op)
+      << "the layer begins with a product, not with a norm";
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Z); });
+  EXPECT_EQ(settled(harness), before);
+  EXPECT_THAT(harness.view().told, HasSubstr("pre-LN"));
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Y); });
+  EXPECT_EQ(settled(harness).model.norm, NormPlacement::Post);
+}
+
+TEST(Setup, APartWithoutNormsOffersNoPlaceForThem) {
+  Settings mlp = small_settings();
+  mlp.block = Block::Mlp;
+  StudioHarness harness({1920, 1080}, mlp);
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    EXPECT_FALSE(person.ItemExists("//Setup/LayerNorm/choice"));
+    EXPECT_TRUE(person.ItemExists("//Setup/Part/choice"));
+  });
+}
+
 TEST(Setup, AValueCanBeTyped) {
   StudioHarness harness;
   settled(harness);

@@ -1,0 +1,223 @@
+// Experiments with LayerNorm, which works on whole tokens.
+#include "engine/laboratory/tables.h"
+
+namespace shardlens::lab {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+
+struct Normed {
+  Numbers y, stats;
+};
+
+Numbers gamma(const Bench& bench) {
+  return bench.drawn("gamma", 1, kHidden);
+}
+Numbers beta(const Bench& bench) {
+  return bench.drawn("beta", 1, kHidden);
+}
+
+Normed norm(const Bench& bench, const Numbers& x, const Numbers& scale, const Numbers& shift) {
+  Normed normed{Numbers(x.rows, x.cols), Numbers(x.rows, 2)};
+  bench.device().layer_norm({.rows = x.rows,
+                             .cols = x.cols,
+                             .epsilon = kEpsilon,
+                             .x = x.data(),
+                             .gamma = scale.data(),
+                             .beta = shift.data(),
+                             .y = normed.y.data(),
+                             .stats = normed.stats.data()});
+  return normed;
+}
+
+CutNorm cut_norm(const Numbers& piece) {
+  return {.rows = piece.rows, .cols = piece.cols, .hidden = kHidden, .epsilon = kEpsilon};
+}
+
+// Σx and Σx² of the columns in `piece`.
+Numbers sums_of(const Bench& bench, const Numbers& piece) {
+  Numbers sums(piece.rows, 2);
+  bench.device().layer_norm_sums(cut_norm(piece), piece.data(), sums.data());
+  return sums;
+}
+
+// The ranks' Σx and Σx² of X cut by columns, added up: what the all-reduce of a cut norm gives.
+Numbers summed_sums(const Bench& bench, const Numbers& x) {
+  std::vector<Numbers> sums;
+  for (int rank = 0; rank < bench.ranks(); ++rank)
+    sums.push_back(sums_of(bench, cols_of(x, bench.column_range(rank))));
+  return bench.joined(sums, Joined::Summed);
+}
+
+Experiment norm_experiment() {
+  Experiment e{.name = "LayerNorm",
+               .formula = "Y = γ ∘ (X − mean) / std + β",
+               .operand = "the residual stream",
+               .ops = {Op::LayerNorm, Op::LayerNormApply},
+               .whole = [](const Bench& bench,
+                           const Numbers& x) { return norm(bench, x, gamma(bench), beta(bench)).y; },
+               .ways = {}};
+  e.ways.push_back(
+      same_on_each(e, kPartial, Joined::Summed, false,
+                   "A norm divides by the standard deviation of what it sees. A share has another one than the "
+                   "sum, and β would be added T times."));
+  e.ways.push_back(same_on_each(e, kByTokens, Joined::Rows, true,
+                                "Mean and standard deviation belong to one token, and whole tokens lie on a "
+                                "rank. Sequence parallelism uses this."));
+  e.ways.push_back(
+      {.layout = kByColumns,
+       .name = "mean and std of the own columns",
+       .joined = Joined::Columns,
+       .why = "The mean and the standard deviation belong to the whole token. A rank with some columns finds "
+              "other ones.",
+       .is_right = false,
+       .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
+         const Range columns = bench.column_range(rank);
+         return norm(bench, x, cols_of(gamma(bench), columns), cols_of(beta(bench), columns)).y;
+       }});
+  e.ways.push_back(
+      {.layout = kByColumns,
+       .name = "Σx and Σx² summed over the ranks",
+       .joined = Joined::Columns,
+       .why = "Two sums give mean and standard deviation, and sums may be added over the ranks: two numbers a "
+              "token are sent instead of the whole token.",
+       .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
+         const Range columns = bench.column_range(rank);
+         const Numbers sums = summed_sums(bench, bench.x()), scale = cols_of(gamma(bench), columns),
+                       shift = cols_of(beta(bench), columns);
+         Numbers y(x.rows, x.cols);
+         bench.device().layer_norm_apply({.norm = cut_norm(x),
+                                          .x = x.data(),
+                                          .gamma = scale.data(),
+                                          .beta = shift.data(),
+                                          .sums = sums.data(),
+                                          .y = y.data()});
+         return y;
+       }});
+  return e;
+}
+
+Experiment norm_sums_experiment() {
+  Experiment e{.name = "LayerNorm's sums",
+               .formula = "S = Σx, Σx² of each token",
+               .operand = "the residual stream",
+               .ops = {Op::LayerNormSums},
+               .whole = sums_of,
+               .ways = {}};
+  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, false,
+                                "Σx may be added, Σx² may not: the square of a sum is not the sum of the "
+                                "squares."));
+  e.ways.push_back(same_on_each(e, kByTokens, Joined::Rows, true, "The sums belong to one token."));
+  e.ways.push_back(same_on_each(e, kByColumns, Joined::Summed, true,
+                                "Both are sums over the columns, so each rank adds up its columns."));
+  return e;
+}
+
+// The norm's input in the backward pass, where the operand X of the experiment is the gradient dY.
+Numbers norm_input(const Bench& bench) {
+  return bench.drawn("norm input", kTokens, kHidden);
+}
+
+Numbers norm_gradient(const Bench& bench, const Numbers& x, const Numbers& scale, const Numbers& dy) {
+  const Normed forward = norm(bench, x, scale, Numbers(1, x.cols));
+  Numbers dx(x.rows, x.cols), dgamma(1, x.cols), dbeta(1, x.cols);
+  bench.device().layer_norm_grad({.rows = x.rows,
+                                  .cols = x.cols,
+                                  .x = x.data(),
+                                  .gamma = scale.data(),
+                                  .stats = forward.stats.data(),
+                                  .dy = dy.data(),
+                                  .dx = dx.data(),
+                                  .dgamma = dgamma.data(),
+                                  .dbeta = dbeta.data()});
+  return dx;
+}
+
+struct CutGradient {
+  Numbers x, scale, sums, dy;
+
+  CutGradient(const Bench& bench, const Numbers& dy_, int rank)
+      : x(cols_of(norm_input(bench), bench.column_range(rank))),
+        scale(cols_of(gamma(bench), bench.column_range(rank))),
+        sums(summed_sums(bench, norm_input(bench))),
+        dy(dy_) {}
+
+  Numbers own_sums(const Bench& bench) const {
+    Numbers dsums(x.rows, 2), dgamma(1, x.cols), dbeta(1, x.cols);
+    bench.device().layer_norm_grad_sums({.norm = cut_norm(x),
+                                         .x = x.data(),
+                                         .gamma = scale.data(),
+                                         .sums = sums.data(),
+                                         .dy = dy.data(),
+                                         .dsums = dsums.data(),
+                                         .dgamma = dgamma.data(),
+                                         .dbeta = dbeta.data()});
+    return dsums;
+  }
+  Numbers apply(const Bench& bench, const Numbers& dsums) const {
+    Numbers dx(x.rows, x.cols);
+    bench.device().layer_norm_grad_apply({.norm = cut_norm(x),
+                                          .x = x.data(),
+                                          .gamma = scale.data(),
+                                          .sums = sums.data(),
+                                          .dy = dy.data(),
+                                          .dsums = dsums.data(),
+                                          .dx = dx.data()});
+    return dx;
+  }
+};
+
+Experiment norm_gradient_experiment() {
+  Experiment e{.name = "LayerNorm gradient",
+               .formula = "dX = (g − mean(g) − x̂ ∘ mean(g ∘ x̂)) / std, g = γ ∘ dY",
+               .operand = "the output's gradient",
+               .ops = {Op::LayerNormGrad, Op::LayerNormGradSums, Op::LayerNormGradApply},
+               .whole = [](const Bench& bench, const Numbers& dy) {
+                 return norm_gradient(bench, norm_input(bench), gamma(bench), dy);
+               },
+               .ways = {}};
+  e.ways.push_back(same_on_each(
+      e, kPartial, Joined::Summed, true,
+      "With the norm's input whole, mean and standard deviation are fixed numbers, and dX is linear in dY."));
+  e.ways.push_back({.layout = kByTokens,
+                    .name = "the input cut alike",
+                    .joined = Joined::Rows,
+                    .why = "The means belong to one token, and whole tokens lie on a rank.",
+                    .on_rank = [](const Bench& bench, const Numbers& dy, int rank) {
+                      return norm_gradient(bench, rows_of(norm_input(bench), bench.token_range(rank)),
+                                           gamma(bench), dy);
+                    }});
+  e.ways.push_back({.layout = kByColumns,
+                    .name = "sums of the own columns",
+                    .joined = Joined::Columns,
+                    .why = "The two means of the gradient are over the whole token. A rank with some columns "
+                           "has only its terms of them.",
+                    .is_right = false,
+                    .on_rank = [](const Bench& bench, const Numbers& dy, int rank) {
+                      const CutGradient cut(bench, dy, rank);
+                      return cut.apply(bench, cut.own_sums(bench));
+                    }});
+  e.ways.push_back({.layout = kByColumns,
+                    .name = "both sums summed over the ranks",
+                    .joined = Joined::Columns,
+                    .why = "Both means are sums over the columns, so two numbers a token are enough.",
+                    .on_rank = [](const Bench& bench, const Numbers& dy, int rank) {
+                      std::vector<Numbers> sums;
+                      for (int other = 0; other < bench.ranks(); ++other) {
+                        const Numbers its = bench.held(kByColumns, other);
+                        sums.push_back(CutGradient(bench, its, other).own_sums(bench));
+                      }
+                      return CutGradient(bench, dy, rank).apply(bench, bench.joined(sums, Joined::Summed));
+                    }});
+  return e;
+}
+
+}  // namespace
+
+void add_norm_experiments(std::vector<Experiment>& table) {
+  table.push_back(norm_experiment());
+  table.push_back(norm_sums_experiment());
+  table.push_back(norm_gradient_experiment());
+}
+
+}  // namespace shardlens::lab

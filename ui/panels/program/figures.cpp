@@ -1,0 +1,244 @@
+// The page of the texts' figures: what each text prints, what its formula gives, what is exact, and why they
+// differ. A click on a row opens the plan or run that has the exact number.
+#include "ui/panels/program/figures_view.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+#include "engine/base/counted.h"
+#include "engine/train/experiments/figures_of_runs.h"
+#include "ui/commands/commands.h"
+#include "ui/panels/break_it/break_view.h"
+#include "ui/panels/memory/memory_view.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/program/program_pages.h"
+#include "ui/panels/program/program_view.h"
+#include "ui/panels/scaling/scaling_view.h"
+#include "ui/panels/traffic/traffic_view.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// The part of a source before its section: one word for each text.
+std::string text_of(const WorkedFigure& figure) {
+  return figure.source.substr(0, figure.source.find(','));
+}
+
+const char* page_word(ShownBy shown_by) {
+  switch (shown_by) {
+    case ShownBy::Traffic:
+      return "Traffic";
+    case ShownBy::Program:
+      return "Program";
+    case ShownBy::Memory:
+    case ShownBy::MemoryWall:
+      return "Memory";
+    case ShownBy::BreakEven:
+    case ShownBy::WeakScaling:
+      return "Scaling";
+    case ShownBy::BreakIt:
+      return "Break it";
+    case ShownBy::Arithmetic:
+      break;
+  }
+  return "";
+}
+
+TextTable table_of(std::span<const WorkedFigure* const> figures) {
+  TextTable table{{{"what"},
+                   {"text"},
+                   {"printed"},
+                   {"formula"},
+                   {"by the formula", Align::Right},
+                   {"exact", Align::Right},
+                   {"because"}},
+                  {}};
+  for (const WorkedFigure* figure : figures)
+    table.rows.push_back({figure->what, figure->source, figure->printed, figure->formula,
+                          figure_text(figure->by_formula, figure->unit),
+                          figure_text(figure->exact, figure->unit),
+                          figure->agrees() ? "the same" : figure->reason});
+  return table;
+}
+
+/// The columns' left edges and widths.
+struct FigureColumns {
+  float what, printed, formula, exact, because, end, gap;
+
+  FigureColumns(const Context& context, float left, float width) : gap(context.px(14)) {
+    what = left + context.px(8);
+    printed = left + width * 0.23f;
+    formula = left + width * 0.35f;
+    exact = left + width * 0.56f;
+    because = left + width * 0.72f;
+    end = left + width;
+  }
+  float width_from(float begin, float next) const { return next - begin - gap; }
+};
+
+/// Draws a row, or only measures it. Returns its height.
+float draw_figure(const Context& context, const WorkedFigure& figure, const FigureColumns& columns, float y,
+                  bool draws) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float top = y + context.px(8);
+  float bottom = top;
+  const auto write = [&](float x, float next, const TextStyle& style, const std::string& words, float from) {
+    const float width = columns.width_from(x, next);
+    const float height =
+        draws ? draw_wrapped(list, {x, from}, style, words, width) : wrapped_height(style, words, width);
+    bottom = std::max(bottom, from + height);
+    return from + height;
+  };
+  const float below = write(columns.what, columns.printed, type.body, figure.what, top);
+  write(columns.what, columns.printed, type.note, figure.source, below + context.px(1));
+  write(columns.printed, columns.formula, type.body, figure.printed, top);
+  const float value = write(columns.formula, columns.exact, type.body,
+                            figure_text(figure.by_formula, figure.unit), top);
+  write(columns.formula, columns.exact, type.note, figure.formula, value + context.px(1));
+  const TextStyle exact = in(type.strong, figure.agrees() ? theme.agreement : theme.text);
+  const float after =
+      write(columns.exact, columns.because, exact, figure_text(figure.exact, figure.unit), top);
+  if (figure.shown_by != ShownBy::Arithmetic)
+    write(columns.exact, columns.because, in(type.note, theme.forward),
+          std::string("show it in ") + page_word(figure.shown_by), after + context.px(1));
+  const std::string why = figure.agrees() ? "the same" : as_sentence(figure.reason) + ".";
+  write(columns.because, columns.end, type.note, why, top + context.px(1));
+  return bottom + context.px(8) - y;
+}
+
+void draw_rows(const Context& context, std::span<const WorkedFigure* const> figures) {
+  const Type type(context);
+  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  const float bar = ImGui::GetStyle().ScrollbarSize;
+  const FigureColumns columns(context, at.x, room.x - bar);
+  ImDrawList* page = ImGui::GetWindowDrawList();
+  for (const auto& [x, words] : {std::pair{columns.what, "what, and who says it"},
+                                 {columns.printed, "printed"},
+                                 {columns.formula, "by its formula"},
+                                 {columns.exact, "exact, computed here"},
+                                 {columns.because, "because"}})
+    draw_text(page, {x, at.y}, type.note, words);
+  const float head = type.note.size + context.px(6);
+  ImGui::SetCursorScreenPos({at.x, at.y + head});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+  if (ImGui::BeginChild("figures", {room.x, room.y - head})) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    for (const WorkedFigure* figure : figures) {
+      const ImVec2 row = ImGui::GetCursorScreenPos();
+      const float height = draw_figure(context, *figure, columns, row.y, false);
+      const ImVec2 end{row.x + room.x - bar, row.y + height};
+      if (figure->shown_by != ShownBy::Arithmetic) {
+        if (click_area(figure->what.c_str(), {room.x - bar, height})) show_proof(context, *figure);
+        if (ImGui::IsItemHovered()) fill_rect(list, row, end, context.theme.card, context.px(4));
+      } else {
+        ImGui::Dummy({room.x - bar, height});
+      }
+      draw_figure(context, *figure, columns, row.y, true);
+      rule(context, {row.x, end.y}, room.x - bar);
+      ImGui::SetCursorScreenPos({row.x, end.y});
+    }
+    ImGui::Dummy({0, 0});
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+  copyable_table("copy figures", at, {at.x + room.x, at.y + room.y}, [&] { return table_of(figures); });
+}
+
+/// The choice of a text, at the cursor. Moves the cursor below it.
+void draw_texts(const Context& context, const std::vector<WorkedFigure>& figures) {
+  FiguresView& view = context.view.of<FiguresView>();
+  std::vector<std::string> texts{"all texts"};
+  for (const WorkedFigure& figure : figures)
+    if (std::find(texts.begin(), texts.end(), text_of(figure)) == texts.end())
+      texts.push_back(text_of(figure));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x;
+  // Texts that do not fit into one line stand in further ones.
+  float x = at.x, y = at.y;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::span<const std::string> one(&texts[i], 1);
+    const float width = choice_row_width(context, one);
+    if (x > at.x && x + width > at.x + room) {
+      x = at.x;
+      y += choice_row_height(context) + context.px(4);
+    }
+    const bool taken = i == 0 ? view.source.empty() : view.source == texts[i];
+    if (choice_row(context, "text", {x, y}, one, taken ? 0 : -1) >= 0) view.source = i == 0 ? "" : texts[i];
+    x += width + context.px(4);
+  }
+  ImGui::SetCursorScreenPos({at.x, y + choice_row_height(context) + context.px(10)});
+}
+
+}  // namespace
+
+void show_proof(const Context& context, const WorkedFigure& figure) {
+  ViewState& view = context.view;
+  const auto apply = [&] {
+    if (figure.settings) context.want(*figure.settings);
+  };
+  switch (figure.shown_by) {
+    case ShownBy::Arithmetic:
+      return;
+    case ShownBy::Traffic:
+      apply();
+      view.of<TrafficView>().times = false;
+      return show_tab(context, Tab::Traffic);
+    case ShownBy::Program:
+      apply();
+      view.of<ProgramView>().page = ProgramPage::Steps;
+      return show_tab(context, Tab::Program);
+    case ShownBy::Memory:
+    case ShownBy::MemoryWall:
+      apply();
+      view.of<MemoryView>().this_machine = false;
+      view.of<MemoryView>().this_layer = figure.shown_by == ShownBy::Memory;
+      return show_tab(context, Tab::Memory);
+    case ShownBy::BreakEven: {
+      auto& scaling = view.of<ScalingView>();
+      scaling.page = ScalingPage::BreakEven;
+      scaling.this_run = false;
+      if (figure.settings) scaling.crossing = figure.settings->hardware;
+      return show_tab(context, Tab::Scaling);
+    }
+    case ShownBy::WeakScaling:
+      view.of<ScalingView>().page = ScalingPage::Weak;
+      return show_tab(context, Tab::Scaling);
+    case ShownBy::BreakIt:
+      show_tab(context, Tab::BreakIt);
+      if (figure.settings && figure.fault) plant(context, *figure.settings, *figure.fault);
+      return;
+  }
+}
+
+void draw_program_figures(const Context& context) {
+  FiguresView& view = context.view.of<FiguresView>();
+  if (!view.figures.valid()) view.figures = std::async(std::launch::async, all_figures).share();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float pages = program_pages_width(context) + context.px(8);
+  const float right = at.x + ImGui::GetContentRegionAvail().x - pages;
+  page_head(context, "What the texts say, and what is so",
+            "Figures that five texts on tensor parallelism print, each beside the exact one, which is planned, "
+            "counted, priced or run here. Only the printed figures are constants.",
+            pages + context.px(80));
+  ImGui::Dummy({0, context.px(4)});
+  if (view.figures.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    const Type type(context);
+    draw_text(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), type.body,
+              "Planning, pricing and running the texts' examples …");
+    return;
+  }
+  const std::vector<WorkedFigure>& all = view.figures.get();
+  draw_texts(context, all);
+  std::vector<const WorkedFigure*> shown;
+  for (const WorkedFigure& figure : all)
+    if (view.source.empty() || text_of(figure) == view.source) shown.push_back(&figure);
+  copy_button(context, "copy all figures", {right, at.y}, [&] { return table_of(shown); });
+  draw_rows(context, shown);
+}
+
+}  // namespace shardlens::ui
