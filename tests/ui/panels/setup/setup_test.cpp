@@ -60,9 +60,9 @@ TEST(Setup, TheNormsPlaceIsChosenRunAndUndone) {
       << "the layer begins with a product, not with a norm";
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Z); });
   EXPECT_EQ(settled(harness), before);
-  EXPECT_THAT(harness.view().told, HasSubstr("pre-LN"));
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Y); });
   EXPECT_EQ(settled(harness).model.norm, NormPlacement::Post);
+  EXPECT_THAT(harness.view().told, HasSubstr("post-LN"));
 }
 
 TEST(Setup, APartWithoutNormsOffersNoPlaceForThem) {
