@@ -18,6 +18,7 @@
 #include "engine/lesson/check.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/marking.h"
+#include "engine/lesson/run_keys.h"
 
 namespace shardlens::cli {
 namespace {
@@ -129,7 +130,7 @@ int print_check(const Lesson& lesson, const LessonOptions& options) {
 int run_lesson(const LessonOptions& options) {
   const int wanted = options.questions + options.check + !options.answers.empty();
   if (options.functions) {
-    fmt::print("{}", functions_as_markdown());
+    fmt::print("{}\n{}", run_keys_as_markdown(), functions_as_markdown());
     return 0;
   }
   if (options.name == "list" || options.name.empty()) {
@@ -160,7 +161,8 @@ Verb add_lesson(CLI::App& app) {
   app.add_option("--seed", options->seed, "Draws the numbers of [draw] from this: one sheet a student");
   app.add_flag("--json", options->json, "One JSON object on stdout, nothing else");
   app.add_flag("--gradescope", options->gradescope, "With --answers: the marks as Gradescope's results.json");
-  app.add_flag("--functions", options->functions, "Lists what expressions of a lesson can use, for authors");
+  app.add_flag("--functions", options->functions,
+               "Lists what a lesson can set and its expressions can use, for authors");
   app.footer(
       "\nMarking plans and runs the lesson again, so there is no key, and nothing in the answers is "
       "trusted.\n"

@@ -16,7 +16,15 @@ namespace {
 constexpr size_t kMostListed = 200;
 
 // In teaching order. A lesson that is written gets a line here.
-constexpr const char* kBuiltIn[] = {"column-then-row"};
+constexpr const char* kBuiltIn[] = {"the-memory-wall",
+                                    "what-a-sum-allows",
+                                    "column-then-row",
+                                    "f-and-g",
+                                    "heads",
+                                    "inside-an-all-reduce",
+                                    "a-loss-without-all-logits",
+                                    "two-kinds-of-dropout",
+                                    "where-the-norm-stands"};
 
 LessonEntry entry_of(const Lesson& lesson) {
   return {lesson.name,

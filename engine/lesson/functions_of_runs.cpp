@@ -1,5 +1,5 @@
 // Functions that read what a run computed and measured.
-#include "engine/lesson/functions_of_runs.h"
+#include "engine/lesson/function_tables.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,6 @@
 namespace shardlens {
 namespace {
 
-Value how_many(int64_t number) {
-  return number_of(static_cast<double>(number));
-}
-
 const BreakProbe& probe_of(Evidence& evidence) {
   const BreakReport& report = evidence.broken(0);
   if (report.probes.empty()) throw request_error("the run with the mistake ended before it was compared");
@@ -25,13 +21,9 @@ bool is_wrong(const TensorParity& parity) {
   return !parity.within_bound();
 }
 
-std::optional<Phase> phase_asked(const Arguments& a) {
-  return a.count() > 0 ? std::make_optional(parse_phase(a.text(0))) : std::nullopt;
-}
-
 // Of the tensors that a step of the phase writes: how many were compared, and how many are wrong.
 std::pair<int64_t, int64_t> compared_and_wrong(const Arguments& a) {
-  const std::optional<Phase> phase = phase_asked(a);
+  const std::optional<Phase> phase = phase_in(a, 0);
   const Program& program = a.program();
   const auto counts = [&](StepId step) {
     return !phase || (step >= 0 && program.step(step).phase == *phase);
@@ -69,8 +61,6 @@ const Lateness& lateness_of(const Arguments& a) {
 int64_t training_steps(const Arguments& a, size_t at) {
   return a.count() > at ? a.whole(at, 0, kMostLessonSteps) : 0;
 }
-
-}  // namespace
 
 Value value_of_run(const Arguments& a) {
   const Tensor& tensor = a.program().tensor(a.tensor(0));
@@ -127,11 +117,11 @@ Value first_wrong_of_run(const Arguments& a) {
 }
 
 Value wrong_of_run(const Arguments& a) {
-  return how_many(compared_and_wrong(a).second);
+  return things(compared_and_wrong(a).second);
 }
 
 Value compared_of_run(const Arguments& a) {
-  return how_many(compared_and_wrong(a).first);
+  return things(compared_and_wrong(a).first);
 }
 
 Value ranks_agree_of_run(const Arguments& a) {
@@ -189,13 +179,17 @@ Value waited_of_run(const Arguments& a) {
 
 Value pass_time_of_run(const Arguments& a) {
   const Result& result = a.evidence().run();
-  const std::optional<Phase> phase = phase_asked(a);
+  const std::optional<Phase> phase = phase_in(a, 0);
   if (!phase) return seconds(result.times->measured_seconds);
   return seconds(*phase == Phase::Forward ? result.forward_seconds : result.backward_seconds);
 }
 
+Value late_rank_of_run(const Arguments& a) {
+  return things(lateness_of(a).rank);
+}
+
 Value waiting_ranks_of_run(const Arguments& a) {
-  return how_many(lateness_of(a).waiting_ranks);
+  return things(lateness_of(a).waiting_ranks);
 }
 
 Value lost_to_late_of_run(const Arguments& a) {
@@ -209,6 +203,37 @@ Value predicted_time_of_plan(const Arguments& a) {
     throw request_error(
         "predicted_time: this machine is not calibrated: add hardware = \"h100-80gb\" or another to the run");
   return seconds(predicted);
+}
+
+// clang-format off
+constexpr Function kOfRuns[] = {
+    {"value", "tensor, row, column[, rank]", 3, 4, Needs::Run, "a number of a rank's piece, as a matrix, from 0", value_of_run},
+    {"right_value", "tensor, row, column", 3, 3, Needs::Run, "the same number of the full tensor at T = 1", right_value_of_run},
+    {"error", "tensor", 1, 1, Needs::Run, "its relative error: against T = 1, or with a mistake against the sound run", error_of_run},
+    {"agrees", "", 0, 0, Needs::Run, "is every tensor within its bound, and every Replicated one the same on all ranks?", agrees_of_run},
+    {"first_wrong", "", 0, 0, Needs::Run, "the first tensor that is wrong, in the order of the steps", first_wrong_of_run},
+    {"wrong", "[phase]", 0, 1, Needs::Run, "how many tensors are wrong", wrong_of_run},
+    {"compared", "[phase]", 0, 1, Needs::Run, "how many tensors were compared", compared_of_run},
+    {"ranks_agree", "tensor", 1, 1, Needs::Run, "do all ranks hold the same bits?", ranks_agree_of_run},
+    {"found_by", "[steps]", 0, 1, Needs::Training, "the check that finds the mistake first", found_by_of_run},
+    {"sees", "check[, steps]", 1, 2, Needs::Training, "does this check find the mistake? The checks: \"activations against a right run\", …", sees_of_run},
+    {"looks_healthy", "steps", 1, 1, Needs::Training, "can the loss curve of so many steps not be told from a sound one?", looks_healthy_of_run},
+    {"loss", "step", 1, 1, Needs::Training, "the loss of a training step, from 1, on the built-in text", loss_of_run},
+    {"sound_loss", "step", 1, 1, Needs::Training, "the same without the mistake", sound_loss_of_run},
+    {"time", "step", 1, 1, Needs::Run, "measured seconds of a step, without waiting; of the slowest rank", time_of_run},
+    {"waited", "step", 1, 1, Needs::Run, "measured seconds that a collective waited for its last rank", waited_of_run},
+    {"pass_time", "[phase]", 0, 1, Needs::Run, "measured seconds of a pass", pass_time_of_run},
+    {"predicted_time", "step", 1, 1, Needs::Plan, "the cost model's seconds of a step, on the scene's hardware", predicted_time_of_plan},
+    {"late_rank", "", 0, 0, Needs::Run, "the rank that is late", late_rank_of_run},
+    {"waiting_ranks", "", 0, 0, Needs::Run, "ranks that waited for the late one", waiting_ranks_of_run},
+    {"lost_to_late", "", 0, 0, Needs::Run, "seconds that the others waited for the late rank, summed", lost_to_late_of_run},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Function> functions_of_runs() {
+  return kOfRuns;
 }
 
 }  // namespace shardlens

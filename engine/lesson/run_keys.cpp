@@ -196,6 +196,12 @@ bool is_run_key(const std::string& name) {
   return std::any_of(std::begin(kKeys), std::end(kKeys), [&](const RunKey& key) { return name == key.name; });
 }
 
+std::string run_keys_as_markdown() {
+  std::string out = "| key | takes |\n| --- | --- |\n";
+  for (const RunKey& key : kKeys) out += fmt::format("| `{}` | {} |\n", key.name, key.takes);
+  return out;
+}
+
 Settings lesson_defaults() {
   Settings settings;
   settings.tp = 4;

@@ -23,6 +23,8 @@ struct RunKey {
 std::span<const RunKey> run_keys();
 std::vector<std::string> run_key_names();
 bool is_run_key(const std::string& name);
+/// A Markdown table of them, for the page of authors.
+std::string run_keys_as_markdown();
 
 /// What a lesson runs if it states nothing: one GPT-2 layer on four ranks, small enough for five seconds.
 Settings lesson_defaults();
