@@ -89,10 +89,17 @@ class Checker {
 
   void problem(int line, const std::string& what) {
     const std::string seed = seed_ ? fmt::format(", seed {}", *seed_) : "";
-    const std::string where = fmt::format("{}:{}{}", lesson_.source, line, seed);
+    std::string where = fmt::format("{}:{}", lesson_.source, line), text = what;
+    // A lesson_error says itself where it is, to the line.
+    if (text.starts_with(lesson_.source + ":"))
+      if (const size_t end = text.find(": ", lesson_.source.size()); end != std::string::npos) {
+        where = text.substr(0, end);
+        text = text.substr(end + 2);
+      }
+    where += seed;
     for (const LessonProblem& known : found_.problems)
-      if (known.what == what) return;
-    found_.problems.push_back({where, what});
+      if (known.what == text) return;
+    found_.problems.push_back({where, text});
   }
 
   const Lesson& lesson_;

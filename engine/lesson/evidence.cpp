@@ -97,14 +97,16 @@ const SerialReference& Evidence::serial() {
 const BreakReport& Evidence::broken(int64_t steps) {
   if (!mistake_)
     throw request_error("no mistake is planted here: add mistake = \"skip-f\" or another to the scene");
-  if (report_ && report_->wanted_steps >= steps) return *report_;
+  // One pass keeps what every rank held; a training does not.
+  std::optional<BreakReport>& report = steps == 0 ? pass_report_ : training_report_;
+  if (report && report->wanted_steps >= steps) return *report;
   check_size();
   const Settings settings = with_update(settings_);
-  BreakRun run({settings, *mistake_, steps, kLearningRate, true},
+  BreakRun run({settings, *mistake_, steps, kLearningRate, steps == 0},
                steps > 0 ? built_in_batches(settings) : nullptr, kBuiltInText);
   while (!run.done()) run.step();
-  report_ = run.report();
-  return *report_;
+  report = run.report();
+  return *report;
 }
 
 const SampleTable& Evidence::samples() {

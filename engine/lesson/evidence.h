@@ -51,7 +51,7 @@ class Evidence {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const Result> result_;
   std::shared_ptr<const SerialReference> serial_;
-  std::optional<BreakReport> report_;
+  std::optional<BreakReport> pass_report_, training_report_;
   std::vector<double> losses_;
 };
 

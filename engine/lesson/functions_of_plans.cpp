@@ -30,7 +30,7 @@ Value collectives(const Arguments& a) {
   if (a.count() < 2) return things(static_cast<int64_t>(steps.size()));
   const std::string part = a.text(1);
   return things(std::count_if(steps.begin(), steps.end(),
-                             [&](StepId step) { return a.program().step(step).block == part; }));
+                              [&](StepId step) { return a.program().step(step).block == part; }));
 }
 
 Value collective(const Arguments& a) {

@@ -216,7 +216,7 @@ constexpr Function kOfRuns[] = {
     {"compared", "[phase]", 0, 1, Needs::Run, "how many tensors were compared", compared_of_run},
     {"ranks_agree", "tensor", 1, 1, Needs::Run, "do all ranks hold the same bits?", ranks_agree_of_run},
     {"found_by", "[steps]", 0, 1, Needs::Training, "the check that finds the mistake first", found_by_of_run},
-    {"sees", "check[, steps]", 1, 2, Needs::Training, "does this check find the mistake? The checks: \"activations against a right run\", …", sees_of_run},
+    {"sees", "check[, steps]", 1, 2, Needs::Training, "does this check find the mistake? The checks: \"gradients against a right run\", … (verify --break lists them)", sees_of_run},
     {"looks_healthy", "steps", 1, 1, Needs::Training, "can the loss curve of so many steps not be told from a sound one?", looks_healthy_of_run},
     {"loss", "step", 1, 1, Needs::Training, "the loss of a training step, from 1, on the built-in text", loss_of_run},
     {"sound_loss", "step", 1, 1, Needs::Training, "the same without the mistake", sound_loss_of_run},
