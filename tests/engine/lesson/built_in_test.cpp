@@ -45,8 +45,8 @@ std::vector<std::string> names() {
   for (const auto& lesson : built_in_lessons()) names.push_back(lesson->name);
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::ValuesIn(names()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::ValuesIn(names()), [](const auto& tested) {
+  std::string name = tested.param;
   std::erase(name, '-');
   return name;
 });
@@ -105,11 +105,15 @@ TEST(Lessons, TheUsersOwnAreFoundByNameAndByFile) {
   std::filesystem::remove_all(folder);
 }
 
-// The page for authors says what the tables say.
-TEST(Lessons, ThePageForAuthorsIsUpToDate) {
+std::string page_for_authors() {
   std::ifstream file(std::filesystem::path(test_data_folder()).parent_path().parent_path() /
                      "engine/lesson/README.md");
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The page for authors says what the tables say, and its example is a lesson that holds.
+TEST(Lessons, ThePageForAuthorsIsUpToDate) {
+  const std::string page = page_for_authors();
   EXPECT_THAT(page, HasSubstr(functions_as_markdown()))
       << "put what `shardlens-cli lesson --functions` prints into it";
   EXPECT_THAT(page, HasSubstr(run_keys_as_markdown()));
@@ -117,6 +121,12 @@ TEST(Lessons, ThePageForAuthorsIsUpToDate) {
     EXPECT_THAT(page, HasSubstr("`" + std::string(view.name) + "`"));
     for (const std::string& of_view : view.pages) EXPECT_THAT(page, HasSubstr("`" + of_view + "`"));
   }
+  const std::string begin = "````markdown\n", end = "\n````\n";
+  const size_t at = page.find(begin) + begin.size();
+  const Lesson example = parse_lesson(page.substr(at, page.find(end, at) - at) + "\n", "example.md");
+  const LessonCheck check = check_lesson(example, {});
+  for (const LessonProblem& problem : check.problems) ADD_FAILURE() << problem.where << ": " << problem.what;
+  EXPECT_EQ(check.questions, 1);
 }
 
 }  // namespace lesson_built_in_test
