@@ -37,7 +37,8 @@ class Parser {
   }
 
  private:
-  // By rising priority.
+  // By rising priority. `not` stands between `and` and the comparisons.
+  static constexpr size_t kComparison = 2;
   static constexpr std::array<std::array<const char*, 6>, 5> kLevels{
       {{"or"}, {"and"}, {"==", "!=", "<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/"}}};
 
@@ -69,6 +70,13 @@ class Parser {
 
   ExpressionPtr binary(size_t level) {
     if (level == kLevels.size()) return power();
+    if (level == kComparison && take("not")) {
+      const Deeper deeper(*this);
+      auto node = std::make_shared<Expression>();
+      node->kind = Expression::Kind::Not;
+      node->parts = {binary(kComparison)};
+      return node;
+    }
     ExpressionPtr left = binary(level + 1);
     for (;;) {
       const auto found = std::find_if(kLevels[level].begin(), kLevels[level].end(),
@@ -96,10 +104,9 @@ class Parser {
 
   ExpressionPtr unary() {
     const Deeper deeper(*this);
-    const bool negative = take("-");
-    if (!negative && !take("not")) return primary();
+    if (!take("-")) return primary();
     auto node = std::make_shared<Expression>();
-    node->kind = negative ? Expression::Kind::Negative : Expression::Kind::Not;
+    node->kind = Expression::Kind::Negative;
     node->parts = {unary()};
     return node;
   }

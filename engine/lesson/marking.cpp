@@ -125,15 +125,17 @@ bool Marks::all_right() const {
   return std::all_of(questions.begin(), questions.end(), [](const Marked& one) { return one.right; });
 }
 
-LessonRun::LessonRun(const Lesson& lesson, std::optional<uint64_t> seed)
-    : lesson_(lesson), drawn_(draw(lesson, seed)) {}
+LessonRun::LessonRun(const Lesson& lesson, std::optional<uint64_t> seed, std::shared_ptr<EvidenceStore> store)
+    : lesson_(lesson),
+      drawn_(draw(lesson, seed)),
+      store_(store ? std::move(store) : std::make_shared<EvidenceStore>()) {}
 
 Evidence& LessonRun::evidence_of(const SceneState& state) {
-  return store_.of(settings_of(lesson_, state, drawn_), state.mistake);
+  return store_->of(settings_of(lesson_, state, drawn_), state.mistake);
 }
 
 Surroundings LessonRun::surroundings(const SceneState& state) {
-  return {store_, evidence_of(state), drawn_};
+  return {*store_, evidence_of(state), drawn_};
 }
 
 ShownQuestion LessonRun::show(const Scene& scene, const Question& question) {
@@ -242,7 +244,7 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
         cut.split = split;
         right.text = cut_text(split, settings.block);
         right.accepted = {right.text};
-        right.because = because({store_, store_.of(cut, scene.state.mistake), drawn_});
+        right.because = because({*store_, store_->of(cut, scene.state.mistake), drawn_});
         return right;
       }
       throw fail("no way to cut the matrices does what is asked");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -78,11 +79,13 @@ struct Marks {
 /// outlive it.
 class LessonRun {
  public:
-  LessonRun(const Lesson& lesson, std::optional<uint64_t> seed);
+  /// `store`: what was planned and run before; null: nothing.
+  LessonRun(const Lesson& lesson, std::optional<uint64_t> seed,
+            std::shared_ptr<EvidenceStore> store = nullptr);
 
   const Lesson& lesson() const { return lesson_; }
   const Drawn& drawn() const { return drawn_; }
-  EvidenceStore& store() { return store_; }
+  EvidenceStore& store() { return *store_; }
 
   /// Throws a lesson_error if an expression cannot be evaluated.
   ShownScene show(const Scene& scene);
@@ -102,7 +105,7 @@ class LessonRun {
 
   const Lesson& lesson_;
   Drawn drawn_;
-  EvidenceStore store_;
+  std::shared_ptr<EvidenceStore> store_;
 };
 
 /// Reads an answers file of at most 1 MiB. Throws a request Error.

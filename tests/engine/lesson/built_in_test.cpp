@@ -31,7 +31,7 @@ TEST_P(BuiltInLesson, Holds) {
   EXPECT_GE(check.questions, 3);
   EXPECT_LE(lesson->scenes.size(), kMostScenes);
   EXPECT_TRUE(lesson->asks.ends_with("?"));
-  EXPECT_LE(lesson->title.size(), 40u);
+  EXPECT_LE(lesson->title.size(), 45u);
   EXPECT_LE(lesson->asks.size(), 110u) << "two lines on the start page";
   bool hands_on = false;
   for (const Scene& scene : lesson->scenes)

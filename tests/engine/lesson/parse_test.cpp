@@ -144,7 +144,7 @@ TEST(LessonParse, AWrongFileIsNamedWithLineAndRemedy) {
        "bad.md:15: ", "did you mean \"late-rank\"?"},
       {lesson_text(scene_block("compare = { splits = [\"megatorn\"] }")),
        "bad.md:15: ", "did you mean \"megatron\"?"},
-      {lesson_text(scene_block("run = { tp = 5 }")), "bad.md:15: ", "5"},
+      {lesson_text(scene_block("run = { block = \"attention\", tp = 5 }")), "bad.md:15: ", "5"},
       {lesson_text(question_block("ask = \"?\"\nanswer = \"ranks\"\n" + because)),
        "bad.md:15: ", "what kind of question"},
       {lesson_text(question_block(question + "answer = \"4\"\n" + because)), "bad.md:17: ", "is typed in"},
@@ -155,8 +155,8 @@ TEST(LessonParse, AWrongFileIsNamedWithLineAndRemedy) {
       {lesson_text(question_block(question + "answer = \"ranks\"")), "bad.md:15: ", "lacks `because`"},
       {lesson_text(question_block("ask = \"?\"\nchoices = [\"1\"]\nanswer = \"ranks\"\n" + because)),
        "bad.md:16: ", "must be 2 to 9"},
-      {lesson_text(question_block("ask = \"?\"\nunit = \"MBit\"\nanswer = \"ranks\"\n" + because)),
-       "bad.md:16: ", "did you mean \"MB\"?"},
+      {lesson_text(question_block("ask = \"?\"\nunit = \"Mib\"\nanswer = \"ranks\"\n" + because)),
+       "bad.md:16: ", "did you mean \"MiB\"?"},
       {lesson_text(question_block(
            "ask = \"?\"\nitems = [\"mlp.fc\", \"mlp.fc\"]\nanswer = \"in_order('mlp.fc', 'mlp.proj')\"\n" +
            because)),
@@ -192,7 +192,7 @@ TEST(LessonParse, ASavedSceneIsReadBack) {
   state.number = SceneNumber{2, 5};
   state.rank = 1;
   state.zoom = 1.5;
-  state.spotlight = {"mlp.proj", "rank 2"};
+  state.spotlight = {"mlp.proj", "rank 1"};
   state.mistake = Fault::SkipF;
   state.training_steps = 20;
   state.compare = SceneComparison{{"megatron", "reversed"}, ""};
