@@ -156,7 +156,7 @@ TEST(LessonParse, AWrongFileIsNamedWithLineAndRemedy) {
       {lesson_text(question_block("ask = \"?\"\nchoices = [\"1\"]\nanswer = \"ranks\"\n" + because)),
        "bad.md:16: ", "must be 2 to 9"},
       {lesson_text(question_block("ask = \"?\"\nunit = \"Mib\"\nanswer = \"ranks\"\n" + because)),
-       "bad.md:16: ", "did you mean \"MiB\"?"},
+       "bad.md:16: ", "did you mean \"KiB\"?"},
       {lesson_text(question_block(
            "ask = \"?\"\nitems = [\"mlp.fc\", \"mlp.fc\"]\nanswer = \"in_order('mlp.fc', 'mlp.proj')\"\n" +
            because)),
