@@ -101,6 +101,8 @@ int run(int argc, char** argv) {
       all.emplace_back(exported, cli::add_export(*exported));
       CLI::App* diff = app.add_subcommand("diff", "Compares two recordings: where do they first differ?");
       all.emplace_back(diff, cli::add_diff(*diff));
+      CLI::App* lesson = app.add_subcommand("lesson", "Lists lessons, prints their questions, marks answers");
+      all.emplace_back(lesson, cli::add_lesson(*lesson));
       for (CLI::App* ranks : {step, verify, train, eval, generate, bench}) cli::add_comm_options(*ranks);
       for (const auto& [parsed, verb] : all) cli::read_values_strictly(*parsed);
       return all;

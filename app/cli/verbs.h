@@ -22,5 +22,6 @@ Verb add_data(CLI::App& app);
 Verb add_info(CLI::App& app);
 Verb add_export(CLI::App& app);
 Verb add_diff(CLI::App& app);
+Verb add_lesson(CLI::App& app);
 
 }  // namespace shardlens::cli

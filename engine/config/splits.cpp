@@ -20,21 +20,6 @@ constexpr CutKey kCutKeys[] = {{"attn.qkv", &Split::attn_qkv},
                                {"mlp.fc", &Split::mlp_fc},
                                {"mlp.proj", &Split::mlp_proj}};
 
-Split split_from_json(const nlohmann::json& json, const std::string& source) {
-  ObjectReader reader(json, source);
-  Split split;
-  split.name = std::filesystem::path(source).stem().string();
-  const auto read = [&](const char* key, auto& value, const auto& parse) {
-    if (reader.has(key)) value = reader.word(key, parse);
-  };
-  for (const CutKey& key : kCutKeys) read(key.key, split.*key.cut, parse_cut);
-  read("embedding", split.embedding, parse_embedding_cut);
-  read("norm", split.norm, parse_norm_cut);
-  read("loss", split.loss, parse_loss_form);
-  reader.finish();
-  return split;
-}
-
 Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_proj,
             EmbeddingCut embedding = EmbeddingCut::Vocab, NormCut norm = NormCut::Replicated) {
   Split split;
@@ -74,6 +59,21 @@ Split named_split(const std::string& name) {
     if (split.name == name) return split;
   }
   throw unknown_name("split", name, split_names());
+}
+
+Split split_from_json(const nlohmann::json& json, const std::string& source) {
+  ObjectReader reader(json, source);
+  Split split;
+  split.name = std::filesystem::path(source).stem().string();
+  const auto read = [&](const char* key, auto& value, const auto& parse) {
+    if (reader.has(key)) value = reader.word(key, parse);
+  };
+  for (const CutKey& key : kCutKeys) read(key.key, split.*key.cut, parse_cut);
+  read("embedding", split.embedding, parse_embedding_cut);
+  read("norm", split.norm, parse_norm_cut);
+  read("loss", split.loss, parse_loss_form);
+  reader.finish();
+  return split;
 }
 
 Split find_split(const std::string& name_or_file) {

@@ -1,0 +1,122 @@
+// Goes through a lesson as its readers and markers will.
+#include "engine/lesson/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/base/error.h"
+#include "engine/lesson/marking.h"
+#include "engine/lesson/names.h"
+
+namespace shardlens {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+nlohmann::json as_answer(const Question& question, const RightAnswer& right) {
+  switch (question.kind) {
+    case QuestionKind::Number:
+      return right.number;
+    case QuestionKind::Order:
+      return right.accepted;
+    case QuestionKind::Point:
+      if (question.at == PointAt::Rank) return "rank " + right.accepted.front();
+      return right.accepted.front();
+    default:
+      return right.accepted.front();
+  }
+}
+
+class Checker {
+ public:
+  explicit Checker(const Lesson& lesson) : lesson_(lesson) {}
+
+  void check(std::optional<uint64_t> seed) {
+    seed_ = seed;
+    guarded(0, [&] {
+      LessonRun run(lesson_, seed, store_);
+      guarded(0, [&] { check_names(lesson_, run.drawn(), run.store()); });
+      for (const Scene& scene : lesson_.scenes) {
+        const auto begin = Clock::now();
+        guarded(scene.line, [&] { run.show(scene); });
+        for (const Question& question : scene.questions)
+          guarded(question.line, [&] { check(run, scene, question); });
+        if (!seed)
+          found_.scenes.push_back({scene.id, std::chrono::duration<double>(Clock::now() - begin).count()});
+      }
+    });
+    if (seed) return;
+    for (const Scene& scene : lesson_.scenes)
+      if (scene.text.words > kMostWordsOfAScene)
+        problem(scene.line,
+                fmt::format("the scene has {} words; at most {} are read while something moves beside them",
+                            scene.text.words, kMostWordsOfAScene));
+    found_.questions = lesson_.question_count();
+  }
+
+  LessonCheck found() { return std::move(found_); }
+
+ private:
+  void check(LessonRun& run, const Scene& scene, const Question& question) {
+    const RightAnswer right = run.right_answer(scene, question);
+    if (right.because.empty()) problem(question.because.line, "the reason is empty");
+    if (question.kind == QuestionKind::Choice && run.show(scene, question).choices.size() < 2)
+      problem(question.line, "fewer than two choices are left after the drawing: they read the same");
+    if (question.kind != QuestionKind::Cut && !run.mark(scene, question, as_answer(question, right)).right)
+      problem(question.line, "its own answer is not marked right");
+    // What can be measured only (times) may differ the next time; what is wrong must not be marked right.
+    if (question.kind == QuestionKind::Number && right.number != 0 &&
+        run.mark(scene, question, right.number * 3 + 1).right)
+      problem(question.line,
+              "a number that is three times as large is marked right: the tolerance is too wide");
+    if (question.kind == QuestionKind::Choice)
+      for (const std::string& text : run.show(scene, question).choices)
+        if (std::find(right.accepted.begin(), right.accepted.end(), text) == right.accepted.end() &&
+            run.mark(scene, question, text).right)
+          problem(question.line, fmt::format("\"{}\" is marked right and is not", text));
+  }
+
+  template <class Action>
+  void guarded(int line, const Action& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      problem(line, error.what());
+    }
+  }
+
+  void problem(int line, const std::string& what) {
+    const std::string seed = seed_ ? fmt::format(", seed {}", *seed_) : "";
+    std::string where = fmt::format("{}:{}", lesson_.source, line), text = what;
+    // A lesson_error says itself where it is, to the line.
+    if (text.starts_with(lesson_.source + ":"))
+      if (const size_t end = text.find(": ", lesson_.source.size()); end != std::string::npos) {
+        where = text.substr(0, end);
+        text = text.substr(end + 2);
+      }
+    where += seed;
+    for (const LessonProblem& known : found_.problems)
+      if (known.what == text) return;
+    found_.problems.push_back({where, text});
+  }
+
+  const Lesson& lesson_;
+  std::optional<uint64_t> seed_;
+  std::shared_ptr<EvidenceStore> store_ =
+      std::make_shared<EvidenceStore>();  ///< what no draw changes runs once
+  LessonCheck found_;
+};
+
+}  // namespace
+
+LessonCheck check_lesson(const Lesson& lesson, const std::vector<uint64_t>& seeds) {
+  Checker checker(lesson);
+  checker.check({});
+  if (!lesson.draws.empty())
+    for (const uint64_t seed : seeds) checker.check(seed);
+  return checker.found();
+}
+
+}  // namespace shardlens

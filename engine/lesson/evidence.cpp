@@ -1,0 +1,159 @@
+// Plans and runs what expressions ask about.
+#include "engine/lesson/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/config/settings_json.h"
+#include "engine/planner/break_settings.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+#include "engine/train/data/train_data.h"
+#include "engine/train/experiments/break_run.h"
+#include "engine/train/trainer.h"
+
+namespace shardlens {
+namespace {
+
+constexpr double kLearningRate = 1e-3;  // as in a BreakRun
+constexpr int64_t kWarmup = 5;
+
+void run_to_end(Executor& executor, std::vector<std::shared_ptr<StepObserver>> observers) {
+  executor.observe(std::move(observers));
+  executor.start(executor.steps());
+  executor.wait();
+}
+
+std::shared_ptr<const BatchSource> built_in_batches(const Settings& settings) {
+  const TrainData data = open_built_in_text(settings.model);
+  return make_batches(data.train, *data.tokenizer, settings, settings.seed);
+}
+
+}  // namespace
+
+Evidence::Evidence(const Settings& settings, std::optional<Fault> mistake)
+    : settings_(settings), mistake_(mistake) {}
+
+const Plan& Evidence::plan() {
+  if (!plan_)
+    plan_ = mistake_ ? make_plan(plan_broken(with_update(settings_), *mistake_)) : make_plan(settings_);
+  return *plan_;
+}
+
+void Evidence::check_size() {
+  const double flops = static_cast<double>(model_flops(plan()));
+  if (flops > kMostLessonFlops)
+    throw request_error(
+        fmt::format("one pass of {} at batch {} × sequence {} is {:.1e} FLOPs, too many to run in a lesson "
+                    "({:.0e}): choose a smaller "
+                    "model, batch or seq, or ask for what a plan can tell",
+                    settings_.model.title, settings_.batch, settings_.seq, flops, kMostLessonFlops));
+  check_runnable(plan());
+}
+
+const Result& Evidence::run() {
+  if (result_) return *result_;
+  if (mistake_)
+    throw request_error("a run with a planted mistake is compared with the sound one, and not timed");
+  check_size();
+  const auto serial_plan = make_plan(plan_serial(settings_));
+  auto serial = std::make_shared<SerialReference>();
+  {
+    Executor executor(serial_plan);
+    run_to_end(executor, {serial});
+  }
+  auto result = std::make_shared<Result>();
+  result->plan = plan_;
+  const auto sampler = std::make_shared<Sampler>(plan_->program);
+  const auto parity = std::make_shared<ParityCheck>(plan_->program, serial, false);
+  Executor executor(plan_);
+  run_to_end(executor, {sampler, parity});
+  result->samples = sampler->samples();
+  result->parity = parity->results();
+  result->parity_summary = summarise(plan_->program, result->parity);
+  // Once more, with nobody who looks, for the times.
+  executor.observe({});
+  executor.rewind();
+  run_to_end(executor, {});
+  set_times(*result, executor.events(plan_->program.tp() * plan_->program.dp()));
+  result->times = std::make_shared<TimeComparison>(compare_times(*plan_, result->events));
+  result->timed = true;
+  result->machine = machine_description();
+  serial_ = std::move(serial);
+  result_ = std::move(result);
+  return *result_;
+}
+
+const SerialReference& Evidence::serial() {
+  run();
+  return *serial_;
+}
+
+const BreakReport& Evidence::broken(int64_t steps) {
+  if (!mistake_)
+    throw request_error("no mistake is planted here: add mistake = \"skip-f\" or another to the scene");
+  // One pass keeps what every rank held; a training does not.
+  std::optional<BreakReport>& report = steps == 0 ? pass_report_ : training_report_;
+  if (report && report->wanted_steps >= steps) return *report;
+  check_size();
+  const Settings settings = with_update(settings_);
+  BreakRun run({settings, *mistake_, steps, kLearningRate, steps == 0},
+               steps > 0 ? built_in_batches(settings) : nullptr, kBuiltInText);
+  while (!run.done()) run.step();
+  report = run.report();
+  return *report;
+}
+
+const SampleTable& Evidence::samples() {
+  if (!mistake_) return run().samples;
+  const BreakReport& report = broken(0);
+  if (report.probes.empty() || !report.probes.front()->pass.broken)
+    throw request_error("the run with the mistake ended before anything could be read");
+  return report.probes.front()->pass.broken->samples;
+}
+
+const std::vector<double>& Evidence::losses(int64_t steps) {
+  if (static_cast<int64_t>(losses_.size()) >= steps) return losses_;
+  if (settings_.block != Block::Model)
+    throw request_error(
+        "only a whole model has a loss: add block = \"model\" and a small model such as gpt2-tiny");
+  std::vector<double> losses;
+  if (mistake_) {
+    for (const BreakStep& step : broken(steps).steps) losses.push_back(step.broken_loss);
+  } else {
+    check_size();
+    TrainOptions options;
+    options.settings = settings_;
+    options.steps = steps;
+    options.schedule = {kLearningRate, kLearningRate, std::min(kWarmup, steps), steps, Decay::Constant};
+    Trainer trainer(options, built_in_batches(settings_), nullptr);
+    for (int64_t step = 0; step < steps; ++step) losses.push_back(trainer.step().loss);
+  }
+  if (static_cast<int64_t>(losses.size()) < steps)
+    throw request_error(fmt::format("the run with the mistake ended after {} steps", losses.size()));
+  losses_ = std::move(losses);
+  return losses_;
+}
+
+std::vector<double> Evidence::sound_losses(int64_t steps) {
+  if (!mistake_) return losses(steps);
+  std::vector<double> losses;
+  for (const BreakStep& step : broken(steps).steps) losses.push_back(step.sound_loss);
+  if (static_cast<int64_t>(losses.size()) < steps)
+    throw request_error(fmt::format("the run with the mistake ended after {} steps", losses.size()));
+  return losses;
+}
+
+Evidence& EvidenceStore::of(const Settings& settings, std::optional<Fault> mistake) {
+  const std::string key = settings_to_json(settings).dump() + (mistake ? to_string(*mistake) : "");
+  std::unique_ptr<Evidence>& evidence = evidence_[key];
+  if (!evidence) evidence = std::make_unique<Evidence>(settings, mistake);
+  return *evidence;
+}
+
+}  // namespace shardlens

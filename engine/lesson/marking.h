@@ -1,0 +1,125 @@
+// Shows a lesson's scenes with every expression filled in, and marks answers. The studio and the command line
+// use the same functions. What is marked is compared with what a plan or a run gives here, and never with
+// anything that the answer brings along.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/lesson/evidence.h"
+#include "engine/lesson/lesson.h"
+
+namespace shardlens {
+
+/// A paragraph with its values in place.
+struct ShownSpan {
+  std::string text;
+  bool strong = false, emphasis = false, code = false;
+};
+struct ShownParagraph {
+  LessonParagraph::Kind kind = LessonParagraph::Kind::Plain;
+  int number = 0;
+  std::vector<ShownSpan> spans;
+};
+
+struct ShownCallout {
+  std::string at;
+  std::string text;
+};
+
+/// A question as it is asked: no answer in it.
+struct ShownQuestion {
+  const Question* question = nullptr;  ///< of the lesson
+  std::string ask;
+  std::vector<std::string> choices;
+};
+
+struct ShownScene {
+  const Scene* scene = nullptr;
+  Settings settings;
+  std::string title;
+  std::vector<ShownParagraph> text, notes;
+  std::vector<ShownCallout> callouts;
+  std::vector<ShownQuestion> questions;
+};
+
+/// What is right, and why.
+struct RightAnswer {
+  std::vector<std::string>
+      accepted;       ///< choice, point: any of these; order: in this order; cut: splits that do it
+  double number = 0;  ///< of a Number, in the question's unit
+  std::string text;   ///< for people
+  std::string because;
+};
+
+/// How one answer was marked.
+struct Marked {
+  std::string id;
+  std::string answered;  ///< for people; empty: not answered
+  bool right = false;
+  std::string correct;
+  std::string because;
+  std::string message;  ///< why the answer could not be read, and what would do; empty: it could
+  double points = 0, of = 0;
+};
+
+struct Marks {
+  std::string lesson;
+  double points = 0, of = 0;
+  std::vector<Marked> questions;
+  std::vector<std::string> messages;  ///< about answers to no question
+  bool all_right() const;
+};
+
+/// A lesson at a seed, with all that was planned and run for it. Not for two threads at once. The lesson must
+/// outlive it.
+class LessonRun {
+ public:
+  /// `store`: what was planned and run before; null: nothing.
+  LessonRun(const Lesson& lesson, std::optional<uint64_t> seed,
+            std::shared_ptr<EvidenceStore> store = nullptr);
+
+  const Lesson& lesson() const { return lesson_; }
+  const Drawn& drawn() const { return drawn_; }
+  EvidenceStore& store() { return *store_; }
+
+  /// Throws a lesson_error if an expression cannot be evaluated.
+  ShownScene show(const Scene& scene);
+  ShownQuestion show(const Scene& scene, const Question& question);
+  RightAnswer right_answer(const Scene& scene, const Question& question);
+  /// Marks one answer: a choice by its words, a number, a name, a list of names, or a split file's object.
+  /// Null: not answered. Never throws for what the answer holds.
+  Marked mark(const Scene& scene, const Question& question, const nlohmann::json& answer);
+  /// Marks an answers file's {"answers": {ID: value}}. Throws a request Error if it is not that.
+  Marks mark(const nlohmann::json& answers, const std::string& source);
+
+  /// The evidence that a scene's expressions read.
+  Evidence& evidence_of(const SceneState& state);
+
+ private:
+  Surroundings surroundings(const SceneState& state);
+
+  const Lesson& lesson_;
+  Drawn drawn_;
+  std::shared_ptr<EvidenceStore> store_;
+};
+
+/// Reads an answers file of at most 1 MiB. Throws a request Error.
+nlohmann::json read_answers(const std::string& path);
+
+nlohmann::ordered_json questions_as_json(LessonRun& run);
+nlohmann::ordered_json marks_as_json(const Marks& marks);
+nlohmann::ordered_json marks_for_gradescope(const Marks& marks);
+
+/// A unit of a Number: what one of it is in the unit of the expression.
+struct LessonUnit {
+  const char* name;
+  double factor;
+};
+std::vector<LessonUnit> lesson_units();
+
+}  // namespace shardlens

@@ -1,0 +1,31 @@
+// Reads lessons. A file is Markdown with a head of TOML between lines of +++; README.md in this folder has
+// the whole format. Whatever a file holds, reading it ends with a lesson or with one request Error that
+// begins "FILE:LINE: " and says what is wrong and what would work.
+#pragma once
+
+#include <string>
+
+#include "engine/lesson/lesson.h"
+
+namespace shardlens {
+
+inline constexpr size_t kLargestLesson = 256 * 1024;  ///< bytes
+inline constexpr size_t kMostScenesOfAFile = 100;
+inline constexpr size_t kMostQuestionsOfAScene = 20;
+
+/// Parses the text of a lesson. `file` names it in messages, and its stem is the lesson's name. Plans
+/// nothing: steps and tensors are not looked up yet.
+Lesson parse_lesson(const std::string& text, const std::string& file);
+
+/// Checks that every step, tensor and rank that a scene or question names is in the Program planned for it,
+/// for the lesson without a seed. Throws a request Error with file and line.
+void check_names(const Lesson& lesson);
+
+/// Reads a file, parses it and checks its names.
+Lesson read_lesson(const std::string& path);
+
+/// What the studio writes for *Save as scene*: a heading and a scene block, to be put at the end of a lesson.
+/// Texts in it are as given; `run` is what differs from the lesson's settings (run_keys.h).
+std::string scene_as_markdown(const std::string& title, const SceneState& state);
+
+}  // namespace shardlens

@@ -1,0 +1,32 @@
+// The table of views.
+#include "engine/lesson/views.h"
+
+namespace shardlens {
+
+std::span<const LessonView> lesson_views() {
+  static const std::vector<LessonView> views = {
+      {"start", {}},
+      {"stage", {"rows", "product", "number", "collective"}},
+      {"memory", {"wall", "layer", "machine"}},
+      {"traffic", {"bytes", "times"}},
+      {"scaling", {"weak", "strong", "heads", "break-even", "cluster"}},
+      {"compare", {"splits", "tournament", "sweep", "recordings"}},
+      {"train", {"choices", "curves", "text"}},
+      {"program", {}},
+      {"break-it", {"faults", "errors", "loss"}},
+  };
+  return views;
+}
+
+std::vector<std::string> lesson_view_names() {
+  std::vector<std::string> names;
+  for (const LessonView& view : lesson_views()) names.emplace_back(view.name);
+  return names;
+}
+
+std::span<const std::string> lesson_panels() {
+  static const std::vector<std::string> panels = {"setup", "inspector", "timeline"};
+  return panels;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,22 @@
+// The views and pages of the studio that a scene can name. The studio's own names are in ui/view_state.h and
+// beside its panels; a test there compares them with this table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shardlens {
+
+struct LessonView {
+  const char* name;
+  std::vector<std::string> pages;  ///< the first is shown if a scene names none
+};
+
+std::span<const LessonView> lesson_views();
+std::vector<std::string> lesson_view_names();
+
+/// The side panels that a scene can ask for.
+std::span<const std::string> lesson_panels();
+
+}  // namespace shardlens

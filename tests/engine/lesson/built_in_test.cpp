@@ -1,0 +1,133 @@
+// Every built-in lesson holds: its scenes can be planned and run, and its answers are what the engine gives.
+#include "engine/lesson/built_in.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/config/assets.h"
+#include "engine/lesson/check.h"
+#include "engine/lesson/functions.h"
+#include "engine/lesson/run_keys.h"
+#include "engine/lesson/views.h"
+#include "tests/data_folder.h"
+#include "tests/engine/lesson/small_lesson.h"
+
+namespace shardlens {
+namespace lesson_built_in_test {
+
+using ::testing::HasSubstr;
+
+class BuiltInLesson : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(BuiltInLesson, Holds) {
+  const auto lesson = find_lesson(GetParam());
+  const LessonCheck check = check_lesson(*lesson, {1, 2, 3});
+  for (const LessonProblem& problem : check.problems) ADD_FAILURE() << problem.where << ": " << problem.what;
+  EXPECT_GE(check.questions, 3);
+  EXPECT_LE(lesson->scenes.size(), kMostScenes);
+  EXPECT_TRUE(lesson->asks.ends_with("?"));
+  EXPECT_LE(lesson->title.size(), 45u);
+  EXPECT_LE(lesson->asks.size(), 110u) << "two lines on the start page";
+  bool hands_on = false;
+  for (const Scene& scene : lesson->scenes)
+    for (const Question& question : scene.questions)
+      hands_on |= question.kind == QuestionKind::Point || question.kind == QuestionKind::Cut;
+  EXPECT_TRUE(hands_on) << "one question is to be pointed at or cut";
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (const auto& lesson : built_in_lessons()) names.push_back(lesson->name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::ValuesIn(names()), [](const auto& tested) {
+  std::string name = tested.param;
+  std::erase(name, '-');
+  return name;
+});
+
+TEST(Lessons, EveryEmbeddedFileIsListed) {
+  std::set<std::string> files, listed;
+  for (const EmbeddedFile& file : embedded_assets())
+    if (file.name.starts_with("lessons/") && file.name.ends_with(".md")) files.insert(std::string(file.name));
+  for (const auto& lesson : built_in_lessons()) listed.insert("lessons/" + lesson->name + ".md");
+  EXPECT_EQ(files, listed);
+}
+
+TEST(Lessons, AnAnswerThatNoLongerHoldsIsFound) {
+  const Lesson lesson = testing::asking(
+      "ask = \"?\"\nchoices = [\"2\", \"3\"]\nanswer = \"collectives(forward)\"\nbecause = "
+      "\"explain(collective(1))\"");
+  const LessonCheck check = check_lesson(lesson, {});
+  ASSERT_EQ(check.problems.size(), 1u);
+  EXPECT_EQ(check.problems[0].where, "small.md:15");
+  EXPECT_THAT(check.problems[0].what, HasSubstr("the answer is 1, and no choice reads so"));
+}
+
+TEST(Lessons, ALongSceneAndATwofoldAnswerAreFound) {
+  std::string words;
+  for (int i = 0; i < 61; ++i) words += "word ";
+  const Lesson lesson = parse_lesson(
+      testing::lesson_text(
+          words + "\n" +
+          testing::question_block(
+              "ask = \"?\"\nchoices = [{ text = \"a\", right = \"ranks == 4\" }, { text = \"b\", right = "
+              "\"ranks > 1\" }]\nbecause = \"explain(collective(1))\"")),
+      "long.md");
+  const LessonCheck check = check_lesson(lesson, {});
+  ASSERT_EQ(check.problems.size(), 2u);
+  EXPECT_THAT(check.problems[0].what, HasSubstr("2 choices are right"));
+  EXPECT_THAT(check.problems[1].what, HasSubstr("61 words"));
+}
+
+TEST(Lessons, TheUsersOwnAreFoundByNameAndByFile) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "own-lessons";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "mine.md") << testing::lesson_text("Words.\n");
+  std::ofstream(folder / "wrong.md") << "no lesson";
+  const std::vector<LessonEntry> entries = list_lessons(folder.string());
+  ASSERT_EQ(entries.size(), built_in_lessons().size() + 2);
+  EXPECT_EQ(entries[entries.size() - 2].name, "mine");
+  EXPECT_EQ(entries[entries.size() - 2].title, "T");
+  EXPECT_THAT(entries.back().problem, HasSubstr("wrong.md:1: "));
+  EXPECT_EQ(find_lesson((folder / "mine.md").string())->title, "T");
+  try {
+    find_lesson("colum-then-row");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"column-then-row\"?"));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+std::string page_for_authors() {
+  std::ifstream file(std::filesystem::path(test_data_folder()).parent_path().parent_path() /
+                     "engine/lesson/README.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The page for authors says what the tables say, and its example is a lesson that holds.
+TEST(Lessons, ThePageForAuthorsIsUpToDate) {
+  const std::string page = page_for_authors();
+  EXPECT_THAT(page, HasSubstr(functions_as_markdown()))
+      << "put what `shardlens-cli lesson --functions` prints into it";
+  EXPECT_THAT(page, HasSubstr(run_keys_as_markdown()));
+  for (const LessonView& view : lesson_views()) {
+    EXPECT_THAT(page, HasSubstr("`" + std::string(view.name) + "`"));
+    for (const std::string& of_view : view.pages) EXPECT_THAT(page, HasSubstr("`" + of_view + "`"));
+  }
+  const std::string begin = "````markdown\n", end = "\n````\n";
+  const size_t at = page.find(begin) + begin.size();
+  const Lesson example = parse_lesson(page.substr(at, page.find(end, at) - at) + "\n", "example.md");
+  const LessonCheck check = check_lesson(example, {});
+  for (const LessonProblem& problem : check.problems) ADD_FAILURE() << problem.where << ": " << problem.what;
+  EXPECT_EQ(check.questions, 1);
+}
+
+}  // namespace lesson_built_in_test
+}  // namespace shardlens
