@@ -111,8 +111,8 @@ std::string first_curve(const Program& program, const Step& reader) {
   const std::string curve = curve_of(step->op);
   if (curve.empty()) return {};
   return fmt::format(
-      " {} alone is no reason: it is linear, so it could be done before the sum. The next operation that is "
-      "not linear is {} ({}): the {} of a sum is not the sum of the {} of its terms.",
+      " {} itself could wait, because it is linear. The next operation that is not linear is {} ({}), and it "
+      "needs the complete sum: the {} of a sum is not the sum of the {} of its terms.",
       reader.equation, curve, step->equation, curve, curve == "softmax" ? "softmaxes" : curve + "s");
 }
 
@@ -139,9 +139,8 @@ std::string explain_no_collective(const Program& program, TensorId id) {
   if (program.tp() == 1 || id == kNoTensor) return {};
   const StepId producer = producer_of(program, id);
   const std::vector<StepId> readers = consumers_of(program, id);
-  const bool is_converted = std::any_of(readers.begin(), readers.end(), [&](StepId reader) {
-    return is_conversion(program.step(reader).op);
-  });
+  const bool is_converted = std::any_of(
+      readers.begin(), readers.end(), [&](StepId reader) { return is_conversion(program.step(reader).op); });
   if (producer < 0 || readers.empty() || is_converted) return {};
   const Step* reader = &program.step(readers.front());
   const Step& before = program.step(producer);
@@ -180,6 +179,9 @@ std::string explain(const Program& program, StepId id) {
         half ? fmt::format("; in the {} pass this operator is the {}",
                            half->phase == Phase::Forward ? "forward" : "backward", to_string(half->op))
              : "";
+    if (is_summed(in.layout))  // only a planted mistake passes a term on
+      return fmt::format("{}, but {} is {}, and no collective sums the terms here{}.", wanted_by, in.symbol,
+                         holds(in.layout), there);
     return fmt::format("{}, and {} already has this layout ({}), so nothing moves{}.", wanted_by, in.symbol,
                        to_string(in.layout), there);
   }

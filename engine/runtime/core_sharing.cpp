@@ -11,6 +11,7 @@ namespace shardlens {
 
 std::optional<CoreSharing> core_sharing(const Result& result) {
   if (!result.plan || result.communicator.name != "local") return std::nullopt;
+  if (!result.plan->program.settings.delays.empty()) return std::nullopt;  // then it is for the late rank
   // "4 CPU threads, 2 cores", perhaps with "; " and more after it (local.cpp).
   const std::string& reason = result.communicator.reason;
   const size_t comma = reason.find(", ");

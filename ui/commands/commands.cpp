@@ -265,8 +265,12 @@ void add_view_commands(std::vector<UiCommand>& table) {
       "Fit the rows of the Stage and the whole timeline into their panels; again: back to where the Stage "
       "was",
       {ImGuiKey_F}, fit_or_go_back);
-  add("view.whole_model", "Whole model", "Close the open layer and show every part of the model again",
-      {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });
+  add(
+      "view.whole_model", "Back to the whole model",
+      "Close the open layer and show every part of the model again. To run a whole model, choose Part in "
+      "Setup",
+      {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; },
+      [](const Context& c) { return c.view.open_section != kWholeModel; });
   add("view.open_row", "Open the selected step, or close it",
       "Its matrices with every rank's part, or attention's heads, in place of the rows. Esc goes back",
       {ImGuiKey_O}, open_or_close_row, can_open_row);

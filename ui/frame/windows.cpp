@@ -60,6 +60,14 @@ bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   return visible;
 }
 
+/// Brings a tab to the front in this frame, also where a message takes the focus in the same frame.
+void bring_to_front(const char* name) {
+  ImGui::SetNextWindowFocus();
+  const ImGuiWindow* const window = ImGui::FindWindowByName(name);
+  if (window != nullptr && window->DockNode != nullptr && window->DockNode->TabBar != nullptr)
+    window->DockNode->TabBar->NextSelectedTabId = window->TabId;
+}
+
 /// Docks a tab that is missing in a remembered layout next to the Stage.
 void dock_beside_stage() {
   const ImGuiWindow* stage = ImGui::FindWindowByName("Stage");
@@ -205,7 +213,7 @@ void draw_panel_window(const Context& context, const char* name, DrawPanel draw,
 
 void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPanel draw) {
   ViewState& view = context.view;
-  if (view.focus_tab && view.tab == tab) ImGui::SetNextWindowFocus();
+  if (view.focus_tab && view.tab == tab) bring_to_front(name);
   dock_beside_stage();
   const bool visible = begin_docked(context, name, context.theme.window);
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view.focus_tab)

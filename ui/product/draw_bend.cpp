@@ -57,8 +57,8 @@ std::string bend_words(const Number& number) {
   if (gelu_follows) {
     const std::string bias =
         number.bias || number.conversion >= 0 ? " The bias is left out on both sides." : "";
-    return fmt::format("{} follows. It must wait for the sum. {}{}", program.step(bend).equation, terms,
-                       bias);
+    return fmt::format("{} follows. It must wait for the sum.{} {}", program.step(bend).equation, bias,
+                       terms);
   }
   const std::string where =
       "Where GeLU follows a Partial, as in the split reversed, it must wait for the sum. ";

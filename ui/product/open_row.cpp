@@ -257,6 +257,7 @@ void open_number(const Context& context, int64_t row, int64_t col) {
   auto& view = context.view.of<ProductView>();
   show_tab(context, Tab::Stage);
   view.open = view.number = true;
+  view.recut = false;
   view.row = row;
   view.col = col;
 }

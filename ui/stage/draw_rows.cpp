@@ -236,7 +236,7 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
 Rect why_button(const Scene& scene, size_t row_index) {
   const Rect rect = scene.row_rect(row_index);
   const float side = scene.px(16);
-  const ImVec2 middle(scene.view.min.x + scene.measure.gutter - scene.px(18),
+  const ImVec2 middle(scene.view.min.x + scene.measure.gutter - errors_width(scene) - scene.px(18),
                       rect.max.y + scene.px(kRowGap) / 2);
   const bool is_there = scene.interactive && scene.rows[row_index].hands_over && rect.height() >= 2 * side;
   if (!is_there) return {middle, middle};

@@ -10,7 +10,9 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/collective/inside.h"
 #include "ui/commands/commands.h"
 #include "ui/frame/notice.h"
@@ -277,7 +279,7 @@ void navigate(const Scene& scene) {
 }
 
 /// Draws the button that fits the rows into the panel, or goes back, at the right of the corner, beside the
-/// head of the errors. Returns the width that both take.
+/// head of the errors. Returns its width.
 float draw_fit_button(const Scene& scene, ImDrawList* list, Rect room) {
   if (Tape::current() != nullptr) return 0;  // on a page nothing can be clicked
   const Context& context = scene.context;
@@ -296,7 +298,7 @@ float draw_fit_button(const Scene& scene, ImDrawList* list, Rect room) {
                scene.px(4));
   draw_text(list, {(min.x + max.x) / 2, min.y + scene.px(4)}, style, word, Align::Centre);
   tooltip(context, title_with_key(command) + "\n" + command.help);
-  return width + scene.px(8) + errors;
+  return width + scene.px(8);
 }
 
 /// Draws the corner left of the lane heads: the position in the Program.
@@ -313,8 +315,9 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
     words = fmt::format("{} of {} steps done", scene.stale ? steps : snapshot.position, steps);
   }
   const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, scene.context.theme.dim);
-  draw_text(list, {room.min.x + scene.measure.pad, (room.min.y + room.max.y) / 2 - style.size * 0.56f}, style,
-            fitted(style, words, scene.measure.gutter - errors_width(scene) - 2 * scene.measure.pad - button));
+  draw_text(
+      list, {room.min.x + scene.measure.pad, (room.min.y + room.max.y) / 2 - style.size * 0.56f}, style,
+      fitted(style, words, scene.measure.gutter - errors_width(scene) - 2 * scene.measure.pad - button));
 }
 
 /// Draws a notice above an out-of-date picture, over the whole width; returns its height.
@@ -329,9 +332,12 @@ float draw_notice(const Context& context, ImDrawList* list, const std::string& s
   return height;
 }
 
-/// Notes which plan is shown, and what changed since the plan before it. A click ends the note.
+/// Notes which plan of the settings is shown, and what changed since the one before. A click ends the note.
+/// Recordings, frozen training steps and planted mistakes have plans of their own, which are no change.
 const PlanChange& change_to(const Context& context, const std::shared_ptr<const Plan>& plan) {
+  static const PlanChange none;
   auto& view = context.view.of<ChangeView>();
+  if (context.replay.is_open() || context.train.frozen || seen_break(context)) return none;
   if (plan != view.plan) {
     view.change = view.plan && plan ? plan_change(*view.plan, *plan) : PlanChange{};
     view.plan = plan;

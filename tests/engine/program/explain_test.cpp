@@ -7,6 +7,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/planner/planner.h"
+#include "engine/program/fault.h"
 
 namespace shardlens {
 namespace explain_test {
@@ -119,6 +120,19 @@ TEST(Explain, WhereRanksMeetThereIsNoReasonWhyNot) {
   EXPECT_EQ(explain_no_collective(reversed, output_of_step(reversed, "mlp.fc")), "");
   const Program serial = layer_of("megatron", 1);
   EXPECT_EQ(explain_no_collective(serial, output_of_step(serial, "mlp.fc")), "") << "one rank meets nobody";
+}
+
+TEST(Explain, AMistakePassesATermOn) {
+  const Program broken = plant(layer_of("megatron", 4), Fault::SkipF);
+  int passed_on = 0;
+  for (const Step& step : broken.steps) {
+    if (step.op != Op::Identity || broken.tensor(step.inputs[0]).layout.kind != LayoutKind::Partial) continue;
+    ++passed_on;
+    EXPECT_THAT(explain(broken, step.id), HasSubstr("one term of a sum on each rank (Partial)"));
+    EXPECT_THAT(explain(broken, step.id), HasSubstr("no collective sums the terms here"));
+    EXPECT_THAT(explain(broken, step.id), Not(HasSubstr("already has this layout")));
+  }
+  EXPECT_GT(passed_on, 0);
 }
 
 }  // namespace explain_test

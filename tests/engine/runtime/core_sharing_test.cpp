@@ -42,5 +42,15 @@ TEST(CoreSharing, SaysNothingOfGpusOrOfWhatItCannotRead) {
   EXPECT_EQ(core_sharing_words(result_of(4, 1, {"local", "4 CPU threads, many"})), "");
 }
 
+TEST(CoreSharing, WaitingForARankThatWasMadeLateIsForThatRank) {
+  auto plan = std::make_shared<Plan>();
+  plan->program.settings.tp = 4;
+  plan->program.settings.delays = {{2, "attn.proj", 60}};
+  Result result = result_of(4, 1, {"local", "4 CPU threads, 2 cores"});
+  ASSERT_TRUE(core_sharing(result));
+  result.plan = plan;
+  EXPECT_EQ(core_sharing(result), std::nullopt);
+}
+
 }  // namespace core_sharing_test
 }  // namespace shardlens

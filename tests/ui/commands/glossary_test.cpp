@@ -48,6 +48,7 @@ TEST(Glossary, AnotherWordForItFindsIt) {
   harness.wait_until_at_rest();
   ask(harness, "latency bandwidth");
   EXPECT_EQ(harness.view().tab, Tab::Traffic);
+  EXPECT_TRUE(is_shown("Traffic")) << "the message has the focus, and the tab is in front";
   EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("Alpha is the time of a")));
 }
 

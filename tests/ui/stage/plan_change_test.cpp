@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/config/splits.h"
+#include "engine/train/experiments/break_session.h"
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui::stage {
@@ -72,6 +73,21 @@ TEST(PlanChange, TheStageSaysItUntilTheNextClick) {
   EXPECT_THAT(texts_in(harness, "Stage"), Contains(HasSubstr("sent by a rank")));
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("**/##stage_step_3_rank_0"); });
   harness.draw_frames(2);
+  EXPECT_THAT(texts_in(harness, "Stage"), Not(Contains(HasSubstr("sent by a rank"))));
+}
+
+// The plans of a planted mistake and of a recording are not the settings': going there and back is no change.
+TEST(PlanChange, AMistakeInBetweenIsNoChange) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.draw_frames(4);
+  const auto own = harness.view().of<ChangeView>().plan;
+  ASSERT_NE(own, nullptr);
+  harness.studio().breaks().send(break_command::Start{harness.snapshot().settings, Fault::SkipF});
+  harness.studio().breaks().wait_until_idle(120);
+  harness.draw_frames(6);
+  ASSERT_NE(harness.snapshot().plan, own) << "the Stage shows the broken run";
+  EXPECT_EQ(harness.view().of<ChangeView>().plan, own);
   EXPECT_THAT(texts_in(harness, "Stage"), Not(Contains(HasSubstr("sent by a rank"))));
 }
 
