@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/train/tokenizer/character_map.h"
 #include "engine/train/tokenizer/vocabulary.h"
 
@@ -133,7 +134,7 @@ class Pieces {
     // Pieces of text are looked up apart from those with a meaning.
     const bool is_text = type == kNormal || type == kUserDefined || type == kUnused;
     if (!(is_text ? texts_ : meanings_).insert(text).second)
-      refuse(fmt::format("has the piece {} twice, the second time as {}", text, id));
+      refuse(fmt::format("has the piece {} twice, the second time as {}", shown(text), id));
     unknown_ += type == kUnknown;
     if (type == kUserDefined) symbols_.insert(text);
   }

@@ -116,6 +116,7 @@ TEST(SentencePieceModel, PiecesThatTheLibraryWouldTrustAreRefused) {
   EXPECT_THAT(refused(unknown + piece(std::string(1, '\0'))), HasSubstr("a NUL in its piece 1"));
   EXPECT_THAT(refused(unknown + piece(std::string(5000, 'a'))), HasSubstr("5000 bytes in its piece 1"));
   EXPECT_THAT(refused(unknown + piece("a") + piece("a")), HasSubstr("the piece a twice"));
+  EXPECT_THAT(refused(unknown + piece("\n") + piece("\n")), Not(HasSubstr("\n"))) << "names are shown";
   EXPECT_THAT(refused(unknown + unknown), HasSubstr("<unk> twice"));
   EXPECT_THAT(refused(piece("a")), HasSubstr("0 pieces for unknown text"));
   const float endless = std::numeric_limits<float>::infinity();
