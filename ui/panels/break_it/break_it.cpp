@@ -118,7 +118,8 @@ std::string run_words(const BreakSnapshot& breaks, const Settings& wanted) {
   std::string words = of;
   if (!report.text.empty()) words += " · " + report.text;
   if (!breaks.is_active() && of != now)
-    words += fmt::format(". The settings are now: {}. Run again uses them.", now);
+    words += fmt::format(
+        ". The settings are now: {}. Run again uses them, changed where the mistake needs it.", now);
   return words;
 }
 
