@@ -75,7 +75,7 @@ void refuse_other_functions(const nlohmann::json& config, bool gpt, const std::s
   for (const auto& [key, value] : known.items()) {
     const auto found = config.find(key);
     if (found == config.end() || found->is_null() || *found == value) continue;
-    throw request_error(where + ": \"" + key + "\": " + json_text(*found) +
+    throw request_error(where + ": \"" + key + "\": " + shown(json_text(*found)) +
                         " is not supported; known: " + json_text(value));
   }
 }

@@ -55,7 +55,7 @@ class JsonBuilder : public nlohmann::json_sax<json> {
   bool key(std::string& name) override {
     count();
     const auto [member, is_new] = open_.back()->get_ref<json::object_t&>().emplace(std::move(name), nullptr);
-    if (!is_new) throw request_error(source_ + ": the key \"" + member->first + "\" appears twice");
+    if (!is_new) throw request_error(source_ + ": the key \"" + shown(member->first) + "\" appears twice");
     member_ = &member->second;
     return true;
   }

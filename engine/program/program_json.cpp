@@ -71,7 +71,8 @@ std::vector<Integer> integers(const json& value, const std::string& where) {
   for (const json& element : value) {
     if (!element.is_number_integer()) throw request_error(fmt::format("{} must hold integers only", where));
     if (!in_range<Integer>(element))
-      throw request_error(fmt::format("{} holds {}, which is out of range", where, json_text(element)));
+      throw request_error(
+          fmt::format("{} holds {}, which is out of range", where, shown(json_text(element))));
     result.push_back(element.get<Integer>());
   }
   return result;
