@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 #include "engine/io/half.h"
 #include "engine/io/safetensors_header.h"
@@ -60,12 +61,12 @@ void check_against_index(const std::vector<StoredTensor>& tensors, const std::se
     if (rest.erase(tensor.name) > 0) continue;
     throw request_error(
         fmt::format("{} holds the tensor \"{}\", but {} does not say so: these files do not belong together",
-                    path, tensor.name, index));
+                    path, shown(tensor.name), index));
   }
   if (rest.empty()) return;
   throw request_error(
       fmt::format("{} has no tensor \"{}\", which {} says is in it: these files do not belong together", path,
-                  *rest.begin(), index));
+                  shown(*rest.begin()), index));
 }
 
 // Keeps the values that are the same in both.

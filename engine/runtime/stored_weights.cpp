@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/io/safetensors_index.h"
 #include "engine/planner/planner.h"
 
@@ -176,13 +177,14 @@ std::vector<std::string> fit_to_weights(Settings& settings) {
         fmt::format("{} has no {}: they start from --seed instead", path, fmt::join(heads, ", no ")));
   const std::vector<std::string> unread = weights.unread();
   if (unread.empty()) return remarks;
-  const size_t shown = unread.size() <= kShownNames + 1 ? unread.size() : kShownNames;
+  const size_t named = unread.size() <= kShownNames + 1 ? unread.size() : kShownNames;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < named; ++i) names.push_back(shown(unread[i]));
   remarks.push_back(
       fmt::format("{}: {} of its {} tensors {} not read, because the model has no place for {}: {}{}", path,
                   unread.size(), weights.file().tensors().size(), unread.size() == 1 ? "is" : "are",
-                  unread.size() == 1 ? "it" : "them",
-                  fmt::join(unread.begin(), unread.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                  shown < unread.size() ? fmt::format(" and {} more", unread.size() - shown) : ""));
+                  unread.size() == 1 ? "it" : "them", fmt::join(names, ", "),
+                  named < unread.size() ? fmt::format(" and {} more", unread.size() - named) : ""));
   return remarks;
 }
 
