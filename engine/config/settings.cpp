@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/base/words.h"
 
 namespace shardlens {
@@ -147,8 +148,8 @@ std::vector<int> parse_gpus(const std::string& text) {
     int gpu = 0;
     const auto [at, problem] = std::from_chars(text.data() + begin, text.data() + end, gpu);
     if (problem != std::errc() || at != text.data() + end || gpu < 0 || end + 1 == text.size()) {
-      throw request_error(
-          fmt::format("\"{}\" is not a list of GPUs; give their numbers with commas, such as 0,2", text));
+      throw request_error(fmt::format(
+          "\"{}\" is not a list of GPUs; give their numbers with commas, such as 0,2", shown(text)));
     }
     gpus.push_back(gpu);
     begin = end + 1;
@@ -174,7 +175,7 @@ Delay parse_delay(const std::string& text) {
   if (!is_whole)
     throw request_error(fmt::format(
         "delay \"{}\" is not RANK:STEP:MS, such as 2:attn.proj:20: rank 2 is 20 ms late before attn.proj",
-        text));
+        shown(text)));
   delay.step = text.substr(first + 1, last - first - 1);
   return delay;
 }

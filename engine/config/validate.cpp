@@ -8,6 +8,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 #include "engine/base/units.h"
 #include "engine/config/hardware.h"
@@ -114,7 +115,7 @@ void check_degree(const Settings& settings) {
     throw request_error(fmt::format(
         "zero heads need a column-parallel QKV and a row-parallel projection; split \"{}\" cuts them by {} "
         "and {}. Try split megatron, or the heads policy uneven.",
-        settings.split.name, to_string(settings.split.attn_qkv), to_string(settings.split.attn_proj)));
+        shown(settings.split.name), to_string(settings.split.attn_qkv), to_string(settings.split.attn_proj)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/io/json.h"
+#include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
 namespace settings_json_test {
@@ -110,6 +111,9 @@ TEST(SettingsJson, AFileFromBeforeProductsCouldBeRoundedHasNoneThatAre) {
 TEST(SettingsJson, GpusAreAListOfNumbers) {
   EXPECT_EQ(parse_gpus("3,0"), (std::vector<int>{3, 0}));
   EXPECT_TRUE(parse_gpus("").empty());
+  const std::string file_text(5000, 'x');  // settings come from recordings and checkpoints too
+  EXPECT_LT(error_of([&] { parse_gpus(file_text); }).size(), 300u);
+  EXPECT_LT(error_of([&] { parse_delay(file_text); }).size(), 300u);
   for (const char* wrong : {"x", "1,", ",1", "1,,2", "1 2", "-1", "1.5"})
     EXPECT_THROW(parse_gpus(wrong), Error) << wrong;
 }
