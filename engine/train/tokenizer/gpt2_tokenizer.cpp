@@ -74,7 +74,7 @@ bool require_byte_level(ObjectReader& tokenizer, ObjectReader& model) {
     throw request_error(
         fmt::format("{}: {} is not supported; use a byte-level BPE in GPT-2's form (pre-tokenizer ByteLevel, "
                     "no normalizer)",
-                    tokenizer.where(), what));
+                    tokenizer.where(), shown(what)));
   };
   for (const char* option :
        {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges"}) {
