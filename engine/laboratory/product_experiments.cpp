@@ -6,49 +6,25 @@ namespace {
 
 constexpr int64_t kOut = 16;  // columns of the products' results
 
-Numbers product(const Bench& bench, const Numbers& a, const Numbers& b) {
-  Numbers y(a.rows, b.cols);
-  bench.device().gemm({.m = a.rows,
-                       .n = b.cols,
-                       .k = a.cols,
-                       .a = a.data(),
-                       .lda = a.cols,
-                       .b = b.data(),
-                       .ldb = b.cols,
-                       .c = y.data(),
-                       .ldc = b.cols});
-  return y;
-}
+/// a·b, where either operand may be turned first: aᵀ·b, a·bᵀ.
+struct Turned {
+  bool a = false, b = false;
+};
 
-// a·bᵀ
-Numbers product_turned(const Bench& bench, const Numbers& a, const Numbers& b) {
-  Numbers y(a.rows, b.rows);
-  bench.device().gemm({.transpose_b = true,
-                       .m = a.rows,
-                       .n = b.rows,
-                       .k = a.cols,
+Numbers product(const Bench& bench, const Numbers& a, const Numbers& b, Turned turned = {}) {
+  const int64_t rows = turned.a ? a.cols : a.rows, inner = turned.a ? a.rows : a.cols;
+  Numbers y(rows, turned.b ? b.rows : b.cols);
+  bench.device().gemm({.transpose_a = turned.a,
+                       .transpose_b = turned.b,
+                       .m = y.rows,
+                       .n = y.cols,
+                       .k = inner,
                        .a = a.data(),
                        .lda = a.cols,
                        .b = b.data(),
                        .ldb = b.cols,
                        .c = y.data(),
-                       .ldc = b.rows});
-  return y;
-}
-
-// aᵀ·b
-Numbers turned_product(const Bench& bench, const Numbers& a, const Numbers& b) {
-  Numbers y(a.cols, b.cols);
-  bench.device().gemm({.transpose_a = true,
-                       .m = a.cols,
-                       .n = b.cols,
-                       .k = a.rows,
-                       .a = a.data(),
-                       .lda = a.cols,
-                       .b = b.data(),
-                       .ldb = b.cols,
-                       .c = y.data(),
-                       .ldc = b.cols});
+                       .ldc = y.cols});
   return y;
 }
 
@@ -80,25 +56,28 @@ Experiment product_experiment() {
                .ops = {Op::Linear},
                .whole = [](const Bench& bench, const Numbers& x) { return product(bench, x, weight(bench)); },
                .ways = {}};
-  e.ways.push_back({.layout = kReplicated,
-                    .name = "W cut by columns",
-                    .joined = Joined::Columns,
-                    .why = "A column of Y needs the whole of X and one column of W, so columns of W may lie on "
-                           "different ranks. This is the column-parallel product.",
-                    .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
-                      return product(bench, x, cols_of(weight(bench), shard_range(kOut, bench.ranks(), rank)));
-                    }});
+  e.ways.push_back(
+      {.layout = kReplicated,
+       .name = "W cut by columns",
+       .joined = Joined::Columns,
+       .why = "A column of Y needs the whole of X and one column of W, so columns of W may lie on "
+              "different ranks. This is the column-parallel product.",
+       .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
+         return product(bench, x, cols_of(weight(bench), shard_range(kOut, bench.ranks(), rank)));
+       }});
   e.ways.push_back(same_on_each(
       e, kPartial, Joined::Summed, true,
       "A product is linear: (X0 + X1)·W = X0·W + X1·W. The sum may wait until after the product."));
-  e.ways.push_back(same_on_each(e, kByTokens, Joined::Rows, true,
-                                "A row of Y needs one row of X and all of W, so each rank makes its own rows."));
+  e.ways.push_back(
+      same_on_each(e, kByTokens, Joined::Rows, true,
+                   "A row of Y needs one row of X and all of W, so each rank makes its own rows."));
   e.ways.push_back(
       {.layout = kByColumns,
        .name = "W cut by rows",
        .joined = Joined::Summed,
-       .why = "Each number of Y is a sum over the columns of X. A rank adds the terms of its columns, and the "
-              "ranks' results must be summed. This is the row-parallel product: its result is Partial.",
+       .why =
+           "Each number of Y is a sum over the columns of X. A rank adds the terms of its columns, and the "
+           "ranks' results must be summed. This is the row-parallel product: its result is Partial.",
        .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
          return product(bench, x, rows_of(weight(bench), bench.column_range(rank)));
        }});
@@ -111,7 +90,7 @@ Experiment input_gradient_experiment() {
                .operand = "the output's gradient",
                .ops = {Op::LinearGradInput},
                .whole = [](const Bench& bench,
-                           const Numbers& dy) { return product_turned(bench, dy, weight(bench)); },
+                           const Numbers& dy) { return product(bench, dy, weight(bench), {.b = true}); },
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
                                 "The gradient of a product is a product, so it is linear in dY."));
@@ -120,10 +99,11 @@ Experiment input_gradient_experiment() {
       {.layout = kByColumns,
        .name = "W cut by columns",
        .joined = Joined::Summed,
-       .why = "Each number of dX is a sum over the columns of dY. A rank adds the terms of its columns, so dX "
-              "is Partial behind a column-parallel product. This is why f is an all-reduce backward.",
+       .why =
+           "Each number of dX is a sum over the columns of dY. A rank adds the terms of its columns, so dX "
+           "is Partial behind a column-parallel product. This is why f is an all-reduce backward.",
        .on_rank = [](const Bench& bench, const Numbers& dy, int rank) {
-         return product_turned(bench, dy, cols_of(weight(bench), bench.column_range(rank)));
+         return product(bench, dy, cols_of(weight(bench), bench.column_range(rank)), {.b = true});
        }});
   return e;
 }
@@ -134,16 +114,17 @@ Experiment weight_gradient_experiment() {
                .operand = "the output's gradient",
                .ops = {Op::LinearGradWeight},
                .whole = [](const Bench& bench,
-                           const Numbers& dy) { return turned_product(bench, input(bench), dy); },
+                           const Numbers& dy) { return product(bench, input(bench), dy, {.a = true}); },
                .ways = {}};
-  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true, "dW is linear in dY, as every product is."));
+  e.ways.push_back(
+      same_on_each(e, kPartial, Joined::Summed, true, "dW is linear in dY, as every product is."));
   e.ways.push_back({.layout = kByTokens,
                     .name = "X cut by tokens too",
                     .joined = Joined::Summed,
                     .why = "dW is a sum over the tokens. Ranks with different tokens each have a part of the "
                            "sum. This is the sum of data parallelism.",
                     .on_rank = [](const Bench& bench, const Numbers& dy, int rank) {
-                      return turned_product(bench, rows_of(input(bench), bench.token_range(rank)), dy);
+                      return product(bench, rows_of(input(bench), bench.token_range(rank)), dy, {.a = true});
                     }});
   e.ways.push_back(same_on_each(
       e, kByColumns, Joined::Columns, true,
@@ -183,8 +164,9 @@ Experiment bias_experiment() {
       {.layout = kByColumns,
        .name = "b cut by columns",
        .joined = Joined::Columns,
-       .why = "A column gets one number of b, so b is cut as the columns are. A column-parallel product can add "
-              "it at once.",
+       .why =
+           "A column gets one number of b, so b is cut as the columns are. A column-parallel product can add "
+           "it at once.",
        .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
          return with_bias(bench, x, cols_of(bias(bench), bench.column_range(rank)));
        }});
@@ -205,9 +187,9 @@ Experiment bias_gradient_experiment() {
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
                                 "A sum of sums is the sum of everything, in another order."));
-  e.ways.push_back(same_on_each(
-      e, kByTokens, Joined::Summed, true,
-      "db is a sum over the tokens. Ranks with different tokens each have a part of it, which must be summed."));
+  e.ways.push_back(same_on_each(e, kByTokens, Joined::Summed, true,
+                                "db is a sum over the tokens. Ranks with different tokens each have a part "
+                                "of it, which must be summed."));
   e.ways.push_back(same_on_each(e, kByColumns, Joined::Columns, true,
                                 "A number of db needs one column of dY, which lies on one rank."));
   return e;
@@ -218,12 +200,11 @@ Experiment residual_experiment() {
                .formula = "Y = X + stream",
                .operand = "the block's output",
                .ops = {Op::Add},
-               .whole = [](const Bench& bench,
-                           const Numbers& x) { return bench.sum(x, addend(bench)); },
+               .whole = [](const Bench& bench, const Numbers& x) { return bench.sum(x, addend(bench)); },
                .ways = {}};
-  Way everywhere =
-      same_on_each(e, kPartial, Joined::Summed, false,
-                   "The stream is whole on every rank. Each rank adds all of it, so the sum holds it T times.");
+  Way everywhere = same_on_each(
+      e, kPartial, Joined::Summed, false,
+      "The stream is whole on every rank. Each rank adds all of it, so the sum holds it T times.");
   everywhere.name = "the stream on every rank";
   e.ways.push_back(everywhere);
   e.ways.push_back({.layout = kPartial,
