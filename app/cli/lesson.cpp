@@ -119,7 +119,9 @@ int print_check(const Lesson& lesson, const LessonOptions& options) {
   } else {
     for (const SceneTime& one : check.scenes)
       fmt::print("{:>7.2f} s  {}{}\n", one.seconds, one.scene,
-                 one.seconds > kMostSecondsOfAScene ? ": long for who waits; choose a smaller model, batch or seq" : "");
+                 one.seconds > kMostSecondsOfAScene
+                     ? ": long for who waits; choose a smaller model, batch or seq"
+                     : "");
     for (const LessonProblem& one : check.problems) print_hanging(one.where + ": ", one.what);
     if (check.holds())
       fmt::print("{} holds: {} and {} were planned, run and marked.\n", lesson.name,

@@ -125,9 +125,10 @@ ordered_json to_json(const Plan& plan) {
                       {"plan_seconds", plan.plan_seconds}};
   ordered_json ratios = ordered_json::object();
   for (const auto& [name, ratio] : ratios_of(plan))
-    ratios[name] = {{"compute_seconds", or_null(ratio.compute_seconds, ratio.compute_seconds > 0)},
-                    {"communicate_seconds", or_null(ratio.communicate_seconds, ratio.communicate_seconds > 0)},
-                    {"ratio", ratio.is_known() ? ordered_json(ratio.ratio()) : ordered_json()}};
+    ratios[name] = {
+        {"compute_seconds", or_null(ratio.compute_seconds, ratio.compute_seconds > 0)},
+        {"communicate_seconds", or_null(ratio.communicate_seconds, ratio.communicate_seconds > 0)},
+        {"ratio", ratio.is_known() ? ordered_json(ratio.ratio()) : ordered_json()}};
   out["compute_to_communication"] = ratios;
   out["heads"] = heads_json(plan);
   out["program"] = program_to_json(program);

@@ -26,8 +26,8 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
 /// `plan --figures`.
 int print_figures(bool json);
 
-/// `plan --algebra`: the layouts, and every operation run on shares and pieces of its operand on `ranks` ranks.
-/// The JSON has only the runs.
+/// `plan --algebra`: the layouts, and every operation run on shares and pieces of its operand on `ranks`
+/// ranks. The JSON has only the runs.
 int print_algebra(int ranks, bool json);
 
 /// `bench scaling`: the paper's points, the model's curve, the break-even of `settings` across nodes, and

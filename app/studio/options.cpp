@@ -321,19 +321,19 @@ void show_view(const std::string& name, ui::ViewState& state) {
                                      : name == kFiguresView         ? ui::ProgramPage::Figures
                                                                     : ui::ProgramPage::Steps;
   if (name.starts_with(kAlgebraView)) show_experiment(name, state.of<ui::AlgebraView>());
-  state.tab = name == "start"                                                            ? ui::Tab::Start
-              : name.starts_with("memory")                                               ? ui::Tab::Memory
-              : state.of<ui::TrafficView>().times                                        ? ui::Tab::Traffic
-              : name == "replay-train"                                                   ? ui::Tab::Train
-              : name.starts_with("traffic")                                              ? ui::Tab::Traffic
-              : page != kScalingViews.end()                                              ? ui::Tab::Scaling
-              : is_comparing_view(name)                                                  ? ui::Tab::Compare
-              : is_training_view(name) || name == kLostTrainView || name == kClosingView ? ui::Tab::Train
-              : name == "begin-training"                                                 ? ui::Tab::Train
-              : name == kRefusedView                                                     ? ui::Tab::Traffic
+  state.tab = name == "start"                                                               ? ui::Tab::Start
+              : name.starts_with("memory")                                                  ? ui::Tab::Memory
+              : state.of<ui::TrafficView>().times                                           ? ui::Tab::Traffic
+              : name == "replay-train"                                                      ? ui::Tab::Train
+              : name.starts_with("traffic")                                                 ? ui::Tab::Traffic
+              : page != kScalingViews.end()                                                 ? ui::Tab::Scaling
+              : is_comparing_view(name)                                                     ? ui::Tab::Compare
+              : is_training_view(name) || name == kLostTrainView || name == kClosingView    ? ui::Tab::Train
+              : name == "begin-training"                                                    ? ui::Tab::Train
+              : name == kRefusedView                                                        ? ui::Tab::Traffic
               : name == "program" || name.starts_with(kAlgebraView) || name == kFiguresView ? ui::Tab::Program
-              : name.starts_with(kBreakView)                                             ? ui::Tab::BreakIt
-                                                                                         : ui::Tab::Stage;
+              : name.starts_with(kBreakView)                                                ? ui::Tab::BreakIt
+                                                                                            : ui::Tab::Stage;
   state.focus_tab = true;
   state.asked_here().inspector = name == "inspector";  // also in lecture mode
   state.of<ui::StageView>().fitted = name == "fit";

@@ -97,7 +97,8 @@ inline constexpr const char* kInsideView = "collective";
 inline constexpr const char* kTreeView = "collective-tree";
 inline constexpr const char* kReplayInsideView = "replay-collective";
 bool is_inside_view(const std::string& name);
-/// The views of what a sum allows: GeLU of shares, the bias on every rank, and LayerNorm from sums over the ranks.
+/// The views of what a sum allows: GeLU of shares, the bias on every rank, and LayerNorm from sums over the
+/// ranks.
 inline constexpr const char* kAlgebraView = "algebra";
 inline constexpr const char* kBiasView = "algebra-bias";
 inline constexpr const char* kNormView = "algebra-norm";

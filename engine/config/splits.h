@@ -19,7 +19,8 @@ std::vector<std::string> split_names();
 /// Returns a named split. Throws a request Error that lists the names.
 Split named_split(const std::string& name);
 
-/// Reads what a split file holds; `source` names it in errors, and its stem names the split. Throws as find_split().
+/// Reads what a split file holds; `source` names it in errors, and its stem names the split. Throws as
+/// find_split().
 Split split_from_json(const nlohmann::json& json, const std::string& source);
 
 /// Returns the split for a `--split` value: a name, or a JSON file (a text that ends in .json or has a

@@ -1,5 +1,5 @@
-// Plans each text's example, and computes the text's formula. figures_of_claims.cpp has those that texts state
-// without a calculation.
+// Plans each text's example, and computes the text's formula. figures_of_claims.cpp has those that texts
+// state without a calculation.
 #include "engine/cost/figures.h"
 
 #include <fmt/format.h>

@@ -29,7 +29,8 @@ void add_sequence_parallelism(std::vector<WorkedFigure>& figures) {
        "the same total volume", "an all-gather and a reduce-scatter send what an all-reduce sends", 1,
        sent_in_a_layer(sequence) / all_reduces, "ratio",
        "forward it is the same. Backward, the two inputs that were gathered are gathered once more for the "
-       "weights' gradients, because each rank kept only its tokens: ten half all-reduces instead of eight. The gradients of the norms and of two biases are sums over the "
+       "weights' gradients, because each rank kept only its tokens: ten half all-reduces instead of eight. "
+       "The gradients of the norms and of two biases are sums over the "
        "tokens of all ranks, which adds a little"});
   prove(figures, figures.size() - 1, sequence, ShownBy::Traffic);
 }
@@ -39,26 +40,25 @@ void add_collectives(std::vector<WorkedFigure>& figures) {
   const Program program = plan_program(s);
   int all_reduces = 0;
   for (const Step& step : program.steps) all_reduces += step.op == Op::AllReduce ? 1 : 0;
-  figures.push_back({"all-reduces in a layer, forward and backward", kChapter, "4", "2 forward, 2 backward", 4,
-                     static_cast<double>(all_reduces), "", ""});
+  figures.push_back({"all-reduces in a layer, forward and backward", kChapter, "4", "2 forward, 2 backward",
+                     4, static_cast<double>(all_reduces), "", ""});
   prove(figures, figures.size() - 1, s, ShownBy::Traffic);
   const int64_t bytes = s.tokens() * s.model.hidden * element_bytes(s.dtype);
   const auto sent = [&](Collective collective) {
     return static_cast<double>(ring_sent_bytes(collective, bytes, s.tp));
   };
-  figures.push_back({"a reduce-scatter and an all-gather against an all-reduce, bytes sent", kWalkThrough,
-                     "all-reduce = reduce-scatter + all-gather", "1", 1,
-                     (sent(Collective::ReduceScatter) + sent(Collective::AllGather)) /
-                         sent(Collective::AllReduce),
-                     "ratio", ""});
+  figures.push_back(
+      {"a reduce-scatter and an all-gather against an all-reduce, bytes sent", kWalkThrough,
+       "all-reduce = reduce-scatter + all-gather", "1", 1,
+       (sent(Collective::ReduceScatter) + sent(Collective::AllGather)) / sent(Collective::AllReduce), "ratio",
+       ""});
   Settings sequence = s;
   sequence.split = named_split("megatron-sp");
   prove(figures, figures.size() - 1, sequence, ShownBy::Traffic);
 }
 
 double held(const Settings& settings, MemoryKind kind) {
-  return static_cast<double>(
-      plan_memory(plan_program(settings), 0).arena_bytes[static_cast<size_t>(kind)]);
+  return static_cast<double>(plan_memory(plan_program(settings), 0).arena_bytes[static_cast<size_t>(kind)]);
 }
 
 void add_memory_of_a_rank(std::vector<WorkedFigure>& figures) {
@@ -70,10 +70,11 @@ void add_memory_of_a_rank(std::vector<WorkedFigure>& figures) {
   figures.push_back({"a rank's weights at T = 8 against T = 1", kBook, "one eighth", "1 / T", 1.0 / cut.tp,
                      share(MemoryKind::Weight), "ratio",
                      "the norms and the biases of row-parallel products are whole on every rank"});
-  figures.push_back({"a rank's activations at T = 8 against T = 1", kBook, "one eighth", "1 / T",
-                     1.0 / cut.tp, share(MemoryKind::Activation), "ratio",
-                     "the residual stream, the norms' results and the sums are whole on every rank; only what "
-                     "lies between a column-parallel and a row-parallel product is cut"});
+  figures.push_back(
+      {"a rank's activations at T = 8 against T = 1", kBook, "one eighth", "1 / T", 1.0 / cut.tp,
+       share(MemoryKind::Activation), "ratio",
+       "the residual stream, the norms' results and the sums are whole on every rank; only what "
+       "lies between a column-parallel and a row-parallel product is cut"});
   prove(figures, first, cut, ShownBy::Memory);
 }
 
@@ -106,13 +107,12 @@ void add_ratio_of_fewer_ranks(std::vector<WorkedFigure>& figures) {
     const Hardware& h100 = find_hardware(fewer.hardware);
     const ForwardCount counted = count_forward(fewer, h100);
     constexpr double kPrintedRatio = 0.17, kPrintedRanks = 8;
-    figures.push_back({fmt::format("compute against communication, forward, T = {}", tp), kChapter, printed,
-                       fmt::format("0.17 · 8 / {}: halving T doubles the ratio", tp),
-                       kPrintedRatio * kPrintedRanks / tp,
-                       static_cast<double>(counted.flops) / h100.flops(DType::Fp16) / counted.tp_seconds,
-                       "ratio",
-                       "all FLOPs are counted, and a smaller ring also sends less and makes fewer hops, so the "
-                       "ratio more than doubles each time"});
+    figures.push_back(
+        {fmt::format("compute against communication, forward, T = {}", tp), kChapter, printed,
+         fmt::format("0.17 · 8 / {}: halving T doubles the ratio", tp), kPrintedRatio * kPrintedRanks / tp,
+         static_cast<double>(counted.flops) / h100.flops(DType::Fp16) / counted.tp_seconds, "ratio",
+         "all FLOPs are counted, and a smaller ring also sends less and makes fewer hops, so the "
+         "ratio more than doubles each time"});
     prove(figures, figures.size() - 1, fewer, ShownBy::Traffic);
   }
 }
@@ -123,12 +123,12 @@ void add_two_nodes(std::vector<WorkedFigure>& figures) {
     settings.hardware = name;
     const Hardware& hardware = find_hardware(name);
     const BreakEven crossing = break_even(settings, hardware);
-    figures.push_back({fmt::format("communication at T = 16 over two nodes against T = 8 in one, {}",
-                                   hardware.title),
-                       kBook, "doubled", "half of the all-reduce crosses the slow network", 2,
-                       crossing.far_seconds / crossing.near_seconds, "ratio",
-                       "each hop of a ring waits for the slowest link, so all of the all-reduce goes at the "
-                       "network's speed; estimated for a layer of 8.3 B, with the links of the data sheets"});
+    figures.push_back(
+        {fmt::format("communication at T = 16 over two nodes against T = 8 in one, {}", hardware.title),
+         kBook, "doubled", "half of the all-reduce crosses the slow network", 2,
+         crossing.far_seconds / crossing.near_seconds, "ratio",
+         "each hop of a ring waits for the slowest link, so all of the all-reduce goes at the "
+         "network's speed; estimated for a layer of 8.3 B, with the links of the data sheets"});
     prove(figures, figures.size() - 1, settings, ShownBy::BreakEven);
   }
 }
@@ -150,12 +150,13 @@ void add_one_box(std::vector<WorkedFigure>& figures) {
   }
   settings.model.layers = least;
   const double capacity = kRanks * static_cast<double>(v100.memory_bytes);
-  figures.push_back({"the largest model that 16 GPUs of 32 GB train", kPaper, "16 billion parameters",
-                     "16 · 32 GB / 16 bytes", capacity / kBytesPerParameter,
-                     static_cast<double>(parameter_count(settings.model)), "parameters",
-                     fmt::format("the paper's width in {} layers: 18 bytes a parameter here, and the activations "
-                                 "of 8 sequences, with each layer recomputed. The paper gives no calculation",
-                                 least)});
+  figures.push_back(
+      {"the largest model that 16 GPUs of 32 GB train", kPaper, "16 billion parameters",
+       "16 · 32 GB / 16 bytes", capacity / kBytesPerParameter,
+       static_cast<double>(parameter_count(settings.model)), "parameters",
+       fmt::format("the paper's width in {} layers: 18 bytes a parameter here, and the activations "
+                   "of 8 sequences, with each layer recomputed. The paper gives no calculation",
+                   least)});
   prove(figures, figures.size() - 1, settings, ShownBy::Memory);
 }
 
@@ -167,18 +168,19 @@ void add_epochs(std::vector<WorkedFigure>& figures) {
     const char* printed;
     double days;
   };
-  for (const Row& row : {Row{"gpt2-medium", 1, 64, "0.86 days", 0.86},
-                         Row{"megatron-2.5b", 4, 32, "2.27 days", 2.27},
-                         Row{"megatron-8.3b-24-heads", 8, 64, "2.10 days", 2.10}}) {
+  for (const Row& row :
+       {Row{"gpt2-medium", 1, 64, "0.86 days", 0.86}, Row{"megatron-2.5b", 4, 32, "2.27 days", 2.27},
+        Row{"megatron-8.3b-24-heads", 8, 64, "2.10 days", 2.10}}) {
     Settings settings = paper_settings(row.model, row.tp, row.dp);
     settings.batch = static_cast<int64_t>(kBatch);
     const double seconds = price_model(settings, paper_hardware()).step_seconds;
-    figures.push_back({fmt::format("an epoch of {} on {} GPUs", settings.model.title, row.tp * row.dp),
-                       std::string(kPaper) + ", Table 2", row.printed, "measured in the paper", row.days,
-                       kIterations * seconds / kSecondsOfADay, "days",
-                       fmt::format("68,507 steps of 512 sequences at T = {}, D = {}, estimated on the machine "
-                                   "fitted to one figure of the paper, 39 TFLOP/s on one GPU; nothing overlaps",
-                                   row.tp, row.dp)});
+    figures.push_back(
+        {fmt::format("an epoch of {} on {} GPUs", settings.model.title, row.tp * row.dp),
+         std::string(kPaper) + ", Table 2", row.printed, "measured in the paper", row.days,
+         kIterations * seconds / kSecondsOfADay, "days",
+         fmt::format("68,507 steps of 512 sequences at T = {}, D = {}, estimated on the machine "
+                     "fitted to one figure of the paper, 39 TFLOP/s on one GPU; nothing overlaps",
+                     row.tp, row.dp)});
     figures.back().shown_by = ShownBy::WeakScaling;
   }
 }

@@ -1,5 +1,5 @@
-// Shared by the files of the worked figures (figures.h): the texts' names, the chapter's exercise, and what is
-// counted of a forward pass. Only for these files.
+// Shared by the files of the worked figures (figures.h): the texts' names, the chapter's exercise, and what
+// is counted of a forward pass. Only for these files.
 #pragma once
 
 #include <vector>

@@ -24,8 +24,8 @@ double predicted_pass_seconds(const Program& program, const std::vector<std::vec
 /// sum of the seconds is then the time of the rank's pass.
 std::vector<StepCost> costs_in_turn(const Program& program, std::vector<StepCost> costs);
 
-/// How long rank 0 computes and how long it communicates in a pass or a part of it, in predicted seconds. Waiting
-/// does not count, and overlapped collectives count as if they were not.
+/// How long rank 0 computes and how long it communicates in a pass or a part of it, in predicted seconds.
+/// Waiting does not count, and overlapped collectives count as if they were not.
 struct ComputeRatio {
   double compute_seconds = 0, communicate_seconds = 0;
   bool is_known() const { return compute_seconds > 0 && communicate_seconds > 0; }

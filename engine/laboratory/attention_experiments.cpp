@@ -1,4 +1,5 @@
-// Experiments with attention: whole heads on a rank, shares of its operands, and the cache of keys and values.
+// Experiments with attention: whole heads on a rank, shares of its operands, and the cache of keys and
+// values.
 #include <numeric>
 
 #include "engine/laboratory/tables.h"
@@ -76,8 +77,9 @@ Way by_heads(const char* name, std::function<Heads(const Bench&, const Numbers& 
   return {.layout = kByColumns,
           .name = name,
           .joined = Joined::Columns,
-          .why = "A head uses only its own Q, K and V. Whole heads may lie on different ranks, and nothing is "
-                 "sent between them.",
+          .why =
+              "A head uses only its own Q, K and V. Whole heads may lie on different ranks, and nothing is "
+              "sent between them.",
           .on_rank = [heads = std::move(heads), of](const Bench& bench, const Numbers& held, int rank) {
             return of(bench, heads(bench, held, rank));
           }};
@@ -88,8 +90,9 @@ Way by_tokens(std::function<Heads(const Bench&, const Numbers& held, int rank)> 
   return {.layout = kByTokens,
           .name = "K and V of the own tokens",
           .joined = Joined::Rows,
-          .why = "A token attends to all earlier tokens. The keys and values of tokens on other ranks are "
-                 "missing.",
+          .why =
+              "A token attends to all earlier tokens. The keys and values of tokens on other ranks are "
+              "missing.",
           .is_right = false,
           .on_rank = [heads = std::move(heads), of](const Bench& bench, const Numbers& held, int rank) {
             return of(bench, heads(bench, held, rank));
@@ -101,13 +104,15 @@ Experiment query_experiment() {
                .formula = "C = softmax(Q·Kᵀ/√d)·V",
                .operand = "the queries; K and V are whole",
                .ops = {Op::Attention},
-               .whole = [](const Bench& bench, const Numbers& q) {
-                 return context_of(bench, {q, keys(bench), values(bench)});
-               },
+               .whole =
+                   [](const Bench& bench, const Numbers& q) {
+                     return context_of(bench, {q, keys(bench), values(bench)});
+                   },
                .ways = {}};
-  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, false,
-                                "The softmax is not linear in the scores: exponentials of shares are multiplied "
-                                "in the sum, not added."));
+  e.ways.push_back(
+      same_on_each(e, kPartial, Joined::Summed, false,
+                   "The softmax is not linear in the scores: exponentials of shares are multiplied "
+                   "in the sum, not added."));
   e.ways.push_back(by_tokens(
       [](const Bench& bench, const Numbers& q, int rank) {
         const Range own = bench.token_range(rank);
@@ -129,13 +134,15 @@ Experiment value_experiment() {
                .formula = "C = P·V, P = softmax(Q·Kᵀ/√d)",
                .operand = "the values; Q and K are whole",
                .ops = {Op::Attention},
-               .whole = [](const Bench& bench, const Numbers& v) {
-                 return context_of(bench, {queries(bench), keys(bench), v});
-               },
+               .whole =
+                   [](const Bench& bench, const Numbers& v) {
+                     return context_of(bench, {queries(bench), keys(bench), v});
+                   },
                .ways = {}};
-  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
-                                "With Q and K whole, P is fixed, and the context is the product P·V: linear in "
-                                "V."));
+  e.ways.push_back(
+      same_on_each(e, kPartial, Joined::Summed, true,
+                   "With Q and K whole, P is fixed, and the context is the product P·V: linear in "
+                   "V."));
   e.ways.push_back(by_tokens(
       [](const Bench& bench, const Numbers& v, int rank) {
         const Range own = bench.token_range(rank);
@@ -156,24 +163,20 @@ Experiment value_experiment() {
 Numbers query_gradient(const Bench& bench, const Heads& heads, const Numbers& dcontext) {
   Attended forward(bench, heads);
   Numbers dq(heads.tokens(), heads.q.cols), dkv(heads.tokens(), 2 * heads.q.cols);
-  bench.device().attention_grad({.forward = forward.op,
-                                 .dcontext = dcontext.data(),
-                                 .dqkv = dq.data(),
-                                 .dkv = dkv.data()});
+  bench.device().attention_grad(
+      {.forward = forward.op, .dcontext = dcontext.data(), .dqkv = dq.data(), .dkv = dkv.data()});
   return dq;
 }
 
 Experiment gradient_experiment() {
-  const auto all = [](const Bench& bench) {
-    return Heads{queries(bench), keys(bench), values(bench)};
-  };
-  Experiment e{.name = "attention gradient",
-               .formula = "dQ from dC, with Q, K, V and P kept",
-               .operand = "the context's gradient",
-               .ops = {Op::AttentionGrad},
-               .whole = [=](const Bench& bench,
-                            const Numbers& dc) { return query_gradient(bench, all(bench), dc); },
-               .ways = {}};
+  const auto all = [](const Bench& bench) { return Heads{queries(bench), keys(bench), values(bench)}; };
+  Experiment e{
+      .name = "attention gradient",
+      .formula = "dQ from dC, with Q, K, V and P kept",
+      .operand = "the context's gradient",
+      .ops = {Op::AttentionGrad},
+      .whole = [=](const Bench& bench, const Numbers& dc) { return query_gradient(bench, all(bench), dc); },
+      .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
                                 "P, Q, K and V are whole and fixed in the backward pass, so dQ is linear in "
                                 "dC."));
@@ -232,12 +235,15 @@ Experiment append_experiment() {
                .formula = "the cache's rows = K of the new tokens",
                .operand = "the keys of new tokens",
                .ops = {Op::CacheAppend},
-               .whole = [](const Bench& bench,
-                           const Numbers& k) { return appended(bench, k, {0, kTokens}); },
+               .whole =
+                   [](const Bench& bench, const Numbers& k) {
+                     return appended(bench, k, {0, kTokens});
+                   },
                .ways = {}};
-  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
-                                "Copying changes no number, so a cache of shares can be summed later. It would "
-                                "be as large on every rank."));
+  e.ways.push_back(
+      same_on_each(e, kPartial, Joined::Summed, true,
+                   "Copying changes no number, so a cache of shares can be summed later. It would "
+                   "be as large on every rank."));
   e.ways.push_back({.layout = kByTokens,
                     .name = {},
                     .joined = Joined::Summed,
@@ -277,9 +283,10 @@ Experiment cached_experiment() {
                .formula = "C = softmax(Q·Kᵀ/√d)·V, K and V from the cache",
                .operand = "the queries of new tokens",
                .ops = {Op::CachedAttention},
-               .whole = [](const Bench& bench, const Numbers& q) {
-                 return cached_context(bench, q, keys(bench), values(bench), {0, kTokens});
-               },
+               .whole =
+                   [](const Bench& bench, const Numbers& q) {
+                     return cached_context(bench, q, keys(bench), values(bench), {0, kTokens});
+                   },
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, false,
                                 "The softmax is not linear in the scores, with a cache or without."));

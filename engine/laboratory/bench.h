@@ -1,5 +1,5 @@
-// What the experiments of the laboratory work with: seeded matrices, the parts of them that ranks hold, and the
-// CPU device's operations as functions from matrices to matrices.
+// What the experiments of the laboratory work with: seeded matrices, the parts of them that ranks hold, and
+// the CPU device's operations as functions from matrices to matrices.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,8 @@ class Bench {
   int ranks() const { return ranks_; }
   Device& device() const { return *device_; }
   const Numbers& x() const { return x_; }
-  /// The part of X that `rank` holds under a layout: its share of the sum, its rows, its columns, or all of X.
+  /// The part of X that `rank` holds under a layout: its share of the sum, its rows, its columns, or all of
+  /// X.
   Numbers held(Layout layout, int rank) const;
   Range token_range(int rank) const { return shard_range(kTokens, ranks_, rank); }
   /// Columns are cut between heads, so that a rank has whole heads.

@@ -85,14 +85,14 @@ Outcome run(const Experiment& experiment, const Way& way, int ranks) {
   outcome.largest_difference = largest(outcome.difference);
   outcome.largest_number =
       std::max({outcome.largest_number, largest(outcome.whole), largest(outcome.together)});
-  outcome.verdict = outcome.largest_difference == 0 ? Verdict::Exact
+  outcome.verdict = outcome.largest_difference == 0                                    ? Verdict::Exact
                     : outcome.largest_difference <= kRounding * outcome.largest_number ? Verdict::Rounding
                                                                                        : Verdict::Wrong;
   return outcome;
 }
 
 std::string question_of(const Way& way) {
-  const char* ranks = way.layout.kind == LayoutKind::Partial ? "f of each share" 
+  const char* ranks = way.layout.kind == LayoutKind::Partial   ? "f of each share"
                       : way.layout.kind == LayoutKind::Sharded ? "f of each piece"
                                                                : "f on each rank";
   const char* whole = way.layout.kind == LayoutKind::Partial ? "f of the sum" : "f of the whole";

@@ -1,8 +1,8 @@
-// The laboratory "What a sum allows": runs one operation twice, once on the whole operand and once on what each
-// rank holds of it, and compares. The question is the same for every operation and layout: is f of the sum the
-// sum of f (Partial), and is f of the whole f of the pieces, put together (Sharded)? Both runs use the CPU
-// device's own kernels and seeded numbers, in fp32. Whether a way is exact, differs by rounding or is wrong is
-// measured each time; only the reason is written down, with the operation.
+// The laboratory "What a sum allows": runs one operation twice, once on the whole operand and once on what
+// each rank holds of it, and compares. The question is the same for every operation and layout: is f of the
+// sum the sum of f (Partial), and is f of the whole f of the pieces, put together (Sharded)? Both runs use
+// the CPU device's own kernels and seeded numbers, in fp32. Whether a way is exact, differs by rounding or is
+// wrong is measured each time; only the reason is written down, with the operation.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace shardlens::lab {
 /// One way to run an operation on ranks: what each rank holds of the operand X, what it computes, and how the
 /// results become one.
 struct Way {
-  Layout layout;             ///< of X
-  std::string name;          ///< what else decides: "b on every rank"; empty if nothing does
+  Layout layout;     ///< of X
+  std::string name;  ///< what else decides: "b on every rank"; empty if nothing does
   Joined joined = Joined::Summed;
-  std::string why;           ///< one sentence about this operation: why the way is right or wrong
-  bool is_right = true;      ///< what `why` says; a test compares it with the runs
+  std::string why;       ///< one sentence about this operation: why the way is right or wrong
+  bool is_right = true;  ///< what `why` says; a test compares it with the runs
   /// What rank `rank` computes from `held`, its part of X.
   std::function<Numbers(const Bench& bench, const Numbers& held, int rank)> on_rank;
 };

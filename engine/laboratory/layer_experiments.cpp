@@ -30,8 +30,7 @@ Experiment gelu_experiment() {
              return y;
            },
        .ways = {}},
-      false,
-      "GeLU is not linear: its curve bends at 0. So the shares must be summed before it.");
+      false, "GeLU is not linear: its curve bends at 0. So the shares must be summed before it.");
 }
 
 Numbers gelu_gradient(const Bench& bench, const Numbers& h, const Numbers& dy) {
@@ -50,13 +49,13 @@ Numbers cut_alike(const Bench& bench, Layout layout, const Numbers& whole, int r
 Experiment elementwise_gradient(const char* name, const char* formula, Op op, const char* other_name,
                                 Numbers (*gradient)(const Bench&, const Numbers& other, const Numbers& dy),
                                 Numbers (*other)(const Bench&)) {
-  Experiment e{.name = name,
-               .formula = formula,
-               .operand = "the output's gradient",
-               .ops = {op},
-               .whole = [=](const Bench& bench,
-                            const Numbers& dy) { return gradient(bench, other(bench), dy); },
-               .ways = {}};
+  Experiment e{
+      .name = name,
+      .formula = formula,
+      .operand = "the output's gradient",
+      .ops = {op},
+      .whole = [=](const Bench& bench, const Numbers& dy) { return gradient(bench, other(bench), dy); },
+      .ways = {}};
   const auto way = [&](Layout layout, Joined joined, std::string why) {
     e.ways.push_back({.layout = layout,
                       .name = layout == kPartial ? std::string(other_name) + " whole"
@@ -69,7 +68,8 @@ Experiment elementwise_gradient(const char* name, const char* formula, Op op, co
   };
   way(kPartial, Joined::Summed,
       std::string("The slope comes from ") + other_name +
-          ", which is whole. dY is only multiplied by it, which is linear, so gradients may be summed later.");
+          ", which is whole. dY is only multiplied by it, which is linear, so gradients may be summed "
+          "later.");
   const char* const why = "Each number of dX needs one number of each operand, so every cut is right.";
   way(kByTokens, Joined::Rows, why);
   way(kByColumns, Joined::Columns, why);
@@ -119,9 +119,10 @@ Experiment dropout_experiment() {
                .formula = "Y = X ∘ mask / (1 − p), p = 0.5",
                .operand = "the block's output",
                .ops = {Op::Dropout},
-               .whole = [](const Bench& bench, const Numbers& x) {
-                 return dropped(bench, x, place_of(kReplicated, bench, x, 0), kStream);
-               },
+               .whole =
+                   [](const Bench& bench, const Numbers& x) {
+                     return dropped(bench, x, place_of(kReplicated, bench, x, 0), kStream);
+                   },
                .ways = {}};
   Way one_mask = same_on_each(e, kPartial, Joined::Summed, true,
                               "With one mask for all ranks, dropout only multiplies each number by 0 or by "
@@ -148,35 +149,33 @@ Experiment dropout_experiment() {
                       .on_rank = [layout](const Bench& bench, const Numbers& x, int rank) {
                         return dropped(bench, x, place_of(layout, bench, x, rank), kStream);
                       }});
-    e.ways.push_back({.layout = layout,
-                      .name = "drawn from the piece's beginning",
-                      .joined = joined,
-                      .why = "Every rank draws the same first numbers, so all pieces get the mask of the first "
-                             "piece. It is another mask than that of one rank.",
-                      .is_right = false,
-                      .on_rank = [](const Bench& bench, const Numbers& x, int) {
-                        return dropped(bench, x,
-                                       {.first = 0, .rows = x.rows, .run = x.cols, .stride = x.cols},
-                                       kStream);
-                      }});
+    e.ways.push_back(
+        {.layout = layout,
+         .name = "drawn from the piece's beginning",
+         .joined = joined,
+         .why = "Every rank draws the same first numbers, so all pieces get the mask of the first "
+                "piece. It is another mask than that of one rank.",
+         .is_right = false,
+         .on_rank = [](const Bench& bench, const Numbers& x, int) {
+           return dropped(bench, x, {.first = 0, .rows = x.rows, .run = x.cols, .stride = x.cols}, kStream);
+         }});
   }
   return e;
 }
 
 Experiment tanh_experiment() {
-  return element_by_element(
-      {.name = "tanh",
-       .formula = "Y = tanh(X)",
-       .operand = "the pooler's product",
-       .ops = {Op::Tanh},
-       .whole =
-           [](const Bench& bench, const Numbers& x) {
-             Numbers y(x.rows, x.cols);
-             bench.device().tanh(DType::Fp32, x.count(), x.data(), y.data());
-             return y;
-           },
-       .ways = {}},
-      false, "tanh is not linear: no result is above 1, but a sum of results can be.");
+  return element_by_element({.name = "tanh",
+                             .formula = "Y = tanh(X)",
+                             .operand = "the pooler's product",
+                             .ops = {Op::Tanh},
+                             .whole =
+                                 [](const Bench& bench, const Numbers& x) {
+                                   Numbers y(x.rows, x.cols);
+                                   bench.device().tanh(DType::Fp32, x.count(), x.data(), y.data());
+                                   return y;
+                                 },
+                             .ways = {}},
+                            false, "tanh is not linear: no result is above 1, but a sum of results can be.");
 }
 
 Numbers tanh_output(const Bench& bench) {

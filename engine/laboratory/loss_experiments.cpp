@@ -20,10 +20,8 @@ Numbers largest_of(const Bench& bench, const Numbers& logits, int64_t first = 0)
 }
 Numbers exponentials_of(const Bench& bench, const Numbers& logits, const Numbers& max, int64_t first = 0) {
   Numbers sum(logits.rows, 1);
-  bench.device().sum_exp({.shard = shard_of(logits, first),
-                          .logits = logits.data(),
-                          .max = max.data(),
-                          .sum = sum.data()});
+  bench.device().sum_exp(
+      {.shard = shard_of(logits, first), .logits = logits.data(), .max = max.data(), .sum = sum.data()});
   return sum;
 }
 Numbers targets_of(const Bench& bench, const Numbers& logits, int64_t first_token, int64_t first = 0) {
@@ -170,8 +168,9 @@ Experiment softmax_experiment(bool is_gradient) {
   e.ways.push_back({.layout = kByColumns,
                     .name = "max and sum over all ranks",
                     .joined = Joined::Columns,
-                    .why = "The maximum and the sum are two numbers a token. With them, each rank finishes its "
-                           "own columns.",
+                    .why =
+                        "The maximum and the sum are two numbers a token. With them, each rank finishes its "
+                        "own columns.",
                     .on_rank = [=](const Bench& bench, const Numbers& x, int rank) {
                       const Numbers max = largest_over_ranks(bench);
                       return loss_gradient(bench, x, labels, max, exponentials_over_ranks(bench, max),
@@ -204,9 +203,10 @@ Experiment loss_experiment() {
                .ops = {Op::CrossEntropy},
                .whole = [=](const Bench& bench, const Numbers& x) { return alone(bench, x, 0, 0); },
                .ways = {}};
-  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, false,
-                                "Neither exp nor log is linear, so the loss of a share says nothing about the "
-                                "loss of the sum."));
+  e.ways.push_back(
+      same_on_each(e, kPartial, Joined::Summed, false,
+                   "Neither exp nor log is linear, so the loss of a share says nothing about the "
+                   "loss of the sum."));
   e.ways.push_back({.layout = kByTokens,
                     .name = {},
                     .joined = Joined::Summed,
@@ -229,8 +229,8 @@ Experiment loss_experiment() {
                            "ranks. Then every rank has the whole loss, and no logits were sent.",
                     .on_rank = [=](const Bench& bench, const Numbers&, int) {
                       const Numbers max = largest_over_ranks(bench);
-                      const Numbers target = over_ranks(
-                          bench, Joined::Summed, [&](const Numbers& logits, int64_t first) {
+                      const Numbers target =
+                          over_ranks(bench, Joined::Summed, [&](const Numbers& logits, int64_t first) {
                             return targets_of(bench, logits, 0, first);
                           });
                       return loss_of(bench, max, target, exponentials_over_ranks(bench, max));

@@ -25,8 +25,10 @@ Experiment embedding_experiment() {
                .formula = "Y = rows of the table",
                .operand = "the table",
                .ops = {Op::Embedding},
-               .whole = [](const Bench& bench,
-                           const Numbers& table) { return looked_up(bench, table, {0, kTokens}); },
+               .whole =
+                   [](const Bench& bench, const Numbers& table) {
+                     return looked_up(bench, table, {0, kTokens});
+                   },
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
                                 "Looking up copies rows, and copies of shares add up to a copy of the sum."));
@@ -38,8 +40,8 @@ Experiment embedding_experiment() {
                     .on_rank = [](const Bench& bench, const Numbers& table, int rank) {
                       return looked_up(bench, table, bench.token_range(rank));
                     }});
-  e.ways.push_back(same_on_each(e, kByColumns, Joined::Columns, true,
-                                "Each rank looks up its columns of every row."));
+  e.ways.push_back(
+      same_on_each(e, kByColumns, Joined::Columns, true, "Each rank looks up its columns of every row."));
   return e;
 }
 
@@ -59,8 +61,10 @@ Experiment table_gradient_experiment() {
                .formula = "dTable = rows of dY, summed by id",
                .operand = "the output's gradient",
                .ops = {Op::EmbeddingGrad},
-               .whole = [](const Bench& bench,
-                           const Numbers& dy) { return table_gradient(bench, dy, {0, kTokens}); },
+               .whole =
+                   [](const Bench& bench, const Numbers& dy) {
+                     return table_gradient(bench, dy, {0, kTokens});
+                   },
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
                                 "The gradient only adds up rows, and sums of sums are sums."));
@@ -72,8 +76,8 @@ Experiment table_gradient_experiment() {
                     .on_rank = [](const Bench& bench, const Numbers& dy, int rank) {
                       return table_gradient(bench, dy, bench.token_range(rank));
                     }});
-  e.ways.push_back(same_on_each(e, kByColumns, Joined::Columns, true,
-                                "A column of the table gets one column of dY."));
+  e.ways.push_back(
+      same_on_each(e, kByColumns, Joined::Columns, true, "A column of the table gets one column of dY."));
   return e;
 }
 
@@ -81,25 +85,25 @@ constexpr int64_t kSequences = 2, kSequence = kTokens / kSequences;
 
 // The rows of each sequence's first token, and the gradient that puts them back.
 Experiment first_token_experiment(bool is_gradient) {
-  Experiment e{.name = is_gradient ? "first token's gradient" : "first token",
-               .formula = is_gradient ? "dX = dY at each sequence's first token, else 0"
-                                      : "Y = X at each sequence's first token",
-               .operand = is_gradient ? "the output's gradient" : "the residual stream",
-               .ops = {is_gradient ? Op::FirstTokenGrad : Op::FirstToken},
-               .whole = [is_gradient](const Bench& bench, const Numbers& x) {
-                 Numbers y(is_gradient ? x.rows * kSequence : x.rows / kSequence, x.cols);
-                 if (is_gradient)
-                   bench.device().first_token_grad(DType::Fp32, x.rows, kSequence, x.cols, x.data(),
-                                                   y.data());
-                 else
-                   bench.device().first_token(DType::Fp32, kSequences, kSequence, x.cols, x.data(), y.data());
-                 return y;
-               },
-               .ways = {}};
+  Experiment e{
+      .name = is_gradient ? "first token's gradient" : "first token",
+      .formula = is_gradient ? "dX = dY at each sequence's first token, else 0"
+                             : "Y = X at each sequence's first token",
+      .operand = is_gradient ? "the output's gradient" : "the residual stream",
+      .ops = {is_gradient ? Op::FirstTokenGrad : Op::FirstToken},
+      .whole =
+          [is_gradient](const Bench& bench, const Numbers& x) {
+            Numbers y(is_gradient ? x.rows * kSequence : x.rows / kSequence, x.cols);
+            if (is_gradient)
+              bench.device().first_token_grad(DType::Fp32, x.rows, kSequence, x.cols, x.data(), y.data());
+            else
+              bench.device().first_token(DType::Fp32, kSequences, kSequence, x.cols, x.data(), y.data());
+            return y;
+          },
+      .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
                                 "It copies rows, and copies of shares add up to a copy of the sum."));
-  e.ways.push_back(
-      same_on_each(e, kByColumns, Joined::Columns, true, "It copies rows, column by column."));
+  e.ways.push_back(same_on_each(e, kByColumns, Joined::Columns, true, "It copies rows, column by column."));
   return e;
 }
 
@@ -123,9 +127,10 @@ Experiment squares_experiment() {
                .ops = {Op::SquareSum},
                .whole = [](const Bench& bench, const Numbers& x) { return one_number(squares_of(bench, x)); },
                .ways = {}};
-  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, false,
-                                "The square of a sum is not the sum of the squares: the products of different "
-                                "shares are missing."));
+  e.ways.push_back(
+      same_on_each(e, kPartial, Joined::Summed, false,
+                   "The square of a sum is not the sum of the squares: the products of different "
+                   "shares are missing."));
   const char* const why = "It is a sum over all elements, so each rank adds up its own.";
   e.ways.push_back(same_on_each(e, kByTokens, Joined::Summed, true, why));
   e.ways.push_back(same_on_each(e, kByColumns, Joined::Summed, true, why));
@@ -141,13 +146,13 @@ Numbers clip_factor(const Bench& bench, double squares) {
 }
 
 Experiment clip_experiment() {
-  Experiment e{.name = "clip factor",
-               .formula = "min(1, clip / √Σx²)",
-               .operand = "a gradient",
-               .ops = {Op::ClipFactor},
-               .whole = [](const Bench& bench,
-                           const Numbers& x) { return clip_factor(bench, squares_of(bench, x)); },
-               .ways = {}};
+  Experiment e{
+      .name = "clip factor",
+      .formula = "min(1, clip / √Σx²)",
+      .operand = "a gradient",
+      .ops = {Op::ClipFactor},
+      .whole = [](const Bench& bench, const Numbers& x) { return clip_factor(bench, squares_of(bench, x)); },
+      .ways = {}};
   const auto own = [&](Layout layout) {
     Way way = same_on_each(e, layout, Joined::Alike, false,
                            "Every rank finds the norm of its own part, so the ranks scale by different "
@@ -159,8 +164,9 @@ Experiment clip_experiment() {
     e.ways.push_back({.layout = layout,
                       .name = "squares summed over the ranks",
                       .joined = Joined::Alike,
-                      .why = "The squares are summed over the ranks first: one number. Then all ranks have the "
-                             "same norm and factor.",
+                      .why =
+                          "The squares are summed over the ranks first: one number. Then all ranks have the "
+                          "same norm and factor.",
                       .on_rank = [layout](const Bench& bench, const Numbers&, int) {
                         double squares = 0;
                         for (int rank = 0; rank < bench.ranks(); ++rank)
@@ -205,9 +211,10 @@ Experiment adamw_experiment() {
                .whole = [](const Bench& bench,
                            const Numbers& gradient) { return updated(bench, gradient, parameter(bench)); },
                .ways = {}};
-  Way shares = same_on_each(e, kPartial, Joined::Alike, false,
-                            "AdamW divides a gradient by its own size. With a share, every rank steps another "
-                            "way, and the copies of the parameter part.");
+  Way shares =
+      same_on_each(e, kPartial, Joined::Alike, false,
+                   "AdamW divides a gradient by its own size. With a share, every rank steps another "
+                   "way, and the copies of the parameter part.");
   shares.name = "p whole on every rank";
   e.ways.push_back(shares);
   const char* const why =

@@ -57,10 +57,10 @@ Experiment norm_experiment() {
                .whole = [](const Bench& bench,
                            const Numbers& x) { return norm(bench, x, gamma(bench), beta(bench)).y; },
                .ways = {}};
-  e.ways.push_back(
-      same_on_each(e, kPartial, Joined::Summed, false,
-                   "A norm divides by the standard deviation of what it sees. A share has another one than the "
-                   "sum, and β would be added T times."));
+  e.ways.push_back(same_on_each(
+      e, kPartial, Joined::Summed, false,
+      "A norm divides by the standard deviation of what it sees. A share has another one than the "
+      "sum, and β would be added T times."));
   e.ways.push_back(same_on_each(e, kByTokens, Joined::Rows, true,
                                 "Mean and standard deviation belong to one token, and whole tokens lie on a "
                                 "rank. Sequence parallelism uses this."));
@@ -79,8 +79,9 @@ Experiment norm_experiment() {
       {.layout = kByColumns,
        .name = "Σx and Σx² summed over the ranks",
        .joined = Joined::Columns,
-       .why = "Two sums give mean and standard deviation, and sums may be added over the ranks: two numbers a "
-              "token are sent instead of the whole token.",
+       .why =
+           "Two sums give mean and standard deviation, and sums may be added over the ranks: two numbers a "
+           "token are sent instead of the whole token.",
        .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
          const Range columns = bench.column_range(rank);
          const Numbers sums = summed_sums(bench, bench.x()), scale = cols_of(gamma(bench), columns),
@@ -168,14 +169,14 @@ struct CutGradient {
 };
 
 Experiment norm_gradient_experiment() {
-  Experiment e{.name = "LayerNorm gradient",
-               .formula = "dX = (g − mean(g) − x̂ ∘ mean(g ∘ x̂)) / std, g = γ ∘ dY",
-               .operand = "the output's gradient",
-               .ops = {Op::LayerNormGrad, Op::LayerNormGradSums, Op::LayerNormGradApply},
-               .whole = [](const Bench& bench, const Numbers& dy) {
-                 return norm_gradient(bench, norm_input(bench), gamma(bench), dy);
-               },
-               .ways = {}};
+  Experiment e{
+      .name = "LayerNorm gradient",
+      .formula = "dX = (g − mean(g) − x̂ ∘ mean(g ∘ x̂)) / std, g = γ ∘ dY",
+      .operand = "the output's gradient",
+      .ops = {Op::LayerNormGrad, Op::LayerNormGradSums, Op::LayerNormGradApply},
+      .whole = [](const Bench& bench,
+                  const Numbers& dy) { return norm_gradient(bench, norm_input(bench), gamma(bench), dy); },
+      .ways = {}};
   e.ways.push_back(same_on_each(
       e, kPartial, Joined::Summed, true,
       "With the norm's input whole, mean and standard deviation are fixed numbers, and dX is linear in dY."));

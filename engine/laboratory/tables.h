@@ -9,8 +9,8 @@
 
 namespace shardlens::lab {
 
-void add_product_experiments(std::vector<Experiment>& table);    ///< products, biases and residual sums
-void add_layer_experiments(std::vector<Experiment>& table);      ///< GeLU, dropout, tanh, rounding
+void add_product_experiments(std::vector<Experiment>& table);  ///< products, biases and residual sums
+void add_layer_experiments(std::vector<Experiment>& table);    ///< GeLU, dropout, tanh, rounding
 void add_norm_experiments(std::vector<Experiment>& table);
 void add_attention_experiments(std::vector<Experiment>& table);  ///< heads, and the cache
 void add_loss_experiments(std::vector<Experiment>& table);       ///< softmax and loss over the vocabulary

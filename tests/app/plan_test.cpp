@@ -171,8 +171,8 @@ TEST(CliPlan, SaysWhatARankComputesAgainstWhatItSends) {
                 ratios["pass"][part].get<double>(), 1e-12);
   EXPECT_NEAR(ratios["pass"]["ratio"].get<double>(), ratios["pass"]["compute_seconds"].get<double>() / sent,
               1e-12);
-  const nlohmann::json alone = nlohmann::json::parse(
-      run_cli("plan --layer --model gpt2 --tp 1 --hardware h100-80gb --json").out);
+  const nlohmann::json alone =
+      nlohmann::json::parse(run_cli("plan --layer --model gpt2 --tp 1 --hardware h100-80gb --json").out);
   EXPECT_TRUE(alone["compute_to_communication"]["pass"]["ratio"].is_null());
 }
 

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {

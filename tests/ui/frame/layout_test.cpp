@@ -167,8 +167,7 @@ TEST(Panels, UndoSaysWhatItChangedBesideTheTabs) {
     });
     std::vector<std::string> shown;
     for (const mark::Words& words : words_on_screen(harness)) shown.push_back(words.text);
-    EXPECT_EQ(std::count(shown.begin(), shown.end(), "Undone: T = 4"), 1)
-        << "in a window of " << size.width;
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), "Undone: T = 4"), 1) << "in a window of " << size.width;
   }
 }
 

@@ -217,7 +217,8 @@ TEST_F(ReplayTab, ANumberIsMadeOfWhatARecordingKept) {
                             }) != texts.end();
     (kept ? made : told) += 1;
     EXPECT_EQ(has_number, kept) << step.name;
-    EXPECT_THAT(texts, Contains(HasSubstr(kept ? "serial: A recording holds no run on one rank" : "was kept")))
+    EXPECT_THAT(texts,
+                Contains(HasSubstr(kept ? "serial: A recording holds no run on one rank" : "was kept")))
         << step.name;
   }
   EXPECT_GT(made, 0);

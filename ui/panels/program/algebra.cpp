@@ -1,5 +1,5 @@
-// The page "What a sum allows": a list of every operation with what each layout allows, and one of its runs with
-// all its numbers.
+// The page "What a sum allows": a list of every operation with what each layout allows, and one of its runs
+// with all its numbers.
 #include "ui/panels/program/algebra_view.h"
 
 #include <fmt/format.h>
@@ -180,8 +180,8 @@ void draw_list(const Context& context, ImVec2 size, bool has_words) {
                  [&] { return table_of(runs, view.ranks); });
 }
 
-/// The choices of T, layout and way, one row each where there is a choice (of T and layout together in a narrow
-/// page). Returns the height they took.
+/// The choices of T, layout and way, one row each where there is a choice (of T and layout together in a
+/// narrow page). Returns the height they took.
 float draw_choices(const Context& context, ImVec2 at, float width, bool narrow) {
   const Type type(context);
   AlgebraView& view = context.view.of<AlgebraView>();
@@ -244,7 +244,8 @@ float draw_choices(const Context& context, ImVec2 at, float width, bool narrow) 
     choose("way", ways, way, of_layout);
   } else if (!ways.front().empty()) {
     label("with");
-    draw_text(list, {left, at.y + (choice_row_height(context) - type.body.size) / 2}, type.body, ways.front());
+    draw_text(list, {left, at.y + (choice_row_height(context) - type.body.size) / 2}, type.body,
+              ways.front());
     at.y += row;
   }
   return at.y - top;
@@ -349,12 +350,15 @@ void draw_program_algebra(const Context& context) {
   AlgebraView& view = context.view.of<AlgebraView>();
   run_more(context.view.of<AlgebraRuns>(), view.ranks);
   const bool narrow = is_narrow(context, ImGui::GetContentRegionAvail().x);
-  page_head(context, "What a sum allows",
-            narrow ? ""
-                   : "Each rank has a share of a sum, or a piece of X, and runs the operation on it. Is the joined result "
-                     "that of one rank with all of X? Run here by the engine's own kernels, in fp32. ↑ ↓ choose the "
-                     "operation, ← → how X lies on the ranks.",
-            program_pages_width(context) + context.px(16));
+  page_head(
+      context, "What a sum allows",
+      narrow
+          ? ""
+          : "Each rank has a share of a sum, or a piece of X, and runs the operation on it. Is the joined "
+            "result "
+            "that of one rank with all of X? Run here by the engine's own kernels, in fp32. ↑ ↓ choose the "
+            "operation, ← → how X lies on the ranks.",
+      program_pages_width(context) + context.px(16));
   ImGui::Dummy({0, context.px(4)});
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const float listed = narrow ? room.x * 0.24f : context.px(370), gap = context.px(narrow ? 14 : 24);

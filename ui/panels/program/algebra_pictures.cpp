@@ -1,6 +1,6 @@
-// The pictures of one run in the laboratory: two rows of matrices, X above the results, one column for each rank
-// and then the joined result, the whole one and the difference. All matrices of a row have one scale, and all
-// cells of the page one size.
+// The pictures of one run in the laboratory: two rows of matrices, X above the results, one column for each
+// rank and then the joined result, the whole one and the difference. All matrices of a row have one scale,
+// and all cells of the page one size.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +89,8 @@ struct Grid {
 /// A number as short as its place: "−1.26", "3e-07".
 std::string short_number(double value) {
   const double size = std::abs(value);
-  return size != 0 && (size < 1e-3 || size >= 1e4) ? fmt::format("{:.0e}", value) : fmt::format("{:.3f}", value);
+  return size != 0 && (size < 1e-3 || size >= 1e4) ? fmt::format("{:.0e}", value)
+                                                   : fmt::format("{:.3f}", value);
 }
 
 /// How the read number of the joined result came about: "1.215 + 0.856 − 0.067 = 2.004, but f of the sum is
@@ -154,7 +155,8 @@ void draw_panel(const Grid& grid, const Panel& panel, size_t index, float top,
     outline_rect(grid.list, piece, piece_end, panel.is_difference ? theme.communication : own, 0,
                  context.px(1.5f));
   if (!reads) return;
-  const int64_t row = view.row < 0 ? run->worst_row : view.row, col = view.row < 0 ? run->worst_col : view.col;
+  const int64_t row = view.row < 0 ? run->worst_row : view.row,
+                col = view.row < 0 ? run->worst_col : view.col;
   ImGui::SetCursorScreenPos(min);
   if (click_area(panel.title.c_str(), {max.x - min.x, max.y - min.y})) {
     const ImVec2 mouse = ImGui::GetMousePos();
@@ -172,7 +174,9 @@ void draw_panel(const Grid& grid, const Panel& panel, size_t index, float top,
                  theme.text, 0, line);
   }
   draw_text(grid.list, {x, max.y + context.px(4)},
-            in(type.mono, !has ? theme.faint : panel.is_difference ? theme.communication : theme.text),
+            in(type.mono, !has                  ? theme.faint
+                          : panel.is_difference ? theme.communication
+                                                : theme.text),
             has ? short_number(panel.value(row, col)) : "–");
 }
 
@@ -223,7 +227,8 @@ float draw_algebra_pictures(const Context& context, const std::shared_ptr<const 
   draw_row("X", "X: what each rank holds", above, same_shape);
   draw_row("f", "f: what each rank makes of it", below, true);
   const AlgebraView& view = context.view.of<AlgebraView>();
-  const int64_t row = view.row < 0 ? run->worst_row : view.row, col = view.row < 0 ? run->worst_col : view.col;
+  const int64_t row = view.row < 0 ? run->worst_row : view.row,
+                col = view.row < 0 ? run->worst_col : view.col;
   if (const std::string sum = low ? "" : sum_words(*run, way, row, col); !sum.empty()) {
     const std::string place = fmt::format("row {}, column {}: ", row, col);
     top += draw_wrapped(grid.list, {min.x, top}, type.body, place + sum, size.x);

@@ -97,8 +97,8 @@ float draw_figure(const Context& context, const WorkedFigure& figure, const Figu
   const float below = write(columns.what, columns.printed, type.body, figure.what, top);
   write(columns.what, columns.printed, type.note, figure.source, below + context.px(1));
   write(columns.printed, columns.formula, type.body, figure.printed, top);
-  const float value = write(columns.formula, columns.exact, type.body,
-                            figure_text(figure.by_formula, figure.unit), top);
+  const float value =
+      write(columns.formula, columns.exact, type.body, figure_text(figure.by_formula, figure.unit), top);
   write(columns.formula, columns.exact, type.note, figure.formula, value + context.px(1));
   const TextStyle exact = in(type.strong, figure.agrees() ? theme.agreement : theme.text);
   const float after =
@@ -221,10 +221,11 @@ void draw_program_figures(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float pages = program_pages_width(context) + context.px(8);
   const float right = at.x + ImGui::GetContentRegionAvail().x - pages;
-  page_head(context, "What the texts say, and what is so",
-            "Figures that five texts on tensor parallelism print, each beside the exact one, which is planned, "
-            "counted, priced or run here. Only the printed figures are constants.",
-            pages + context.px(80));
+  page_head(
+      context, "What the texts say, and what is so",
+      "Figures that five texts on tensor parallelism print, each beside the exact one, which is planned, "
+      "counted, priced or run here. Only the printed figures are constants.",
+      pages + context.px(80));
   ImGui::Dummy({0, context.px(4)});
   if (view.figures.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     const Type type(context);

@@ -1,6 +1,6 @@
-// The Program tab. Its first page is the plain data that runs, as text. Every other picture in the studio is drawn
-// from these lines; here they can be searched and copied, and the tensors of the selected step are listed below
-// them. The other pages are about the layouts of every operation and about figures in texts.
+// The Program tab. Its first page is the plain data that runs, as text. Every other picture in the studio is
+// drawn from these lines; here they can be searched and copied, and the tensors of the selected step are
+// listed below them. The other pages are about the layouts of every operation and about figures in texts.
 #include <algorithm>
 #include <array>
 #include <memory>

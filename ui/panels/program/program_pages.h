@@ -12,7 +12,8 @@ void draw_program_figures(const Context& context);  ///< figures.cpp
 /// The width of the choice of pages, which stands at the right of every page's head.
 float program_pages_width(const Context& context);
 
-/// In the laboratory ↑ and ↓ go to another operation, ← and → to another way to run it. True if a key was taken.
+/// In the laboratory ↑ and ↓ go to another operation, ← and → to another way to run it. True if a key was
+/// taken.
 bool take_keys_to_laboratory(const Context& context);
 
 }  // namespace shardlens::ui

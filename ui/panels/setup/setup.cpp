@@ -279,10 +279,10 @@ void draw_norm_place(const Context& context, const Settings& wanted) {
   const auto title = [](NormPlacement place) -> std::string {
     return place == NormPlacement::Pre ? "before the block (pre)" : "after the sum (post)";
   };
-  const int chosen = option_row(
-      context, "LayerNorm", title(wanted.model.norm), {title(kPlaces[0]), title(kPlaces[1])},
-      "Before attention and MLP, as in GPT-2: the residual stream is never normalised.\n"
-      "After each residual sum, as in the first BERT: deep models then train badly.");
+  const int chosen =
+      option_row(context, "LayerNorm", title(wanted.model.norm), {title(kPlaces[0]), title(kPlaces[1])},
+                 "Before attention and MLP, as in GPT-2: the residual stream is never normalised.\n"
+                 "After each residual sum, as in the first BERT: deep models then train badly.");
   if (chosen < 0) return;
   Settings changed = wanted;
   changed.model.norm = kPlaces[static_cast<size_t>(chosen)];

@@ -1,5 +1,5 @@
-// A simulated user in the laboratory "What a sum allows": clicks and keys choose an operation, a layout, T and a
-// variant, and the page shows what was run.
+// A simulated user in the laboratory "What a sum allows": clicks and keys choose an operation, a layout, T
+// and a variant, and the page shows what was run.
 #include <gmock/gmock.h>
 #include <imgui.h>
 

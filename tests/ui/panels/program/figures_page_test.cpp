@@ -1,5 +1,5 @@
-// A simulated user on the page of the texts' figures: a click on a row applies the settings of the exact number
-// and opens the page that has it.
+// A simulated user on the page of the texts' figures: a click on a row applies the settings of the exact
+// number and opens the page that has it.
 #include <gmock/gmock.h>
 #include <imgui.h>
 
