@@ -2,7 +2,7 @@
 // cut; the planner derives which collectives that needs.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -11,6 +11,7 @@
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/executor.h"
+#include "engine/runtime/measure/measured_run.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
 #include "engine/train/data/train_data.h"
@@ -27,6 +28,12 @@ void run_to_end(Executor& executor, std::vector<std::shared_ptr<StepObserver>> o
   executor.observe(std::move(observers));
   executor.start(executor.steps());
   executor.wait();
+}
+
+// A mistake may end its run early.
+void require_steps(const std::vector<double>& losses, int64_t steps) {
+  if (static_cast<int64_t>(losses.size()) < steps)
+    throw request_error(fmt::format("the run with the mistake ended after {} steps", losses.size()));
 }
 
 std::shared_ptr<const BatchSource> built_in_batches(const Settings& settings) {
@@ -61,12 +68,8 @@ const Result& Evidence::run() {
   if (mistake_)
     throw request_error("a run with a planted mistake is compared with the sound one, and not timed");
   check_size();
-  const auto serial_plan = make_plan(plan_serial(settings_));
   auto serial = std::make_shared<SerialReference>();
-  {
-    Executor executor(serial_plan);
-    run_to_end(executor, {serial});
-  }
+  observe_run(make_plan(plan_serial(settings_)), {serial}, {});
   auto result = std::make_shared<Result>();
   result->plan = plan_;
   const auto sampler = std::make_shared<Sampler>(plan_->program);
@@ -134,8 +137,7 @@ const std::vector<double>& Evidence::losses(int64_t steps) {
     Trainer trainer(options, built_in_batches(settings_), nullptr);
     for (int64_t step = 0; step < steps; ++step) losses.push_back(trainer.step().loss);
   }
-  if (static_cast<int64_t>(losses.size()) < steps)
-    throw request_error(fmt::format("the run with the mistake ended after {} steps", losses.size()));
+  require_steps(losses, steps);
   losses_ = std::move(losses);
   return losses_;
 }
@@ -144,8 +146,7 @@ std::vector<double> Evidence::sound_losses(int64_t steps) {
   if (!mistake_) return losses(steps);
   std::vector<double> losses;
   for (const BreakStep& step : broken(steps).steps) losses.push_back(step.sound_loss);
-  if (static_cast<int64_t>(losses.size()) < steps)
-    throw request_error(fmt::format("the run with the mistake ended after {} steps", losses.size()));
+  require_steps(losses, steps);
   return losses;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/config/splits.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
+#include "engine/io/json_text.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/names.h"
 #include "engine/lesson/run_keys.h"
@@ -88,6 +89,11 @@ std::string cut_text(const Split& split, Block block) {
     cuts.push_back("mlp.proj " + to_string(split.mlp_proj));
   }
   return join(cuts);
+}
+
+// Are these the items of an order, each once, in whatever order?
+bool are_items(const Names& names, const Question& question) {
+  return std::is_permutation(names.begin(), names.end(), question.items.begin(), question.items.end());
 }
 
 bool is_yes(const Value& value, const Question& question, const Lesson& lesson) {
@@ -227,10 +233,7 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
     case QuestionKind::Order: {
       const Value value = answer();
       const Names* names = std::get_if<Names>(&value);
-      Names sorted = names ? *names : Names{}, items = question.items;
-      std::sort(sorted.begin(), sorted.end());
-      std::sort(items.begin(), items.end());
-      if (sorted != items)
+      if (!names || !are_items(*names, question))
         throw fail(
             fmt::format("the answer of an order must be a list of its items, and is {}", to_text(value)));
       right.accepted = *names;
@@ -264,7 +267,7 @@ struct Unreadable {
 
 std::string answered_text(const nlohmann::json& answer) {
   if (answer.is_string()) return shown(answer.get_ref<const std::string&>(), 200);
-  return shown(answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 200);
+  return shown(json_text(answer), 200);
 }
 
 std::string text_answer(const nlohmann::json& answer, const char* what) {
@@ -327,10 +330,7 @@ bool is_order_right(const Question& question, const RightAnswer& right, const nl
     given.push_back(text_answer(one, "a list of names"));
     if (given.size() > question.items.size()) break;
   }
-  Names sorted = given, items = question.items;
-  std::sort(sorted.begin(), sorted.end());
-  std::sort(items.begin(), items.end());
-  if (sorted != items) throw Unreadable{"must hold each of these once: " + join(question.items)};
+  if (!are_items(given, question)) throw Unreadable{"must hold each of these once: " + join(question.items)};
   return given == right.accepted;
 }
 

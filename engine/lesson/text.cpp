@@ -5,10 +5,8 @@
 #include <cmark.h>
 #include <fmt/format.h>
 
-#include <cctype>
+#include <algorithm>
 #include <memory>
-
-#include "engine/base/utf8.h"
 
 namespace shardlens {
 namespace {

@@ -40,12 +40,12 @@ std::string layout_words(Layout layout) {
 }
 
 /// What the ways of one layout found. Unknown: not all of them were run yet.
-Allowed allowed_by(const AlgebraRuns& known, AlgebraRuns& runs, size_t experiment, Layout layout, int ranks) {
+Allowed allowed_by(AlgebraRuns& runs, size_t experiment, Layout layout, int ranks) {
   const lab::Experiment& e = lab::experiments()[experiment];
   bool any_right = false, any_wrong = false;
   for (size_t way = 0; way < e.ways.size(); ++way) {
     if (e.ways[way].layout != layout) continue;
-    if (!known.has(experiment, way, ranks)) return Allowed::Unknown;
+    if (!runs.has(experiment, way, ranks)) return Allowed::Unknown;
     const bool wrong = runs.of(experiment, way, ranks)->outcome.verdict == lab::Verdict::Wrong;
     (wrong ? any_wrong : any_right) = true;
   }
@@ -146,7 +146,7 @@ void draw_list(const Context& context, ImVec2 size, bool has_words) {
                 shown ? type.strong : type.body,
                 fitted(shown ? type.strong : type.body, experiment.name, names - context.px(10)));
       for (size_t i = 0; has_words && i < kListed.size(); ++i) {
-        const Allowed allowed = allowed_by(runs, runs, e, kListed[i], view.ranks);
+        const Allowed allowed = allowed_by(runs, e, kListed[i], view.ranks);
         const ImVec2 cell{at.x + names + static_cast<float>(i) * word, at.y};
         if (allowed != Allowed::NotAsked) {
           ImGui::SetCursorScreenPos(cell);
