@@ -132,6 +132,15 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Compares this with --recording and shows where they first differ: FILE.shardlens, "
                  "gallery:NAME, or here for a run on this machine")
       ->group("Recording");
+  app.add_option(
+         "--lesson", options.lesson,
+         "Opens a lesson: the name of a built-in one or of a file in your lessons' folder, or FILE.md")
+      ->group("Lesson");
+  app.add_option("--scene", options.scene, "The scene of the lesson that is shown first, from 1")
+      ->check(cli::between(int64_t{1}, int64_t{1000}))
+      ->group("Lesson");
+  app.add_flag("--present", options.present, "In front of a class: larger, with the keys of a lecturer")
+      ->group("Lesson");
   app.add_option("--theme", theme, "dark, or light (for projectors)");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
   app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
@@ -342,7 +351,7 @@ void show_view(const std::string& name, ui::ViewState& state) {
 void apply_looks(const Options& options, ui::ViewState& state) {
   if (options.theme) state.theme = *options.theme;
   if (options.scale) state.scale = *options.scale;
-  if (options.lecture) state.set_lecture(true);
+  if (options.lecture || options.present) state.set_lecture(true);
   if (options.train_dtype) {
     auto& train = state.of<ui::TrainView>();
     train.single.dtype = train.compared.dtype = *options.train_dtype;

@@ -36,6 +36,9 @@ struct Options {
   std::optional<DType> train_dtype;  ///< none: the Train tab's last choice
   std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
   std::filesystem::path recording;   ///< opened in place of a run; empty: none
+  std::string lesson;                ///< a name or file, opened at once; empty: none
+  bool present = false;              ///< the lesson is shown in front of a class
+  int scene = 1;                     ///< of the lesson, from 1
   std::string compared;              ///< recording to compare with it, or "here"; empty: none
   bool frame_benchmark = false;
   bool start_benchmark = false;

@@ -333,11 +333,7 @@ TEST(StageLightDrawn, LitRowsComeIntoViewOnceUnlessTheSelectionIsElsewhere) {
   ASSERT_FALSE(is_in_view("all-reduce grad.ln1.out"));
   shine(harness, last);
   EXPECT_TRUE(is_in_view("all-reduce grad.ln1.out"));
-  harness.perform([](ImGuiTestContext& person) {
-    person.MouseMoveToPos(rows_window()->InnerRect.GetCenter());
-    person.MouseWheelY(100);
-    person.Yield(4);
-  });
+  harness.perform([](ImGuiTestContext& person) { person.ScrollToY(rows_window()->ID, 0); });
   EXPECT_FALSE(is_in_view("all-reduce grad.ln1.out")) << "a person may scroll on";
   harness.view().of<StageLight>() = {{"all-reduce grad.ln2.out"}, {}};
   select_step(harness.view(), shown_plan(harness.snapshot())->program, step_of(harness, "attn.qkv"));
