@@ -137,9 +137,10 @@ class StageUnderTheMouse : public ::testing::Test {
   const ReplaySnapshot replay;
   const BeingRecorded recorded;
   const HistorySnapshot history;
+  const LessonSnapshot lesson;
   const MachineFacts machine;
   Outbox outbox;
-  Context context{{recorded, train, breaks, scaling, comparison, diff, replay, history, machine},
+  Context context{{recorded, train, breaks, scaling, comparison, diff, replay, history, lesson, machine},
                   snapshot,
                   nullptr,
                   view,
