@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/lesson/lesson_session.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
