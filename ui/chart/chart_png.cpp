@@ -12,6 +12,7 @@
 #include "engine/config/assets.h"
 #include "engine/io/chart.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/within.h"
 
 #include FT_FREETYPE_H
 
@@ -208,7 +209,7 @@ class Drawing {
   void label(const ChartPoint& point, double at_x) {
     double widest = 0;
     for (const std::string& text : point.words) widest = std::max(widest, width_of(text, kSmall, plain_));
-    const double middle = std::clamp(at_x, kLeft + widest / 2 + 4, right_ - widest / 2 - 4);
+    const double middle = within(at_x, kLeft + widest / 2 + 4, right_ - widest / 2 - 4);
     double baseline =
         y(std::max(point.y, point.high)) - 14 - (kSmall + 3) * (static_cast<double>(point.words.size()) - 1);
     const double height = (kSmall + 3) * static_cast<double>(point.words.size());

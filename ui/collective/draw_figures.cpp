@@ -13,6 +13,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::collective {
 namespace {
@@ -242,7 +243,7 @@ void draw_measured(const Context& context, const Inside& inside, const Rect& roo
   const auto ranks = measured->ranks.size();
   const size_t rows = ranks > kTwoColumns ? (ranks + 1) / 2 : ranks;
   const float left = room.max.y - y - type.note.size - context.px(4);
-  const float row = std::clamp(left / static_cast<float>(rows), context.px(13), context.px(kBarRow));
+  const float row = within(left / static_cast<float>(rows), context.px(13), context.px(kBarRow));
   y += draw_rank_bars(context, inside, *measured, {{room.min.x, y}, room.max}, row);
   if (inside.step().overlapped && y + type.note.size <= room.max.y)
     draw_text(list, {room.min.x, y + context.px(2)}, type.note, "Later steps ran at the same time.");

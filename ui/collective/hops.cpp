@@ -12,6 +12,7 @@
 #include "ui/plan/cache.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::collective {
 namespace {
@@ -173,7 +174,7 @@ Inside inside_of(const Context& context) {
   inside.wiring = inside.has_tree() ? view.wiring : Wiring::Ring;
   if (inside.size() > kMostDrawn) return inside;
   inside.states = states_of(inside.kind(), inside.wiring, inside.size());
-  inside.hop = std::clamp(view.hop, 0, inside.hops() + 1);
+  inside.hop = within(view.hop, 0, inside.hops() + 1);
   return inside;
 }
 

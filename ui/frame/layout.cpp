@@ -11,6 +11,7 @@
 
 #include "ui/view_state.h"
 #include "ui/widgets/paint.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -74,7 +75,7 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
   const PanelSizes full;
   // Wide enough to read, no wider than the full measure, and never more than a part of the window.
   const auto side = [&](float measure, float least, float share, float most) {
-    return std::floor(std::min(std::clamp(size.x * share, least * scale, measure * scale), size.x * most));
+    return std::floor(std::min(within(size.x * share, least * scale, measure * scale), size.x * most));
   };
   return {.setup = side(full.setup, 236, 0.20f, 0.30f),
           .inspector = wide_inspector ? std::floor(size.x / 2) : side(full.inspector, 240, 0.24f, 0.34f),
@@ -92,8 +93,8 @@ void DockTree::show_open_tab(ImGuiTabBar& bar, float margin) {
     if (tab.ID != bar.VisibleTabId) continue;
     const float most = std::max(0.0f, bar.WidthAllTabs - width);
     const float last = tab.Offset - margin, first = tab.Offset + tab.Width + margin - width;
-    const float scroll = std::clamp(bar.ScrollingTarget, std::min(first, last), last);
-    bar.ScrollingTarget = std::clamp(scroll, 0.0f, most);
+    const float scroll = within(bar.ScrollingTarget, std::min(first, last), last);
+    bar.ScrollingTarget = within(scroll, 0.0f, most);
   }
 }
 

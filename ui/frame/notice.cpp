@@ -11,6 +11,7 @@
 #include "ui/settings/difference.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -69,7 +70,7 @@ void dim_stale_result(const Context& context) {
 
 void dim_below(const Context& context, float top) {
   over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {
-    fill_rect(list, {min.x, std::clamp(top, min.y, max.y)}, max, faded(context.theme.window, kDimming));
+    fill_rect(list, {min.x, within(top, min.y, max.y)}, max, faded(context.theme.window, kDimming));
   });
 }
 

@@ -10,6 +10,7 @@
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -111,8 +112,8 @@ void draw_error(const Scene& scene, ImDrawList* list, size_t row_index) {
   if (size < kSmallSize * 0.8f) return;
   const TextStyle style =
       scene.text(scene.context.fonts.mono, size, error->broken ? theme.text : theme.agreement);
-  const float middle = std::clamp((rect.min.y + rect.max.y) / 2, scene.view.min.y + style.size,
-                                  std::max(scene.view.min.y + style.size, scene.view.max.y - style.size));
+  const float middle = within((rect.min.y + rect.max.y) / 2, scene.view.min.y + style.size,
+                              std::max(scene.view.min.y + style.size, scene.view.max.y - style.size));
   draw_text(list, {rect.min.x + scene.measure.gutter - scene.px(12), middle - style.size / 2}, style,
             relative_error_text(error->relative_error), Align::Right);
 }
@@ -172,7 +173,7 @@ void draw_left_out(const Scene& scene, ImDrawList* list, size_t row_index) {
   for (const Lane& lane : scene.lanes) {
     const float x = middle_of_tensor(scene, row_index, lane, row.tensor);
     draw_arrow(scene, list, x, min.y - reach, max.y + reach, lane.first);
-    edges.push_back(std::clamp(x, min.x, max.x));
+    edges.push_back(within(x, min.x, max.x));
   }
   edges.push_back(max.x);
   list->PopClipRect();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ui/stage/scene.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -128,7 +129,7 @@ void draw_callout(const Scene& scene, ImDrawList* list, size_t index) {
   float middle = ends.empty() ? (lanes.min.x + lanes.max.x) / 2 : (ends.front().x + ends.back().x) / 2;
   const float half = std::min(text_width(style, row.title), wrap_width(scene)) / 2;
   if (2 * half < lanes.width())
-    middle = std::clamp(middle, lanes.min.x + half, lanes.max.x - half);
+    middle = within(middle, lanes.min.x + half, lanes.max.x - half);
   else
     middle = (lanes.min.x + lanes.max.x) / 2;
   draw_wrapped(list, {middle, top}, style, row.title, wrap_width(scene), Align::Centre);

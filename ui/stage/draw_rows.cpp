@@ -13,6 +13,7 @@
 #include "ui/stage/plan_change.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -124,7 +125,7 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const Tensor& tensor = scene.program().tensor(row.tensor);
   const float least =
       kLeastTextPixels / scene.px(1);  // also in lecture mode: rows that are fitted keep a name
-  const float equation_size = std::clamp(rect.height() / scene.px(1), least, kEquationSize);
+  const float equation_size = within(rect.height() / scene.px(1), least, kEquationSize);
   const TextStyle equation = scene.text(fonts.mono, equation_size, ahead ? theme.dim : theme.text);
   const TextStyle note = scene.text(fonts.body, kNoteSize, theme.dim);
   const bool partial = tensor.layout.kind == LayoutKind::Partial;

@@ -8,6 +8,7 @@
 
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -69,8 +70,8 @@ void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, cons
   if (!has_room_for_numbers(scene, cell_width, cell_height)) return;
   const Rect seen = common(piece.place, {list->GetClipRectMin(), list->GetClipRectMax()});
   const auto range = [](float begin, float end, float origin, float cell, Range all) {
-    return Range{std::clamp(all.begin + static_cast<int64_t>((begin - origin) / cell), all.begin, all.end),
-                 std::clamp(all.begin + static_cast<int64_t>((end - origin) / cell) + 1, all.begin, all.end)};
+    return Range{within(all.begin + static_cast<int64_t>((begin - origin) / cell), all.begin, all.end),
+                 within(all.begin + static_cast<int64_t>((end - origin) / cell) + 1, all.begin, all.end)};
   };
   const Range rows = range(seen.min.y, seen.max.y, piece.place.min.y, cell_height, piece.local_rows);
   const Range cols = range(seen.min.x, seen.max.x, piece.place.min.x, cell_width, piece.local_cols);

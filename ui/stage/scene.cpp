@@ -7,6 +7,7 @@
 
 #include "ui/plan/cache.h"
 #include "ui/theme/phase_colour.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -164,15 +165,14 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const bool full = density == Density::Full;
   Measure& measure = scene.measure;
   measure.pad = context.px(full ? 12 : 6);
-  measure.gutter = full ? std::clamp(std::max(view.width() * 0.19f, gutter_width(scene, section)),
-                                     context.px(160), std::max(context.px(224), view.width() * 0.3f))
-                        : std::clamp(view.width() * 0.42f, context.px(96), context.px(176));
+  measure.gutter = full ? within(std::max(view.width() * 0.19f, gutter_width(scene, section)),
+                                 context.px(160), std::max(context.px(224), view.width() * 0.3f))
+                        : within(view.width() * 0.42f, context.px(96), context.px(176));
   if (full) measure.gutter += errors_width(scene);
   measure.lane_gap = context.px(full ? 10 : 6);
   const float lanes_width = std::max(view.width() - measure.gutter - measure.pad, context.px(64));
   scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(full ? 80 : 36));
-  measure.weight =
-      std::clamp(scene.lanes[0].width * 0.17f, context.px(full ? 16 : 8), context.px(42)) * across;
+  measure.weight = within(scene.lanes[0].width * 0.17f, context.px(full ? 16 : 8), context.px(42)) * across;
   measure.weight_gap = context.px(full ? 6 : 3) * across;
   for (Lane& lane : scene.lanes) {
     lane.x *= across;

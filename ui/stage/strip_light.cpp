@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ui/widgets/paint.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -53,7 +54,7 @@ std::vector<float> callout_heights(const Context& context, const std::vector<Lit
 StripRows place_rows(std::vector<float> callouts, float room, float least, float most) {
   StripRows rows;
   const float taken = std::accumulate(callouts.begin(), callouts.end(), 0.0f);
-  rows.height = std::floor(std::clamp((room - taken) / static_cast<float>(callouts.size()), least, most));
+  rows.height = std::floor(within((room - taken) / static_cast<float>(callouts.size()), least, most));
   rows.top.resize(callouts.size());
   for (size_t i = callouts.size(); i-- > 0; rows.total += rows.height) {
     rows.total += callouts[i];

@@ -12,6 +12,7 @@
 #include "ui/platform/value_shader.h"
 #include "ui/widgets/heatmap_pages.h"
 #include "ui/widgets/tape.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -228,7 +229,7 @@ void Heatmaps::draw_exact(ImDrawList* list, ImVec2 min, ImVec2 max,
   const auto seen = [](Range range, double begin, double cell, double clip_begin, double clip_end) {
     const int64_t first = range.begin + static_cast<int64_t>(std::floor((clip_begin - begin) / cell));
     const int64_t last = range.begin + static_cast<int64_t>(std::ceil((clip_end - begin) / cell));
-    return Range{std::clamp(first, range.begin, range.end), std::clamp(last, range.begin, range.end)};
+    return Range{within(first, range.begin, range.end), within(last, range.begin, range.end)};
   };
   const Range seen_rows = seen(rows, min.y, cell_height, clip_min.y, clip_max.y);
   const Range seen_cols = seen(cols, min.x, cell_width, clip_min.x, clip_max.x);

@@ -19,6 +19,7 @@
 #include "ui/stage/meeting.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -219,7 +220,7 @@ void draw_mistake(const Context& context, const CardForm& form, const BreakChoic
     const ImVec2 lens = place_on_map(program, choice.place->step, map, map_size);
     const float edge = context.px(kLens);
     draw_lens(context, choice.fault,
-              {std::clamp(lens.x, map.x + edge - pad / 2, map.x + map_size.x - edge + pad / 2), lens.y},
+              {within(lens.x, map.x + edge - pad / 2, map.x + map_size.x - edge + pad / 2), lens.y},
               choice.possible || on ? theme.text : theme.dim);
   }
   const float x = map.x + map_size.x + pad, room = at.x + size.x - pad - x;

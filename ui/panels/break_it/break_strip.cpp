@@ -16,6 +16,7 @@
 #include "ui/widgets/axis.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -174,7 +175,7 @@ void draw_start(const Context& context, const BreakReport& report, const BreakPr
   const float room = axes.to.x - axes.from.x;
   const std::string text = fitted(type.strong, text_width(type.strong, words) <= room ? words : name, room);
   const float width = text_width(type.strong, text);
-  const float left = std::clamp(x - context.px(2), axes.from.x, axes.to.x - width);
+  const float left = within(x - context.px(2), axes.from.x, axes.to.x - width);
   ImGui::SetCursorScreenPos({left, label_min.y});
   if (ImGui::InvisibleButton("starts at", {width, type.strong.size + context.px(4)}))
     select_like(context, program, first.tensor);

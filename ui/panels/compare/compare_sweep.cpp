@@ -14,6 +14,7 @@
 #include "ui/widgets/axis.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -299,7 +300,7 @@ void draw_sweep(const Context& context) {
     y += draw_table(context, *sweep, {at.x, y}, room.x);
     copyable_table("sweep", {at.x, table_top}, {at.x + room.x, y}, [&] { return copied(*sweep); });
     y += context.px(10);
-    const float height = std::clamp(at.y + room.y - y - context.px(4), context.px(136), context.px(320));
+    const float height = within(at.y + room.y - y - context.px(4), context.px(136), context.px(320));
     const float gap = context.px(32), half = (room.x - gap) / 2;
     draw_weights(context, *sweep, {at.x, y}, {half, height});
     draw_errors(context, *sweep, {at.x + half + gap, y}, {half, height});

@@ -10,6 +10,7 @@
 #include "ui/panels/parts.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/stretch.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -120,7 +121,7 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
     const float low = plot_min.x + text_width(type.note, "forward") + context.px(12) + half;
     const float high = plot_max.x - text_width(type.note, "backward") - context.px(12) - half;
     if (low < high)
-      draw_text(list, {std::clamp(x, low, high), label_y}, in(type.note, theme.text), name, Align::Centre);
+      draw_text(list, {within(x, low, high), label_y}, in(type.note, theme.text), name, Align::Centre);
   }
   if (hovered && ImGui::BeginTooltip()) {
     ImGui::Text("step %zu, %s", under, plan.program.steps[under].name.c_str());

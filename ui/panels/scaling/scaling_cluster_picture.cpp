@@ -9,6 +9,7 @@
 #include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/panels/scaling/scaling_parts.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -35,9 +36,9 @@ Grid grid_of(const Context& context, const ClusterStudy& study, ImVec2 at, ImVec
   grid.node = study.hardware.ranks_per_node;
   grid.at = at;
   const float least = context.px(5), most = context.px(44);
-  grid.shown = std::clamp<int64_t>(static_cast<int64_t>(size.y / least), 1, grid.replicas);
-  grid.cell_width = std::clamp(size.x / static_cast<float>(grid.stages), 1.0f, most);
-  grid.cell_height = std::clamp(size.y / static_cast<float>(grid.shown), 1.0f, most);
+  grid.shown = within<int64_t>(static_cast<int64_t>(size.y / least), 1, grid.replicas);
+  grid.cell_width = within(size.x / static_cast<float>(grid.stages), 1.0f, most);
+  grid.cell_height = within(size.y / static_cast<float>(grid.shown), 1.0f, most);
   return grid;
 }
 
@@ -129,10 +130,9 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
   int64_t lit_stage = -1, lit_replica = -1;
   if (ImGui::IsItemHovered()) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    lit_stage =
-        std::clamp<int64_t>(static_cast<int64_t>((mouse.x - at.x) / grid.cell_width), 0, grid.stages - 1);
+    lit_stage = within<int64_t>(static_cast<int64_t>((mouse.x - at.x) / grid.cell_width), 0, grid.stages - 1);
     lit_replica =
-        std::clamp<int64_t>(static_cast<int64_t>((mouse.y - at.y) / grid.cell_height), 0, grid.shown - 1);
+        within<int64_t>(static_cast<int64_t>((mouse.y - at.y) / grid.cell_height), 0, grid.shown - 1);
     ImGui::SetTooltip("%s", about(study, grid, lit_stage, lit_replica).c_str());
   }
   for (int64_t stage = 0; stage < grid.stages; ++stage) {
@@ -184,8 +184,8 @@ float draw_bubble(const Context& context, const ClusterStudy& study, ImVec2 min,
   const float foot = wrapped_height(type.note, words, size.x);
   const float head = type.strong.size + context.px(8);
   const ImVec2 at{min.x, min.y + head};
-  const float height = std::clamp(size.y - head - foot - context.px(8), context.px(40),
-                                  context.px(20) * static_cast<float>(schedule.stages));
+  const float height = within(size.y - head - foot - context.px(8), context.px(40),
+                              context.px(20) * static_cast<float>(schedule.stages));
   const float row = height / static_cast<float>(schedule.stages);
   const double scale = static_cast<double>(size.x) / schedule.length;
   for (int stage = 0; stage < schedule.stages; ++stage)

@@ -15,6 +15,7 @@
 #include "ui/plan/shown_plan.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -186,8 +187,7 @@ void draw_search(const Context& context, float left, float right) {
               top = ImGui::GetCursorScreenPos().y - context.px(2);
   float buttons = 0;
   for (const Search& search : kSearches) buttons += button_width(context, search.words) + gap;
-  const float field =
-      std::clamp(right - left - buttons, context.px(kLeastFieldWidth), context.px(kFieldWidth));
+  const float field = within(right - left - buttons, context.px(kLeastFieldWidth), context.px(kFieldWidth));
   ImGui::SetCursorScreenPos({left, top});
   ImGui::SetNextItemWidth(field);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(8), (height - ImGui::GetFontSize()) / 2});

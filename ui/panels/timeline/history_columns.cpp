@@ -1,5 +1,6 @@
 // Computes the columns of a track, their bands and the rectangles.
 #include "ui/panels/timeline/history_columns.h"
+#include "ui/widgets/within.h"
 
 #include <algorithm>
 #include <bit>
@@ -100,7 +101,7 @@ void add_bands(std::vector<PlainRect>& rects, const TimeColumns& columns, const 
   const auto x_of = [&](int64_t column) {
     const double ns = static_cast<double>(column) * static_cast<double>(columns.ns);
     const double x = place.zero + (ns - place.zero_ns) * place.pixels_per_ns;
-    return static_cast<float>(std::round(std::clamp<double>(x, place.left, place.right)));
+    return static_cast<float>(std::round(within<double>(x, place.left, place.right)));
   };
   const float bottom = place.top + static_cast<float>(place.height);
   for (size_t i = 0; i < columns.sums.size(); ++i) {

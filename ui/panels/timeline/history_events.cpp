@@ -14,6 +14,7 @@
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/timeline/history_frame.h"
 #include "ui/theme/phase_colour.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -73,9 +74,9 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
   const auto [top, bottom] = part_of_track(lane_of(step), frame.y(rank), frame.height);
   const bool selected = frame.is_selected(pass, id);
   const float x0 = std::max(frame.x_of_ns(parts.begin_ns), frame.min.x - 4);
-  const float arrived = std::clamp(frame.x_of_ns(parts.arrived_ns), x0, frame.max.x + 4);
-  const float met = std::clamp(frame.x_of_ns(parts.met_ns), x0, frame.max.x + 4);
-  const float x1 = std::clamp(frame.x_of_ns(parts.end_ns), x0, frame.max.x + 4);
+  const float arrived = within(frame.x_of_ns(parts.arrived_ns), x0, frame.max.x + 4);
+  const float met = within(frame.x_of_ns(parts.met_ns), x0, frame.max.x + 4);
+  const float x1 = within(frame.x_of_ns(parts.end_ns), x0, frame.max.x + 4);
   const bool meets = is_collective(step.op);
   const float own_end = meets ? arrived : x1;
   const auto room = [&](int64_t begin_ns, int64_t end_ns) {

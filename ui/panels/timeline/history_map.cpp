@@ -9,6 +9,7 @@
 #include "ui/panels/timeline/history.h"
 #include "ui/panels/timeline/history_view.h"
 #include "ui/widgets/stretch.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -63,9 +64,8 @@ void drag(const Context& context, const Map& map) {
   Stretch moved = shown_of(view, context.history);
   const double by = static_cast<double>(io.MouseDelta.x / (map.max.x - map.min.x)) * map.all.size();
   const double at = map.seconds(mouse);
-  if (grip == MapGrip::Begin)
-    moved.begin = std::clamp(at, map.all.begin, moved.end - kSmallestStretchSeconds);
-  if (grip == MapGrip::End) moved.end = std::clamp(at, moved.begin + kSmallestStretchSeconds, map.all.end);
+  if (grip == MapGrip::Begin) moved.begin = within(at, map.all.begin, moved.end - kSmallestStretchSeconds);
+  if (grip == MapGrip::End) moved.end = within(at, moved.begin + kSmallestStretchSeconds, map.all.end);
   if (grip == MapGrip::Window) moved = clamped({moved.begin + by, moved.end + by}, map.all);
   view.shown = moved;
 }

@@ -21,6 +21,7 @@
 #include "ui/widgets/format.h"
 #include "ui/widgets/stretch.h"
 #include "ui/widgets/tape.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -377,8 +378,8 @@ void draw_history_columns(const HistoryFrame& frame) {
     }
   };
   // The newest slice covers everything in view, except in the first frames after a jump.
-  const int64_t near_begin = near ? std::clamp(near->begin_ns(), from, until) : until;
-  const int64_t near_end = near ? std::clamp(near->end_ns(), near_begin, until) : until;
+  const int64_t near_begin = near ? within(near->begin_ns(), from, until) : until;
+  const int64_t near_end = near ? within(near->end_ns(), near_begin, until) : until;
   if (whole) draw(*whole, from, near_begin);
   if (near) draw(*near, near_begin, near_end);
   if (whole) draw(*whole, near_end, until);
@@ -398,7 +399,7 @@ void draw_history_tracks(const Context& context) {
   const float head = context.px((mapped ? kMapHeight : 0) + kAxisHeight + kPassHeight);
   const float room = size.y - head;
   const auto tracks = static_cast<float>(std::max(1, history.ranks));
-  const float pitch = std::clamp(std::floor(room / tracks), least, context.px(kTrackHeight + kTrackGap));
+  const float pitch = within(std::floor(room / tracks), least, context.px(kTrackHeight + kTrackGap));
   const float gap =
       pitch >= context.px(kTrackHeight + kTrackGap) ? context.px(kTrackGap) : context.px(kLeastGap);
   const float most_scroll = std::max(0.0f, pitch * tracks - room);

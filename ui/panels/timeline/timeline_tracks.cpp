@@ -25,6 +25,7 @@
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/stretch.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
@@ -421,8 +422,8 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
   }
   const float names = name * static_cast<float>(runs.size());
   const float room = size.y - context.px(kAxisHeight) - names;
-  const float pitch = std::clamp(room / ranks, context.px(kLeastTrackHeight + kLeastGap),
-                                 context.px(kTrackHeight + kTrackGap));
+  const float pitch =
+      within(room / ranks, context.px(kLeastTrackHeight + kLeastGap), context.px(kTrackHeight + kTrackGap));
   const float gap =
       pitch >= context.px(kTrackHeight + kTrackGap) ? context.px(kTrackGap) : context.px(kLeastGap);
   const float most_scroll = std::max(0.0f, pitch * ranks - room);
