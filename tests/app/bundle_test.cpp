@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,13 @@ namespace shardlens {
 namespace bundle_test {
 
 namespace fs = std::filesystem;
+
+/// True in the build for debugging, whose programs are larger.
+bool has_assertions() {
+  bool on = false;
+  assert((on = true));
+  return on;
+}
 
 class Bundle : public ::testing::Test {
  protected:
@@ -67,13 +75,6 @@ TEST_F(Bundle, BringsThePluginThatWasBuilt) {
   const std::string why = nlohmann::json::parse(ended.out)["cuda"]["why_not"];
   if (!fs::exists(folder_ / "lib/libshardlens_cuda.so")) GTEST_SKIP() << "built without CUDA: " << why;
   EXPECT_EQ(why.find("not beside the program"), std::string::npos) << why;
-}
-
-/// True in the build for debugging, whose programs are larger.
-bool has_assertions() {
-  bool on = false;
-  assert((on = true));
-  return on;
 }
 
 // For a server behind a limit on what is carried: 64 MB, packed.

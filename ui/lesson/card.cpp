@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <tuple>
 
 #include "engine/lesson/lesson_session.h"
 #include "ui/commands/command_button.h"
@@ -22,28 +23,7 @@ namespace {
 constexpr float kCardWidth = 300, kMostOfWindow = 0.38f;
 constexpr float kPadding = 16;
 constexpr float kFoot = 56;
-
-/// A dot a scene: seen, shown, and still to come. A click goes there.
-void draw_dots(const Context& c, ImVec2 at, float width) {
-  auto& view = c.view.of<LessonView>();
-  const auto& seen = view.progress[lesson_key(c.lesson)].seen;
-  const auto count = static_cast<int>(c.lesson.scenes.size());
-  const float pitch = std::min(c.px(18), width / static_cast<float>(std::max(1, count)));
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  for (int scene = 0; scene < count; ++scene) {
-    const bool shown = scene == view.scene;
-    const float radius = std::min(shown ? c.px(5) : c.px(3.5f), pitch / 2);
-    const ImVec2 middle{at.x + pitch * (static_cast<float>(scene) + 0.5f), at.y + c.px(8)};
-    ImGui::SetCursorScreenPos({middle.x - pitch / 2, at.y});
-    if (click_area(fmt::format("dot {}", scene + 1).c_str(), {pitch, c.px(16)})) show_scene(c, scene);
-    tooltip(c, fmt::format("{}. {}", scene + 1, c.lesson.lesson->scenes[static_cast<size_t>(scene)].title));
-    const ImVec2 min{middle.x - radius, middle.y - radius}, max{middle.x + radius, middle.y + radius};
-    if (shown || seen.contains(scene))
-      fill_rect(list, min, max, shown ? c.theme.forward : c.theme.dim, radius);
-    else
-      outline_rect(list, min, max, c.theme.dim, radius, std::max(1.0f, c.px(1)));
-  }
-}
+constexpr float kLeastScale = 0.72f;  ///< of the type in front of a class
 
 /// The lesson's name, its scenes as dots, and the way out. In front of a class the Bar's place has them.
 void draw_head(const Context& c, float width) {
@@ -57,7 +37,8 @@ void draw_head(const Context& c, float width) {
   tooltip(c, "Close the lesson");
   draw_text(ImGui::GetWindowDrawList(), {at.x + width - close / 2, at.y + c.px(3)}, title, ICON_FA_TIMES,
             Align::Centre);
-  draw_dots(c, {at.x, at.y + c.px(26)}, width);
+  const auto count = static_cast<float>(c.lesson.scenes.size());
+  draw_scene_dots(c, {at.x, at.y + c.px(34)}, std::min(c.px(18), width / std::max(1.0f, count)));
   ImGui::SetCursorScreenPos({at.x, at.y + c.px(50)});
 }
 
@@ -69,12 +50,12 @@ void draw_elsewhere(const Context& c, float width) {
   if (!view.away && !answer) return;
   const char* const words =
       view.away ? "The page shows something else than this scene." : "The page shows what the answer means.";
-  const TextStyle style{c.fonts.body, std::round(c.px(kCardSmall)), c.theme.dim};
+  const TextStyle style{c.fonts.body, std::round(card_px(c, kCardSmall)), c.theme.dim};
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = draw_wrapped(ImGui::GetWindowDrawList(), at, style, words, width);
-  ImGui::Dummy({width, height + c.px(4)});
+  ImGui::Dummy({width, height + card_px(c, 4)});
   command_button(c, "lesson.again", "Back to the scene");
-  ImGui::Dummy({0, c.px(4)});
+  ImGui::Dummy({0, card_px(c, 4)});
 }
 
 void draw_scene(const Context& c, float width) {
@@ -82,15 +63,15 @@ void draw_scene(const Context& c, float width) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const auto wrapped = [&](const TextStyle& style, const std::string& words, float below) {
     const float height = draw_wrapped(list, ImGui::GetCursorScreenPos(), style, words, width);
-    ImGui::Dummy({width, height + c.px(below)});
+    ImGui::Dummy({width, height + card_px(c, below)});
   };
-  const TextStyle small{c.fonts.body, std::round(c.px(kCardSmall)), c.theme.dim};
-  const TextStyle title{c.fonts.bold, std::round(c.px(kCardTitle)), c.theme.text};
+  const TextStyle small{c.fonts.body, std::round(card_px(c, kCardSmall)), c.theme.dim};
+  const TextStyle title{c.fonts.bold, std::round(card_px(c, kCardTitle)), c.theme.text};
   const MadeScene& made = c.lesson.scenes[static_cast<size_t>(view.scene)];
   wrapped(small, fmt::format("{} of {}", view.scene + 1, c.lesson.scenes.size()), 4);
   wrapped(title, c.lesson.lesson->scenes[static_cast<size_t>(view.scene)].title, 10);
   if (!made.problem.empty())
-    return wrapped({c.fonts.body, std::round(c.px(kCardText)), c.theme.text},
+    return wrapped({c.fonts.body, std::round(card_px(c, kCardText)), c.theme.text},
                    "This scene cannot be shown. " + made.problem, 8);
   if (!made.shown)
     return wrapped(small, "Its plan is made, and run where the text has numbers of a run …", 8);
@@ -102,7 +83,7 @@ void draw_scene(const Context& c, float width) {
     for (const ShownQuestion& question : made.shown->questions) draw_question(c, question, width);
   }
   if (!view.notes) return;
-  wrapped({c.fonts.bold, std::round(c.px(kCardSmall)), c.theme.dim}, "Notes", 4);
+  wrapped({c.fonts.bold, std::round(card_px(c, kCardSmall)), c.theme.dim}, "Notes", 4);
   if (made.shown->notes.empty()) return wrapped(small, "This scene has no notes.", 8);
   draw_card_text(c, made.shown->notes, width, c.theme.dim);
 }
@@ -114,15 +95,29 @@ void draw_foot(const Context& c) {
   command_button(c, "lesson.next", "Next  " ICON_FA_CHEVRON_RIGHT, ButtonLook::Accent, "lesson next");
 }
 
+/// A class cannot scroll: the type becomes smaller until the scene fits, as far as it stays readable.
+void fit_to_class(const Context& c, float room, float content) {
+  auto& view = c.view.of<LessonView>();
+  const auto shown = std::tuple(view.scene, view.question, room);
+  if (!is_class(c.view) || shown != view.fitted_for) view.card_scale = 1;
+  view.fitted_for = shown;
+  if (is_class(c.view) && content > room) view.card_scale = std::max(kLeastScale, view.card_scale - 0.04f);
+}
+
 void draw_content(const Context& c) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (!is_class(c.view)) draw_head(c, room.x);
-  const float height = ImGui::GetContentRegionAvail().y - c.px(kFoot);
+  // A class goes on with keys.
+  const float height = ImGui::GetContentRegionAvail().y - (is_class(c.view) ? 0 : c.px(kFoot));
   // The text scrolls, and the ways on stay. A scene begins at its top.
   ImGui::BeginChild(fmt::format("scene {}", c.view.of<LessonView>().scene).c_str(), {0, height},
                     ImGuiChildFlags_NavFlattened);
+  const float top = ImGui::GetCursorPosY();
   draw_scene(c, ImGui::GetContentRegionAvail().x - c.px(2));
+  const float content = ImGui::GetCursorPosY() - top;
   ImGui::EndChild();
+  fit_to_class(c, height, content);
+  if (is_class(c.view)) return;
   ImGui::Dummy({0, c.px(4)});
   draw_foot(c);
 }

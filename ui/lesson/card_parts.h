@@ -1,6 +1,8 @@
 // The parts of a lesson's card. Each draws at the cursor, as wide as `width`, and moves the cursor below it.
 #pragma once
 
+#include <imgui.h>
+
 #include <vector>
 
 #include "engine/lesson/marking.h"
@@ -10,6 +12,12 @@ namespace shardlens::ui {
 
 /// The type of a card, in pixels of this frame. In lecture mode it is 1.6 times as large.
 inline constexpr float kCardTitle = 19, kCardText = 16, kCardQuestion = 15, kCardSmall = 13;
+
+/// Pixels of a length in the card, which is smaller if a scene would not fit otherwise.
+float card_px(const Context& context, float at_scale_one);
+
+/// A dot a scene, `pitch` apart: seen, shown, and still to come. A click goes there.
+void draw_scene_dots(const Context& context, ImVec2 left_middle, float pitch);
 
 /// Paragraphs with their emphasis, lists, quotes and code.
 void draw_card_text(const Context& context, const std::vector<ShownParagraph>& paragraphs, float width,

@@ -42,7 +42,7 @@ struct Asked {
   std::string number() const { return id().substr(id().rfind('/') + 1); }
   bool is_done() const { return right != nullptr; }
   TextStyle text(float size, ImU32 colour, bool bold = false) const {
-    return {bold ? c.fonts.bold : c.fonts.body, std::round(c.px(size)), colour};
+    return {bold ? c.fonts.bold : c.fonts.body, std::round(card_px(c, size)), colour};
   }
 };
 
@@ -57,14 +57,14 @@ void draw_words(const Asked& asked, const TextStyle& style, const std::string& w
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height =
       draw_wrapped(ImGui::GetWindowDrawList(), {at.x + indent, at.y}, style, words, asked.width - indent);
-  ImGui::Dummy({asked.width, height + asked.c.px(below)});
+  ImGui::Dummy({asked.width, height + card_px(asked.c, below)});
 }
 
 bool draw_small_button(const Asked& asked, const char* what, const std::string& words, ButtonLook look,
                        bool enabled = true) {
   const bool clicked =
       draw_button(asked.c, fmt::format("{} {}", what, asked.number()).c_str(), words, look, enabled, "");
-  ImGui::SameLine(0, asked.c.px(8));
+  ImGui::SameLine(0, card_px(asked.c, 8));
   return clicked;
 }
 
@@ -84,24 +84,27 @@ void draw_choice(const Asked& asked, size_t index) {
   const TextStyle style = asked.text(kCardQuestion, c.theme.text);
   const auto& hands = asked.open.hands;
   const auto count = std::count(hands.begin(), hands.end(), static_cast<int>(index));
-  const float mark = c.px(22), bar = in_class ? std::round(asked.width * 0.26f) : 0;
-  const float left = c.px(kPad + 22);
-  const float room = asked.width - left - mark - bar - c.px(in_class ? kPad + 30 : kPad);
-  const float height = std::max(c.px(kChoiceHeight), wrapped_height(style, words, room) + c.px(2 * 8));
+  const float mark = card_px(c, 22), bar = in_class ? std::round(asked.width * 0.26f) : 0;
+  const float left = card_px(c, kPad + 22);
+  const float room = asked.width - left - mark - bar - card_px(c, in_class ? kPad + 30 : kPad);
+  const float height =
+      std::max(card_px(c, kChoiceHeight), wrapped_height(style, words, room) + card_px(c, 2 * 8));
   const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + asked.width, at.y + height};
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool clicked =
       click_area(fmt::format("choice {}.{}", asked.number(), index + 1).c_str(), {asked.width, height});
   const bool hovered = ImGui::IsItemHovered() && !asked.is_done();
-  fill_rect(list, at, end, right ? mixed(c.theme.card, c.theme.agreement, 0.18f) : c.theme.card, c.px(4));
+  fill_rect(list, at, end, right ? mixed(c.theme.card, c.theme.agreement, 0.18f) : c.theme.card,
+            card_px(c, 4));
   if (chosen || hovered || right)
     outline_rect(list, at, end,
                  right    ? c.theme.agreement
                  : chosen ? c.theme.forward
                           : c.theme.faint,
-                 c.px(4), std::max(1.0f, c.px(1.5f)));
+                 card_px(c, 4), std::max(1.0f, card_px(c, 1.5f)));
   const float middle = (at.y + end.y) / 2;
-  draw_text(list, {at.x + c.px(kPad), middle - number.size * 0.56f}, number, fmt::format("{}", index + 1));
+  draw_text(list, {at.x + card_px(c, kPad), middle - number.size * 0.56f}, number,
+            fmt::format("{}", index + 1));
   const float text_height = wrapped_height(style, words, room);
   draw_wrapped(list, {at.x + left, middle - text_height / 2}, style, words, room);
   const float mark_x = at.x + left + room + mark / 2;
@@ -114,14 +117,15 @@ void draw_choice(const Asked& asked, size_t index) {
   if (in_class) {
     const float bar_left = at.x + left + room + mark, bar_end = bar_left + bar;
     const float share = hands.empty() ? 0 : static_cast<float>(count) / static_cast<float>(hands.size());
-    fill_rect(list, {bar_left, middle - c.px(2)}, {bar_end, middle + c.px(2)}, c.theme.line, c.px(2));
+    fill_rect(list, {bar_left, middle - card_px(c, 2)}, {bar_end, middle + card_px(c, 2)}, c.theme.line,
+              card_px(c, 2));
     if (count > 0)
-      fill_rect(list, {bar_left, middle - c.px(2)}, {bar_left + bar * share, middle + c.px(2)},
-                c.theme.forward, c.px(2));
-    draw_text(list, {end.x - c.px(kPad), middle - style.size * 0.56f}, asked.text(kCardSmall, c.theme.dim),
-              fmt::format("{}", count), Align::Right);
+      fill_rect(list, {bar_left, middle - card_px(c, 2)}, {bar_left + bar * share, middle + card_px(c, 2)},
+                c.theme.forward, card_px(c, 2));
+    draw_text(list, {end.x - card_px(c, kPad), middle - style.size * 0.56f},
+              asked.text(kCardSmall, c.theme.dim), fmt::format("{}", count), Align::Right);
   }
-  ImGui::SetCursorScreenPos({at.x, end.y + c.px(6)});
+  ImGui::SetCursorScreenPos({at.x, end.y + card_px(c, 6)});
   if (!clicked || asked.is_done()) return;
   if (in_class)
     asked.open.hands.push_back(static_cast<int>(index));
@@ -132,17 +136,17 @@ void draw_choice(const Asked& asked, size_t index) {
 void draw_number(const Asked& asked) {
   const Context& c = asked.c;
   if (asked.is_done()) return;
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(8), c.px(7)));
-  ImGui::SetNextItemWidth(c.px(120));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(card_px(c, 8), card_px(c, 7)));
+  ImGui::SetNextItemWidth(card_px(c, 120));
   const bool entered =
       ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
                        ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific);
   ImGui::PopStyleVar();
-  ImGui::SameLine(0, c.px(8));
+  ImGui::SameLine(0, card_px(c, 8));
   if (!asked.question().unit.empty()) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted(asked.question().unit.c_str());
-    ImGui::SameLine(0, c.px(12));
+    ImGui::SameLine(0, card_px(c, 12));
   }
   double number = 0;
   const char* const begin = asked.open.typed.data();
@@ -158,7 +162,7 @@ void draw_number(const Asked& asked) {
 std::string pointed_name(const Asked& asked) {
   const ViewState& view = asked.c.view;
   const Plan* const plan = shown_plan(asked.c.snapshot);
-  if (plan == nullptr || view.selected_step < 0) return {};
+  if (plan == nullptr || view.selected_step < 0 || !view.of<LessonView>().pointed) return {};
   const Program& program = plan->program;
   switch (asked.question().at) {
     case PointAt::Step:
@@ -194,21 +198,21 @@ void draw_order(const Asked& asked) {
                "Click them one after another, the first one first.");
   for (size_t i = 0; i < items.size(); ++i) {
     const auto place = std::find(order.begin(), order.end(), items[i]);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + asked.width, at.y + c.px(kChoiceHeight)};
+    const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + asked.width, at.y + card_px(c, kChoiceHeight)};
     ImDrawList* list = ImGui::GetWindowDrawList();
     const bool clicked = click_area(fmt::format("item {}.{}", asked.number(), i + 1).c_str(),
-                                    {asked.width, c.px(kChoiceHeight)});
-    fill_rect(list, at, end, c.theme.card, c.px(4));
-    if (ImGui::IsItemHovered() && !asked.is_done()) outline_rect(list, at, end, c.theme.faint, c.px(4));
+                                    {asked.width, card_px(c, kChoiceHeight)});
+    fill_rect(list, at, end, c.theme.card, card_px(c, 4));
+    if (ImGui::IsItemHovered() && !asked.is_done()) outline_rect(list, at, end, c.theme.faint, card_px(c, 4));
     const float middle = (at.y + end.y) / 2;
     const TextStyle number = asked.text(kCardQuestion, c.theme.forward, true);
     if (place != order.end())
-      draw_text(list, {at.x + c.px(kPad), middle - number.size * 0.56f}, number,
+      draw_text(list, {at.x + card_px(c, kPad), middle - number.size * 0.56f}, number,
                 fmt::format("{}", place - order.begin() + 1));
-    const TextStyle mono{c.fonts.mono, std::round(c.px(kCardQuestion)), c.theme.text};
-    draw_text(list, {at.x + c.px(kPad + 22), middle - mono.size * 0.56f}, mono,
-              fitted(mono, items[i], asked.width - c.px(2 * kPad + 22)));
-    ImGui::SetCursorScreenPos({at.x, end.y + c.px(6)});
+    const TextStyle mono{c.fonts.mono, std::round(card_px(c, kCardQuestion)), c.theme.text};
+    draw_text(list, {at.x + card_px(c, kPad + 22), middle - mono.size * 0.56f}, mono,
+              fitted(mono, items[i], asked.width - card_px(c, 2 * kPad + 22)));
+    ImGui::SetCursorScreenPos({at.x, end.y + card_px(c, 6)});
     if (!clicked || asked.is_done()) continue;
     if (place != order.end())
       order.erase(place);
@@ -246,7 +250,7 @@ void draw_cut(const Asked& asked) {
     draw_words(asked, asked.text(kCardQuestion, c.theme.text),
                fmt::format("{}: {}", name, to_string(split.*cut)), 0, 2);
   }
-  ImGui::Dummy({0, c.px(4)});
+  ImGui::Dummy({0, card_px(c, 4)});
   if (draw_small_button(asked, "answer", "Mark my cut", ButtonLook::Accent)) answer(asked, as_json(split));
   ImGui::NewLine();
 }
@@ -272,14 +276,14 @@ void draw_right(const Asked& asked) {
   if (!asked.is_done()) return;
   const Context& c = asked.c;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float indent = c.px(12);
+  const float indent = card_px(c, 12);
   const bool by_person = asked.marked != nullptr && asked.marked->right;
   const std::string head = (by_person ? "Right: " : "") + asked.right->text;
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), head, indent, 4);
   draw_words(asked, asked.text(kCardQuestion, c.theme.text), asked.right->because, indent, 0);
-  fill_rect(ImGui::GetWindowDrawList(), at, {at.x + c.px(3), ImGui::GetCursorScreenPos().y},
+  fill_rect(ImGui::GetWindowDrawList(), at, {at.x + card_px(c, 3), ImGui::GetCursorScreenPos().y},
             c.theme.agreement);
-  ImGui::Dummy({0, c.px(8)});
+  ImGui::Dummy({0, card_px(c, 8)});
 }
 
 }  // namespace
@@ -294,7 +298,7 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
                     c.view.of<LessonView>().questions[id],
                     marked == c.lesson.marked.end() ? nullptr : &marked->second,
                     right == c.lesson.answers.end() ? nullptr : &right->second};
-  ImGui::Dummy({0, c.px(8)});
+  ImGui::Dummy({0, card_px(c, 8)});
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), shown.ask, 0, 8);
   if (is_class(c.view) && !asked.open.hands.empty())
     draw_words(asked, asked.text(kCardSmall, c.theme.dim),
@@ -316,7 +320,7 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
       draw_cut(asked);
       break;
   }
-  ImGui::Dummy({0, c.px(4)});
+  ImGui::Dummy({0, card_px(c, 4)});
   draw_not_right(asked);
   draw_right(asked);
   if (!asked.is_done() && (is_class(c.view) || asked.marked != nullptr)) {

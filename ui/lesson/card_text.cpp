@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ui/lesson/card_parts.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -99,24 +100,29 @@ float draw_flow(ImDrawList* list, ImVec2 at, const std::vector<Word>& words, flo
 
 }  // namespace
 
+float card_px(const Context& c, float at_scale_one) {
+  return c.px(at_scale_one) * c.view.of<LessonView>().card_scale;
+}
+
 void draw_card_text(const Context& c, const std::vector<ShownParagraph>& paragraphs, float width,
                     ImU32 colour) {
   using Kind = LessonParagraph::Kind;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float size = std::round(c.px(kCardText)), line = std::round(size * kLine);
+  const float size = std::round(card_px(c, kCardText)), line = std::round(size * kLine);
   for (const ShownParagraph& paragraph : paragraphs) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool listed = paragraph.kind == Kind::Bullet || paragraph.kind == Kind::Numbered;
-    const float indent = listed                          ? c.px(22)
-                         : paragraph.kind == Kind::Quote ? c.px(14)
-                         : paragraph.kind == Kind::Code  ? c.px(10)
+    const float indent = listed                          ? card_px(c, 22)
+                         : paragraph.kind == Kind::Quote ? card_px(c, 14)
+                         : paragraph.kind == Kind::Code  ? card_px(c, 10)
                                                          : 0;
     const TextStyle mark{c.fonts.body, size, c.theme.dim};
-    if (paragraph.kind == Kind::Bullet) draw_text(list, {at.x + c.px(6), at.y}, mark, "\u2022");
+    if (paragraph.kind == Kind::Bullet) draw_text(list, {at.x + card_px(c, 6), at.y}, mark, "\u2022");
     if (paragraph.kind == Kind::Numbered) draw_text(list, at, mark, fmt::format("{}.", paragraph.number));
     const float height = draw_flow(list, {at.x + indent, at.y}, words_of(c, paragraph.spans, size, colour),
                                    line, width - indent);
-    if (paragraph.kind == Kind::Quote) fill_rect(list, at, {at.x + c.px(3), at.y + height}, c.theme.line);
+    if (paragraph.kind == Kind::Quote)
+      fill_rect(list, at, {at.x + card_px(c, 3), at.y + height}, c.theme.line);
     ImGui::Dummy({width, height + std::round(size * (listed ? kBetween / 2 : kBetween))});
   }
 }

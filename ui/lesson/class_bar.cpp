@@ -10,6 +10,7 @@
 
 #include "engine/lesson/lesson_session.h"
 #include "engine/runtime/snapshot.h"
+#include "ui/lesson/card_parts.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/bar/bar_chips.h"
 #include "ui/plan/seen_break.h"
@@ -32,7 +33,6 @@ std::string clock_text(const Context& c) {
 }  // namespace
 
 void draw_class_bar(const Context& c) {
-  auto& view = c.view.of<LessonView>();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, middle = at.y + ImGui::GetContentRegionAvail().y / 2;
@@ -62,20 +62,8 @@ void draw_class_bar(const Context& c) {
   const std::string name = fitted(title, c.lesson.lesson->title, std::max(0.0f, right - x - dots - 2 * gap));
   draw_text(list, {x, middle - title.size * 0.56f}, title, name);
   x += text_width(title, name) + gap;
-  const auto& progress = view.progress[lesson_key(c.lesson)].seen;
-  for (int scene = 0; scene < count && x + pitch < right; ++scene, x += pitch) {
-    const bool shown = scene == view.scene;
-    const float radius = shown ? c.px(4.5f) : c.px(3);
-    const ImVec2 centre{x + pitch / 2, middle};
-    ImGui::SetCursorScreenPos({x, middle - c.px(10)});
-    if (click_area(fmt::format("dot {}", scene + 1).c_str(), {pitch, c.px(20)})) show_scene(c, scene);
-    tooltip(c, fmt::format("{}. {}", scene + 1, c.lesson.lesson->scenes[static_cast<size_t>(scene)].title));
-    const ImVec2 min{centre.x - radius, centre.y - radius}, max{centre.x + radius, centre.y + radius};
-    if (shown || progress.contains(scene))
-      fill_rect(list, min, max, shown ? c.theme.forward : c.theme.dim, radius);
-    else
-      outline_rect(list, min, max, c.theme.dim, radius, std::max(1.0f, c.px(1)));
-  }
+  draw_scene_dots(c, {x, middle}, pitch);
+  x += pitch * static_cast<float>(count);
   x += gap;
   if (x + text_width(words, kKeys) <= right)
     draw_text(list, {x, middle - words.size * 0.56f}, words, kKeys);

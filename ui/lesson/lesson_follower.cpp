@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "engine/runtime/snapshot.h"
@@ -97,7 +98,15 @@ void LessonFollower::follow(const Context& c) {
   if (!view.open) return;
   show(c);
   show_answer(c);
+  if (!setter_.is_set()) view.pointed = false;
   setter_.advance(c);
+  const std::tuple selection(c.view.selected_step, c.view.selected_tensor, c.view.selected_rank);
+  const bool clicks = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+                      ImGui::GetMousePos().x > ImGui::GetMainViewport()->Pos.x + view.card_width;
+  if (!view.pointed && setter_.is_set() && (clicks || (was_set_ && selection != selection_)))
+    view.pointed = true;
+  selection_ = selection;
+  was_set_ = setter_.is_set();
   view.away = setter_.was_left(c);
   view.card_width = lesson_card_width(c);
   // The next scene's values are made while the class looks at this one.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <tuple>
 
 #include "engine/lesson/lesson_session.h"
 #include "ui/context.h"
@@ -24,11 +25,13 @@ class LessonFollower {
   void show_answer(const Context& context);
 
   SceneSetter setter_;
-  uint64_t reading_ = 0;                      ///< of the lesson that is followed
-  int scene_ = -1;                            ///< the scene that was set last; -1: none
-  std::shared_ptr<const ShownState> answer_;  ///< the state that an answer shows, set after the scene
-  double looked_ = 0;                         ///< ImGui's time of the last look at the file
-  std::string message_;                       ///< the last one that was said
+  uint64_t reading_ = 0;                         ///< of the lesson that is followed
+  int scene_ = -1;                               ///< the scene that was set last; -1: none
+  std::shared_ptr<const ShownState> answer_;     ///< the state that an answer shows, set after the scene
+  bool was_set_ = false;                         ///< in the last frame: all of the scene
+  std::tuple<StepId, TensorId, int> selection_;  ///< then
+  double looked_ = 0;                            ///< ImGui's time of the last look at the file
+  std::string message_;                          ///< the last one that was said
 };
 
 }  // namespace shardlens::ui

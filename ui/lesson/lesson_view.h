@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ui/context.h"
@@ -49,6 +50,10 @@ struct LessonView {
   std::map<std::string, LessonProgress> progress;  ///< by lesson_key()
   std::string last;                                ///< the lesson that was open last, by lesson_key()
 
+  float card_scale = 1;                    ///< of the card's type, to fit a scene in front of a class
+  std::tuple<int, int, float> fitted_for;  ///< the scene, its question and the room that it was fitted for
+  bool pointed =
+      false;  ///< since the scene is shown, a person has clicked on the page or gone to another step
   float card_width = 0;  ///< of the card in this frame, in pixels; 0: no lesson is open
 };
 
