@@ -104,6 +104,7 @@ struct ViewState : TypedStore {
   float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode, and by the screen's scale
   float screen_scale = 1.0f;  ///< the screen's pixels for each one at 96 dpi
   bool lecture = false;
+  bool lecture_given = false;  ///< by the command line: the next start is as the person had it
   bool playing = false;     ///< Space: the selection walks through the steps
   float walk_speed = 1.0f;  ///< of that walk; at 2 it stops at a step for half as long
 
@@ -144,6 +145,7 @@ struct ViewState : TypedStore {
   }
   void set_lecture(bool on) {
     lecture = on;
+    lecture_given = false;
     asked = {};
   }
   SidePanels& asked_here() { return asked[static_cast<size_t>(tab)]; }

@@ -351,7 +351,10 @@ void show_view(const std::string& name, ui::ViewState& state) {
 void apply_looks(const Options& options, ui::ViewState& state) {
   if (options.theme) state.theme = *options.theme;
   if (options.scale) state.scale = *options.scale;
-  if (options.lecture || options.present) state.set_lecture(true);
+  if (options.lecture || options.present) {
+    state.set_lecture(true);
+    state.lecture_given = true;
+  }
   if (options.train_dtype) {
     auto& train = state.of<ui::TrainView>();
     train.single.dtype = train.compared.dtype = *options.train_dtype;

@@ -10,6 +10,7 @@ namespace shardlens {
 std::span<const Function> functions_of_plans();
 std::span<const Function> functions_of_models();
 std::span<const Function> functions_of_runs();
+std::span<const Function> functions_of_laboratory();
 
 inline Value things(int64_t number) {
   return number_of(static_cast<double>(number));

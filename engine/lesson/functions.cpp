@@ -182,7 +182,7 @@ std::span<const Function> functions() {
   static const std::vector<Function> all = [] {
     std::vector<Function> rows;
     for (const auto of : {functions_of_plans(), functions_of_models(), functions_of_runs(),
-                          std::span<const Function>(kOfNothing)})
+                          functions_of_laboratory(), std::span<const Function>(kOfNothing)})
       rows.insert(rows.end(), of.begin(), of.end());
     return rows;
   }();

@@ -29,6 +29,24 @@ void open_stage(ImGuiTestContext& person) {
   person.Yield(8);
 }
 
+TEST_F(RememberedStudio, LectureModeOfTheCommandLineIsForOneStart) {
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.view().set_lecture(true);
+    harness.view().lecture_given = true;  // as --lecture and --present do
+    harness.view().of<MemoryView>().this_layer = true;
+    harness.draw_frames(2);
+  }
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    EXPECT_FALSE(harness.view().lecture);
+    EXPECT_TRUE(harness.view().of<MemoryView>().this_layer) << "the rest is remembered";
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_F11); });
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  EXPECT_TRUE(harness.view().lecture) << "a person chose it";
+}
+
 TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
   float width = 0;
   {

@@ -1,5 +1,7 @@
 #include "ui/lesson/scene_setter.h"
 
+#include <imgui.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -28,6 +30,8 @@
 
 namespace shardlens::ui {
 namespace {
+
+constexpr float kRoomy = 1000;  ///< the least width of a window with the Inspector beside a page and the card
 
 bool has(const std::vector<std::string>& names, const char* name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -82,8 +86,10 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   view.of<StageLight>() = {};
   show_page(view, state.view, state.page);
   tab_ = view.tab;
+  // In front of a class a small window has no room for more than the page and the card.
+  const bool roomy = ImGui::GetMainViewport()->Size.x >= c.px(kRoomy);
   view.asked_here() = {.setup = has(state.panels, "setup"),
-                       .inspector = has(state.panels, "inspector"),
+                       .inspector = roomy && has(state.panels, "inspector"),
                        .timeline = has(state.panels, "timeline")};
   compare(c, state);
 

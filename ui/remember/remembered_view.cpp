@@ -58,7 +58,7 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
   const auto& compare = view.of<CompareView>();
   RememberedState now{.theme = view.theme,
                       .scale = view.scale,
-                      .lecture = view.lecture,
+                      .lecture = view.lecture_given ? state_.lecture : view.lecture,
                       .tab = view.tab,
                       .memory_this_layer = view.of<MemoryView>().this_layer,
                       .program_filter = view.of<ProgramView>().filter,
