@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/base/error.h"
@@ -44,16 +45,26 @@ std::string file_to_continue(const Context& c) {
   return fs::exists(begun, unknown) ? begun : "";
 }
 
+/// The title, with a number if the lesson has a scene of this title.
+std::string free_title(const Lesson& lesson, const std::string& title) {
+  const auto is_taken = [&](const std::string& wanted) {
+    return std::any_of(lesson.scenes.begin(), lesson.scenes.end(),
+                       [&](const Scene& scene) { return scene.id == scene_id(wanted); });
+  };
+  std::string free = title;
+  for (int number = 2; is_taken(free); ++number) free = fmt::format("{}, {}", title, number);
+  return free;
+}
+
 /// Writes the scene at the end of `text`, which is the file's now. Returns its index in the lesson.
-int write(const Context& c, const std::string& path, std::string text) {
-  // A head alone is no lesson yet, so the scene is made for it as it will be.
-  const Lesson before = parse_lesson(text + scene_as_markdown("Scene", {}), path);
-  const SceneState scene = scene_of_view(c, settings_of(before, draw(before, {})));
+int write(const Context& c, const std::string& path, std::string text, const Lesson& before,
+          const Settings& base) {
+  const SceneState scene = scene_of_view(c, base);
   if (!text.ends_with('\n')) text += '\n';
-  text += scene_as_markdown(title_of(scene), scene);
-  const Lesson lesson = parse_lesson(text, path);  // it may be too long now, or have too many scenes
+  text += scene_as_markdown(free_title(before, title_of(scene)), scene);
+  parse_lesson(text, path);  // it may be too long now, or have too many scenes
   write_file_atomically(path, text);
-  return static_cast<int>(lesson.scenes.size()) - 1;
+  return static_cast<int>(before.scenes.size());
 }
 
 }  // namespace
@@ -68,10 +79,12 @@ void save_scene(const Context& c) {
       std::error_code failed;  // then the file cannot be written either, which says why
       fs::create_directories(folder, failed);
       path = new_path(folder);
-      write(c, path, new_head(c));
+      write(c, path, new_head(c), {}, shown_settings(c));
       c.view.of<SavedScenes>().file = path;
     } else {
-      const int scene = write(c, path, InputFile(path).text());
+      const std::string text = InputFile(path).text();
+      const Lesson lesson = parse_lesson(text, path);
+      const int scene = write(c, path, text, lesson, settings_of(lesson, draw(lesson, {})));
       // The changed file is read again. What it shows then is what is on the screen now.
       if (c.lesson.path == path) open_lesson(c, path, scene);
     }
