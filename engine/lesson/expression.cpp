@@ -328,7 +328,8 @@ Template parse_template(std::string_view text, int line, const Names& own_names)
     const size_t end = text.find("}}", begin);
     if (end == std::string_view::npos)
       throw request_error(fmt::format("\"{}\" has no closing }}}}", shown(text.substr(begin), 40)));
-    out.pieces.push_back({"", parse_expression(text.substr(begin + 2, end - begin - 2), own_names)});
+    out.pieces.push_back({std::string(text.substr(begin, end + 2 - begin)),
+                          parse_expression(text.substr(begin + 2, end - begin - 2), own_names)});
     text.remove_prefix(end + 2);
   }
   return out;

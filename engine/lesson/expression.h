@@ -54,7 +54,7 @@ Value evaluate(const Expression& expression, const Surroundings& where);
 /// A text with {{expressions}} in it.
 struct Template {
   struct Piece {
-    std::string text;
+    std::string text;          ///< as in the file: of an expression with its braces
     ExpressionPtr expression;  ///< null: the piece is `text`
   };
   std::vector<Piece> pieces;

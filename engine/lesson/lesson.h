@@ -82,6 +82,8 @@ struct SceneState {
   std::optional<SceneComparison> compare;
   std::optional<SceneNumber> number;  ///< on the page "number"
   std::optional<int> hop;             ///< on the page "collective": so many hops are done
+  std::string operation;              ///< on the page "algebra": an experiment's name; empty: the first
+  std::optional<int> way;             ///< of the operation, as the page lists them: from 0
   std::string run_to;                 ///< the run stops after this step; empty: it runs to its end
   bool play = false;                  ///< the selection walks, or the recording plays
   std::vector<std::string> panels;    ///< "setup", "inspector", "timeline": beside the page, also in class

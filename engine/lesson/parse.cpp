@@ -21,22 +21,6 @@ namespace {
 constexpr size_t kMostDrawnValues = 50;
 constexpr size_t kMostDraws = 10;
 
-// "Where do the ranks meet?" is where-do-the-ranks-meet.
-std::string id_of(const std::string& title) {
-  std::string id;
-  for (const char c : title) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || byte >= 0x80)
-      id += c;
-    else if (c >= 'A' && c <= 'Z')
-      id += static_cast<char>(c - 'A' + 'a');
-    else if (!id.empty() && id.back() != '-')
-      id += '-';
-  }
-  while (!id.empty() && id.back() == '-') id.pop_back();
-  return id;
-}
-
 bool is_identifier(const std::string& text) {
   return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
          std::all_of(text.begin(), text.end(),
@@ -160,7 +144,7 @@ class FileReader {
                  fmt::format("a file has at most {} scenes: write a second one", kMostScenesOfAFile));
     Scene scene;
     scene.title = block.text;
-    scene.id = id_of(block.text);
+    scene.id = scene_id(block.text);
     scene.line = scene.state.line = block.line;
     has_state_ = false;
     if (scene.id.empty()) throw fail(block.line, "a scene needs a title with letters");
@@ -197,6 +181,21 @@ const Question* Lesson::find_question(const std::string& id) const {
     for (const Question& question : scene.questions)
       if (question.id == id) return &question;
   return nullptr;
+}
+
+std::string scene_id(const std::string& title) {
+  std::string id;
+  for (const char c : title) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || byte >= 0x80)
+      id += c;
+    else if (c >= 'A' && c <= 'Z')
+      id += static_cast<char>(c - 'A' + 'a');
+    else if (!id.empty() && id.back() != '-')
+      id += '-';
+  }
+  while (!id.empty() && id.back() == '-') id.pop_back();
+  return id;
 }
 
 Lesson parse_lesson(const std::string& text, const std::string& file) {

@@ -13,6 +13,9 @@ inline constexpr size_t kLargestLesson = 256 * 1024;  ///< bytes
 inline constexpr size_t kMostScenesOfAFile = 100;
 inline constexpr size_t kMostQuestionsOfAScene = 20;
 
+/// The id of a scene with this title: small letters and digits with hyphens; empty if there are none.
+std::string scene_id(const std::string& title);
+
 /// Parses the text of a lesson. `file` names it in messages, and its stem is the lesson's name. Plans
 /// nothing: steps and tensors are not looked up yet.
 Lesson parse_lesson(const std::string& text, const std::string& file);

@@ -6,6 +6,7 @@
 
 #include "engine/base/suggest.h"
 #include "engine/config/splits.h"
+#include "engine/laboratory/laboratory.h"
 #include "engine/lesson/parse.h"
 #include "engine/lesson/read_blocks.h"
 #include "engine/lesson/run_keys.h"
@@ -72,6 +73,27 @@ std::string read_recording(TableReader& reader) {
     known_word("recording", word.substr(kGallery.size()), names);
     return word;
   });
+}
+
+/// What the page "algebra" shows. A file counts the ways from 1, as people do.
+void read_operation(TableReader& reader, SceneState& state) {
+  if (!reader.has("operation")) {
+    if (reader.has("way"))
+      throw reader.fail("way", "is of an operation: add operation = \"LayerNorm\" or another");
+    return;
+  }
+  std::vector<std::string> names;
+  for (const lab::Experiment& experiment : lab::experiments()) names.push_back(experiment.name);
+  state.operation =
+      reader.word("operation", [&](const std::string& word) { return known_word("operation", word, names); });
+  if (state.page != "algebra")
+    throw reader.fail("operation",
+                      "is of the page \"algebra\" of the view \"program\": add page = \"algebra\"");
+  const auto experiment =
+      std::find_if(lab::experiments().begin(), lab::experiments().end(),
+                   [&](const lab::Experiment& one) { return one.name == state.operation; });
+  if (reader.has("way"))
+    state.way = static_cast<int>(reader.integer("way", 1, std::ssize(experiment->ways))) - 1;
 }
 
 void read_comparison(TableReader& reader, const BlockPlace& place, SceneState& state) {
@@ -143,6 +165,7 @@ SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std
     number.finish();
   }
   if (reader.has("hop")) state.hop = static_cast<int>(reader.integer("hop", 0, kLargest));
+  read_operation(reader, state);
   state.run_to = reader.text_or("run_to", "");
   state.play = reader.flag_or("play", false);
   state.panels = reader.texts_or_none("panels");
@@ -198,6 +221,8 @@ std::string scene_as_markdown(const std::string& title, const SceneState& state)
   if (state.number)
     line("number", fmt::format("{{ row = {}, column = {} }}", state.number->row, state.number->col));
   if (state.hop) line("hop", fmt::format("{}", *state.hop));
+  if (!state.operation.empty()) line("operation", quoted(state.operation));
+  if (state.way) line("way", fmt::format("{}", *state.way + 1));
   if (!state.run_to.empty()) line("run_to", quoted(state.run_to));
   if (state.play) line("play", "true");
   if (!state.panels.empty()) line("panels", list(state.panels));

@@ -7,6 +7,7 @@
 #include "engine/lesson/lesson_session.h"
 #include "ui/commands/command_table.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/lesson/save_scene.h"
 
 namespace shardlens::ui {
 namespace {
@@ -64,6 +65,9 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
     add("lesson.open." + name, "Lesson: " + lesson->title, lesson->asks, {},
         [name](const Context& c) { open_lesson(c, name); });
   }
+  add("lesson.save_scene", "Save as scene",
+      "Writes what the studio shows as a scene of the open lesson, or of a new one in your folder",
+      {ImGuiMod_Shift | ImGuiKey_S}, save_scene);
   add("lesson.close", "Close the lesson", "The page stays as it is", {}, close_lesson, is_open);
 }
 

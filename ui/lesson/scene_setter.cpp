@@ -20,6 +20,7 @@
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/inspector/inspector_view.h"
+#include "ui/panels/program/algebra_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
@@ -45,26 +46,31 @@ void compare(const Context& c, const SceneState& state) {
     splits[i] = i < state.compare->splits.size() ? state.compare->splits[i] : "";
   if (state.compare->recording.empty()) return;
   auto& diff = c.view.of<DiffView>();
-  diff.a = state.recording;
-  diff.b = state.compare->recording;
-  diff.b_here = state.recording.empty();
+  diff.b_here = state.recording.empty();  // the scene's own run is made here
+  diff.a = diff.b_here ? state.compare->recording : state.recording;
+  diff.b = diff.b_here ? "" : state.compare->recording;
 }
 
 /// Selects a step or tensor by the name that a lesson gives it. What the shown plan does not have stays
 /// unselected: check_names() has refused such a lesson, so this is another plan than the scene's.
 void select(const Context& c, const Plan& plan, const std::string& name) {
-  if (name.empty()) return;
-  const Program& program = plan.program;
-  try {
-    select_step(c.view, program, step_named(program, name));
-  } catch (const Error&) {
-    try {
-      select_tensor(c.view, program, tensor_named(program, name));
-    } catch (const Error&) {
-      return;
-    }
-  }
+  if (const StepId step = find_step(plan.program, name); step >= 0)
+    select_step(c.view, plan.program, step);
+  else if (const TensorId tensor = find_tensor(plan.program, name); tensor != kNoTensor)
+    select_tensor(c.view, plan.program, tensor);
+  else
+    return;
   c.view.scroll_to_selection = true;
+}
+
+/// What the page "what a sum allows" shows.
+void show_operation(const Context& c, const SceneState& state) {
+  const auto experiments = lab::experiments();
+  for (size_t i = 0; i < experiments.size(); ++i) {
+    if (state.operation != experiments[i].name) continue;
+    auto& view = c.view.of<AlgebraView>();
+    view.show(i, static_cast<size_t>(state.way.value_or(0)), view.ranks);
+  }
 }
 
 }  // namespace
@@ -92,6 +98,7 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
                        .inspector = roomy && has(state.panels, "inspector"),
                        .timeline = has(state.panels, "timeline")};
   compare(c, state);
+  show_operation(c, state);
 
   if (!state.recording.empty()) {
     c.send(replay_command::Open{state.recording});
@@ -100,7 +107,7 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   if (c.replay.is_open()) c.send(replay_command::Close{});
   if (state.mistake) {
     const BreakPage page = view.of<BreakView>().page;
-    plant(c, wanted_->settings, *state.mistake);
+    plant(c, wanted_->settings, *state.mistake, state.training_steps.value_or(break_command::Start{}.steps));
     view.of<BreakView>().page = page;
     return;
   }

@@ -12,13 +12,13 @@ bool is_in_view(const Context& context) {
 
 }  // namespace
 
-void plant(const Context& context, const Settings& settings, Fault fault) {
+void plant(const Context& context, const Settings& settings, Fault fault, int64_t steps) {
   auto& view = context.view.of<BreakView>();
   view.probe = 0;
   if (view.page == BreakPage::Faults) view.page = BreakPage::Errors;
   view.side = BreakSide::Broken;
   view.left = false;
-  view.planted = {settings, fault};
+  view.planted = {settings, fault, steps};
   view.taken_back.reset();
   view.planted_at = context.view.changes.at();
   context.send(*view.planted);

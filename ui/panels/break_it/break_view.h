@@ -26,8 +26,9 @@ struct BreakView {
   size_t planted_at = 0;  ///< changes.at() then: later changes of the settings are undone first
 };
 
-/// Plants a mistake in a copy with these settings, and shows it.
-void plant(const Context& context, const Settings& settings, Fault fault);
+/// Plants a mistake in a copy with these settings, trains it for so many steps, and shows it.
+void plant(const Context& context, const Settings& settings, Fault fault,
+           int64_t steps = break_command::Start{}.steps);
 /// Switches the mistake off: every panel shows the run of the settings again.
 void take_back(const Context& context);
 /// True if a mistake is planted and in view.
