@@ -11,6 +11,7 @@
 #include "app/command_line/slow_answer.h"
 #include "app/command_line/standard_streams.h"
 #include "app/studio/frame_benchmark.h"
+#include "app/studio/handout.h"
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
 #include "app/studio/start_benchmark.h"
@@ -94,7 +95,9 @@ int open_window(const Options& options) {
 /// Returns the exit code.
 int run(const Options& options) {
   for (const std::string& remark : options.remarks) cli::say(remark);
-  if (!options.screenshot.empty()) {
+  if (!options.handout.empty()) {
+    write_handout(options);
+  } else if (!options.screenshot.empty()) {
     write_screenshot(options);
   } else if (!options.figure.empty()) {
     export_figure(options);

@@ -132,6 +132,13 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Compares this with --recording and shows where they first differ: FILE.shardlens, "
                  "gallery:NAME, or here for a run on this machine")
       ->group("Recording");
+  app.add_option("--lesson", options.lesson,
+                 "A lesson: its name (shardlens-cli lesson list), or FILE.md; --seed draws its numbers")
+      ->group("Lesson");
+  app.add_option("--handout", options.handout,
+                 "Write the lesson without a display, run made here: FILE.pdf to print, or FILE.html, one file "
+                 "that needs no network")
+      ->group("Lesson");
   app.add_option("--theme", theme, "dark, or light (for projectors)");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
   app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
@@ -189,6 +196,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   }
 
   if (!options.recording.empty()) refuse_model(options.recording);
+  if (!options.lesson.empty() && app.count("--seed") > 0) options.lesson_seed = run.seed;
+  if (!options.handout.empty() && options.lesson.empty())
+    throw request_error("--handout writes a lesson: add --lesson NAME; shardlens-cli lesson list lists them");
   if (options.frame_benchmark && app.count("--model") == 0)
     run.model = "gpt2-medium";  // its 16 heads divide by 8
   if (options.frame_benchmark && app.count("--tp") == 0) run.tp = 8;

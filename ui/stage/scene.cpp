@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "ui/plan/cache.h"
+#include "ui/stage/stage_view.h"
 #include "ui/theme/phase_colour.h"
 
 namespace shardlens::ui::stage {
@@ -152,6 +153,8 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
     if (scene.rows[row].kind == RowKind::Line && scene.seen->left_out(scene.rows[row].step) != nullptr)
       show_left_out(scene.rows, scene.program(), row);
   }
+  const float gutter = gutter_width(scene, section);  // of all rows, so that all figures of a plan have the same
+  if (const auto& only = context.view.of<StageView>().only) keep_only(scene.rows, only->first, only->last);
   scene.stack = stack_rows(scene.rows, scene.zoom, context.view.ui_scale());
   scene.largest = contents.largest;
 
@@ -159,7 +162,7 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const bool full = density == Density::Full;
   Measure& measure = scene.measure;
   measure.pad = context.px(full ? 12 : 6);
-  measure.gutter = full ? std::clamp(std::max(view.width() * 0.19f, gutter_width(scene, section)),
+  measure.gutter = full ? std::clamp(std::max(view.width() * 0.19f, gutter),
                                      context.px(160), std::max(context.px(224), view.width() * 0.3f))
                         : std::clamp(view.width() * 0.42f, context.px(96), context.px(176));
   if (full) measure.gutter += errors_width(scene);
