@@ -16,5 +16,6 @@ template class OutboxPart<ComparisonCommand>;
 template class OutboxPart<DiffCommand>;
 template class OutboxPart<ReplayCommand>;
 template class OutboxPart<HistoryCommand>;
+template class OutboxPart<LessonCommand>;
 
 }  // namespace shardlens::ui

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/lesson/lesson_session.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/session/comparison.h"
@@ -47,7 +48,7 @@ class OutboxParts : OutboxPart<Commands>... {
 
 /// A separate class, so that context.h can declare it without these headers.
 class Outbox : public OutboxParts<Command, TrainCommand, BreakCommand, ScalingCommand, ComparisonCommand,
-                                  DiffCommand, ReplayCommand, HistoryCommand> {};
+                                  DiffCommand, ReplayCommand, HistoryCommand, LessonCommand> {};
 
 /// True if one of the commands is of this kind: contains<command::Seek>(outbox.of<Command>()).
 template <class Kind>

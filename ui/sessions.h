@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "engine/lesson/lesson_session.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/runtime/recordings/replay.h"
 #include "engine/runtime/session/comparison.h"
@@ -30,16 +31,17 @@ struct HeldSnapshots {
   std::shared_ptr<const DiffSnapshot> diff;
   std::shared_ptr<const ReplaySnapshot> replay;
   std::shared_ptr<const HistorySnapshot> history;
+  std::shared_ptr<const LessonSnapshot> lesson;
   std::shared_ptr<const MachineFacts> machine;
 
   Snapshots references(const BeingRecorded& recorded) const {
-    return {recorded, *train, *breaks, *scaling, *comparison, *diff, *replay, *history, *machine};
+    return {recorded, *train, *breaks, *scaling, *comparison, *diff, *replay, *history, *lesson, *machine};
   }
   /// True if nothing has changed except the facts about the machine's memory and GPUs.
   bool same_as(const HeldSnapshots& other) const {
     return shown == other.shown && train == other.train && breaks == other.breaks &&
            scaling == other.scaling && comparison == other.comparison && diff == other.diff &&
-           replay == other.replay && history == other.history;
+           replay == other.replay && history == other.history && lesson == other.lesson;
   }
 };
 
@@ -54,6 +56,7 @@ struct Sessions {
   DiffSession diff;
   Replay replay;
   HistoryReader history;
+  LessonSession lesson;
   MachineWatch machine;
 
   /// Ends what a person would miss: the training, which saves its steps, and the recordings.
@@ -73,6 +76,7 @@ struct Sessions {
     held.diff = diff.snapshot();
     held.replay = replay.snapshot();
     held.history = history.snapshot();
+    held.lesson = lesson.snapshot();
     held.machine = machine.facts();
     return held;
   }

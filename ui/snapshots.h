@@ -9,6 +9,7 @@ struct BreakSnapshot;       // engine/train/experiments/break_snapshot.h
 struct ComparisonSnapshot;  // engine/runtime/session/comparison.h
 struct DiffSnapshot;        // engine/train/experiments/diff_session.h
 struct HistorySnapshot;     // engine/runtime/recordings/history_reader.h
+struct LessonSnapshot;      // engine/lesson/lesson_session.h
 struct MachineFacts;        // engine/runtime/session/machine_watch.h
 struct ReplaySnapshot;      // engine/runtime/recordings/replay_snapshot.h
 struct ScalingSnapshot;     // engine/runtime/session/scaling_snapshot.h
@@ -32,6 +33,7 @@ struct Snapshots {
   const DiffSnapshot& diff;
   const ReplaySnapshot& replay;
   const HistorySnapshot& history;  ///< the timeline of the recording that is open
+  const LessonSnapshot& lesson;    ///< the open lesson
   const MachineFacts& machine;     ///< memory and GPUs, as last read
 };
 

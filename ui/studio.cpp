@@ -16,6 +16,7 @@
 #include "ui/commands/keys_of_controls.h"
 #include "ui/frame/closing.h"
 #include "ui/frame/spotlight.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/fault_bar.h"
@@ -324,6 +325,7 @@ void Studio::send_commands() {
   send_all(outbox_.of<BreakCommand>(), sessions_.breaks);
   send_all(outbox_.of<ScalingCommand>(), sessions_.scaling);
   send_all(outbox_.of<ComparisonCommand>(), sessions_.comparison);
+  send_all(outbox_.of<LessonCommand>(), sessions_.lesson);
   if (!outbox_.empty()) last_touch_ = Clock::now();
   outbox_.clear();
 }
@@ -340,6 +342,15 @@ void Studio::leave_frozen() {
 void Studio::open_recording(const std::string& path) {
   sessions_.replay.send(replay_command::Open{path});
   last_change_ = Clock::now();
+}
+
+void Studio::open_lesson(const std::string& name_or_file, int scene, std::optional<uint64_t> seed) {
+  ui::open_lesson(context(), name_or_file, scene, seed);
+  last_change_ = Clock::now();
+}
+
+void Studio::show_scene(int scene) {
+  ui::show_scene(context(), scene);
 }
 
 void Studio::open_dropped(const std::string& path) {
@@ -403,15 +414,23 @@ void Studio::frame() {
   draw_recording_chooser(now);
   draw_closing(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
-  if (is_inside_collective(now)) {  // it takes the whole window
-    draw_inside_collective(now);
+  lesson_.follow(now);
+  lesson_is_settled_ = lesson_.is_settled(now);
+  draw_blank(now);
+  const float card = view_.of<LessonView>().card_width;
+  const float bar = std::floor(now.px(kBarHeight));
+  if (is_inside_collective(now)) {  // it takes the whole window, but for a lesson
+    const float top = is_class(view_) ? bar : 0;
+    if (top > 0) draw_strip_window(now, "Bar", 0, bar, draw_class_bar);
+    if (card > 0) draw_lesson_card(now, top);
+    draw_inside_collective(now, card, top);
     message_.draw(now, [this](const std::string& path) { open_recording(path); });
     draw_spotlight(now);
     return end_frame(mouse);
   }
   view_.of<CollectiveView>().open = false;  // what it showed may be gone
-  float below = std::floor(now.px(kBarHeight));
-  draw_strip_window(now, "Bar", 0, below, draw_bar);
+  float below = bar;
+  draw_strip_window(now, "Bar", 0, below, is_class(view_) ? draw_class_bar : draw_bar);
   if (held_.replay->is_open()) {
     const float height = std::floor(now.px(kReplayBarHeight));
     draw_strip_window(now, "Replay", below, height, draw_replay_bar);
@@ -448,7 +467,8 @@ void Studio::frame() {
   const float fold = std::floor(now.px(24));
   const float bottom = own.timeline && !beside.timeline ? fold : 0;
   const float left = own.setup && !beside.setup ? fold : 0;
-  layout_.begin(now, below, bottom, left);
+  layout_.begin(now, below, bottom, card + left);
+  if (card > 0) draw_lesson_card(now, below);
   if (bottom > 0) draw_folded_timeline(now, bottom);
   if (left > 0) draw_folded_setup(now, below, bottom, left);
   if (beside.setup) draw_panel_window(now, "Setup", draw_setup, false);
@@ -491,7 +511,8 @@ double Studio::idle_seconds() const {
       held_.history->is_busy() || seconds_since(last_touch_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (is_busy(*held_.shown) || runs_beside || held_.train->is_active() || held_.breaks->is_active() ||
-      held_.comparison->busy || held_.diff->busy || seconds_since(last_change_) < kSettleSeconds)
+      held_.comparison->busy || held_.diff->busy || held_.lesson->busy || !lesson_is_settled_ ||
+      seconds_since(last_change_) < kSettleSeconds)
     return kComputingFrameSeconds;
   if (held_.scaling->measures()) return kMeasuringFrameSeconds;
   if (held_.replay->is_live()) return kLiveFrameSeconds;

@@ -24,6 +24,7 @@
 #include "ui/frame/message_card.h"
 #include "ui/frame/window_picture.h"
 #include "ui/frame/windows.h"
+#include "ui/lesson/lesson_follower.h"
 #include "ui/outbox.h"
 #include "ui/platform/background_release.h"
 #include "ui/platform/platform.h"
@@ -86,6 +87,12 @@ class Studio {
   const ReplaySnapshot& replayed() const { return *held_.replay; }  ///< as drawn in the last frame
   HistoryReader& history() { return sessions_.history; }
   MachineWatch& machine() { return sessions_.machine; }
+  LessonSession& lesson() { return sessions_.lesson; }
+  /// Opens a lesson, by name or file, at a scene; from the next frame on. `seed` draws its numbers.
+  void open_lesson(const std::string& name_or_file, int scene, std::optional<uint64_t> seed = {});
+  void show_scene(int scene);
+  /// True if no lesson is open, or all of its scene is shown.
+  bool lesson_is_settled() const { return lesson_is_settled_; }
   bool has_beside() const {
     return held_.beside != nullptr;
   }  ///< this machine's run is compared with a recording
@@ -111,6 +118,8 @@ class Studio {
   Player player_;
   SelectionFollower selection_;
   BrokenRun broken_run_;
+  LessonFollower lesson_;
+  bool lesson_is_settled_ = true;
   RecordingWatch recording_;
   Outbox outbox_;                   ///< commands of this frame
   int docked_from_ = kFirstFrames;  ///< the frame from which every window is docked

@@ -1,24 +1,32 @@
-// Brings the studio into each scene of a lesson, draws what it shows, and hands all to the writers.
+// Draws what the studio shows in each scene of a lesson, and hands all to the writers.
 #include "app/studio/handout.h"
 
 #include <fmt/format.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "app/studio/offscreen_parts.h"
+#include "app/studio/lesson_show.h"
 #include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
-#include "engine/lesson/built_in.h"
 #include "engine/lesson/functions.h"
-#include "engine/lesson/run_keys.h"
+#include "engine/program/fault.h"
+#include "ui/collective/collective_view.h"
 #include "ui/handout/handout.h"
-#include "ui/plan/sections.h"
+#include "ui/lesson/lesson_view.h"
+#include "ui/product/product_view.h"
 
 namespace shardlens {
 namespace {
 
-constexpr PixelSize kPageSize{1280, 720};  // of the studio that is drawn, in points
-constexpr int kFigureWidth = 680;          // of paper, without its margins
+// A page of the studio is drawn about as wide as paper, with four pixels to a point.
+constexpr PixelSize kPages{2200, 1500};
+constexpr float kPageScale = 2;
+constexpr int kFigureWidth = 680;  // of paper, without its margins
+constexpr PixelSize kWholeStage{kFigureWidth, 860};
+
+using ui::HandoutPicture;
 
 /// The steps that a scene is about: what it selects, lights and calls out.
 std::vector<StepId> steps_of(const Program& program, const SceneState& state) {
@@ -29,44 +37,115 @@ std::vector<StepId> steps_of(const Program& program, const SceneState& state) {
   for (const std::string& name : names) {
     try {
       steps.push_back(step_named(program, name));
-    } catch (const Error&) {  // a rank
+    } catch (const Error&) {  // a rank, or a tensor that no step writes
     }
   }
   return steps;
 }
 
-/// The rows around these steps, in their pass, so that a page shows no more than is spoken of.
+/// These steps and some beside them, in the same pass, so that a page shows no more than is spoken of.
 std::optional<ui::StageStretch> stretch_of(const Program& program, const std::vector<StepId>& steps) {
   constexpr StepId kBeside = 3;
   if (steps.empty()) return {};
   const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
   ui::StageStretch stretch{*first, *last};
-  const auto may_have = [&](StepId step, StepId beside) {
-    return step >= 0 && step < static_cast<StepId>(program.steps.size()) &&
-           program.step(step).phase == program.step(beside).phase;
+  const auto goes_on = [&](StepId from, StepId to) {
+    return to >= 0 && to < static_cast<StepId>(program.steps.size()) &&
+           program.step(from).phase == program.step(to).phase;
   };
-  for (StepId i = 0; i < kBeside && may_have(stretch.first - 1, stretch.first); ++i) --stretch.first;
-  for (StepId i = 0; i < kBeside && may_have(stretch.last + 1, stretch.last); ++i) ++stretch.last;
+  for (StepId i = 0; i < kBeside && goes_on(*first, stretch.first - 1); ++i) --stretch.first;
+  for (StepId i = 0; i < kBeside && goes_on(*last, stretch.last + 1); ++i) ++stretch.last;
   return stretch;
 }
 
-void show(OffscreenStudio& shown, const Settings& settings, const SceneState& state) {
-  ui::Studio& studio = shown.studio();
-  studio.session().send(command::SetSettings{settings});
-  while (!(studio.snapshot().settings == settings)) shown.draw_frame();
-  wait_for_rest(shown.platform(), studio);
-  ui::ViewState& view = studio.view();
-  const Program& program = studio.snapshot().plan->program;
-  view.selected_step = -1;
-  view.open_section = ui::kWholeModel;
-  const std::vector<StepId> steps = steps_of(program, state);
-  if (!state.select.empty()) {
-    const StepId step = step_named(program, state.select);
-    select_step(view, program, step);
-    if (ui::is_whole_model(program))
-      view.open_section = ui::make_sections(program).of_step[static_cast<size_t>(step)];
+/// Draws scenes in one theme after the other.
+class Draughtsman {
+ public:
+  Draughtsman(LessonShow& lesson, bool has_dark) : lesson_(lesson), has_dark_(has_dark) {}
+
+  void draw(const SceneState& state, ui::HandoutScene& scene) {
+    scene.light = pictures(state, ui::ThemeName::Light);
+    if (has_dark_) scene.dark = pictures(state, ui::ThemeName::Dark);
   }
-  shown.settle();
+
+ private:
+  ui::ViewState& view() { return lesson_.studio().view(); }
+
+  std::vector<HandoutPicture> pictures(const SceneState& state, ui::ThemeName theme) {
+    view().theme = theme;
+    screen_.reset();
+    lesson_.shown().settle();
+    std::vector<HandoutPicture> all;
+    all.push_back(page(state, theme));
+    const auto asks = [&](const char* panel) {
+      return std::find(state.panels.begin(), state.panels.end(), panel) != state.panels.end();
+    };
+    if (asks("inspector")) all.push_back(part_of_screen(window("Inspector")));
+    if (asks("timeline")) all.push_back(figure({.kind = ui::FigureKind::Timeline, .theme = theme}).value());
+    return all;
+  }
+
+  HandoutPicture page(const SceneState& state, ui::ThemeName theme) {
+    if (view().of<ui::CollectiveView>().open) {
+      const ImVec2 size = ImGui::GetMainViewport()->Size;
+      return part_of_screen({{view().of<ui::LessonView>().card_width, 0}, size});
+    }
+    if (view().tab == ui::Tab::Stage && !view().of<ui::ProductView>().open) {
+      ui::FigureWish wish{.theme = theme};
+      if (state.fit)
+        wish.size = kWholeStage;
+      else
+  X      if (auto drawn = figure(wish)) return *drawn;
+    }
+    return part_of_screen(window(names_of(view().tab).window));
+  }
+
+  /// Nothing if some of it is no vectors.
+  std::optional<ui::Figure> figure(ui::FigureWish wish) {
+    wish.width = kFigureWidth;
+    wish.caption = false;
+    ui::Figure drawn = lesson_.studio().draw_figure(wish);
+    if (drawn.lost_vertices > 0) return {};
+    return drawn;
+  }
+
+  static ImRect window(const char* name) {
+    const ImGuiWindow* const found = ImGui::FindWindowByName(name);
+    if (found == nullptr) throw run_error(fmt::format("the studio does not show {}", name));
+    return found->InnerRect;
+  }
+
+  /// A part of the window's pixels, without what is empty below.
+  HandoutPicture part_of_screen(const ImRect& part) {
+    if (!screen_) screen_ = lesson_.shown().settled_picture();
+    const auto left = static_cast<int>(part.Min.x), top = static_cast<int>(part.Min.y);
+    const auto right = std::min(static_cast<int>(part.Max.x), screen_->size.width);
+    int bottom = std::min(static_cast<int>(part.Max.y), screen_->size.height);
+    const auto is_empty = [&](int y) {
+      const std::uint8_t* const first = screen_->pixel(left, y);
+      for (int x = left; x < right; ++x)
+        if (!std::equal(first, first + 3, screen_->pixel(x, y))) return false;
+      return true;
+    };
+    const auto margin = static_cast<int>(12 * kPageScale);
+    int used = bottom;
+    while (used > top + 1 && is_empty(used - 1)) --used;
+    bottom = std::min(bottom, used + margin);
+    Image image{{right - left, bottom - top}, {}};
+    for (int y = top; y < bottom; ++y)
+      image.rgba.insert(image.rgba.end(), screen_->pixel(left, y), screen_->pixel(left, y) + 4 * (right - left));
+    return image;
+  }
+
+  LessonShow& lesson_;
+  const bool has_dark_;
+  std::optional<Image> screen_;  ///< of the scene, in the present theme
+};
+
+std::string numbers_of(LessonShow& lesson, const SceneState& state) {
+  const std::string numbers = ui::numbers_of(lesson.studio().snapshot());
+  if (!state.mistake) return numbers;
+  return fmt::format("With a planted mistake ({}): {}", to_string(*state.mistake), numbers);
 }
 
 }  // namespace
@@ -74,30 +153,40 @@ void show(OffscreenStudio& shown, const Settings& settings, const SceneState& st
 void write_handout(const Options& options) {
   ui::require_handout(options.handout);
   require_writable(options.handout.string());
-  const std::shared_ptr<const Lesson> lesson = find_lesson(options.lesson);
-  LessonRun run(*lesson, options.lesson_seed);
-  ui::Handout handout = ui::make_handout(run);
-
-  Options first = options;
-  first.settings = settings_of(*lesson, lesson->scenes.front().state, run.drawn());
-  OffscreenStudio shown(first, kPageSize);
-  for (size_t i = 0; i < lesson->scenes.size(); ++i) {
-    const SceneState& state = lesson->scenes[i].state;
-    show(shown, settings_of(*lesson, state, run.drawn()), state);
-    ui::HandoutScene& scene = handout.scenes[i];
-    scene.numbers = ui::numbers_of(shown.studio().snapshot());
-    const Program& program = shown.studio().snapshot().plan->program;
-    ui::FigureWish wish;
-    wish.width = kFigureWidth;
-    wish.caption = false;
-    if (!state.fit) wish.only = stretch_of(program, steps_of(program, state));
-    scene.light = shown.studio().draw_figure(wish);
-    if (options.handout.extension() == ".html") {
-      wish.theme = ui::ThemeName::Dark;
-      scene.dark = shown.studio().draw_figure(wish);
-    }
+  Options pages = options;
+  pages.scale = kPageScale;
+  pages.theme = ui::ThemeName::Light;
+  LessonShow lesson(pages, kPages);
+  ui::Handout handout = ui::handout_of(lesson.lesson(), options.lesson_seed);
+  Draughtsman draughtsman(lesson, options.handout.extension() == ".html");
+  for (size_t i = 0; i < lesson.lesson().scenes.size(); ++i) {
+    const std::shared_ptr<const ShownScene> shown = lesson.show(i);
+    const Scene& scene = *shown->scene;
+    ui::HandoutScene out = ui::scene_of(*shown);
+    draughtsman.draw(scene.state, out);
+    out.numbers = numbers_of(lesson, scene.state);
+    for (const ShownQuestion& question : shown->questions)
+      out.questions.push_back(ui::question_of(question, lesson.answer(question.question->id),
+                                              lesson.studio().snapshot().plan->program));
+    handout.scenes.push_back(std::move(out));
   }
-  ui::write_handout(handout, shown.platform().fonts(), options.handout);
+  ui::write_handout(handout, lesson.shown().platform().fonts(), options.handout);
+}
+
+void write_slides(const Options& options) {
+  std::error_code failed;
+  std::filesystem::create_directories(options.slides, failed);
+  require_writable((options.slides / "01.png").string());
+  LessonShow lesson(in_class(options), options.size.value_or(kDefaultSize));
+  int number = 0;
+  for (const Still& still : stills_of(lesson.lesson())) {
+    show(lesson, still);
+    const std::filesystem::path path =
+        options.slides / fmt::format("{:02}-{}{}.png", ++number, lesson.lesson().scenes[still.scene].id,
+                                     still.revealed ? "-answer" : "");
+    write_png(lesson.shown().settled_picture(), path);
+    fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());
+  }
 }
 
 }  // namespace shardlens

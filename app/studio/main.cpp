@@ -18,6 +18,7 @@
 #include "app/studio/video.h"
 #include "engine/base/error.h"
 #include "engine/device/cpu/allocation.h"
+#include "engine/lesson/built_in.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/rank_priority.h"
@@ -61,6 +62,7 @@ void end(ui::Studio& studio) {
 /// Returns the exit code.
 int open_window(const Options& options) {
   const bool replays = !options.recording.empty();
+  if (!options.lesson.empty()) find_lesson(options.lesson);            // throws before a window opens
   if (replays) Recording{recording_path(options.recording.string())};  // throws before a window opens
   set_beside_a_window(true);
   const std::unique_ptr<Platform> platform = open_platform(options);
@@ -81,6 +83,7 @@ int open_window(const Options& options) {
   studio.view().said = fmt::format("{}", fmt::join(options.remarks, ". "));
   if (replays) studio.open_recording(options.recording.string());
   apply_looks(options, studio.view());
+  if (!options.lesson.empty()) studio.open_lesson(options.lesson, options.scene - 1, options.lesson_seed);
   bool step_wanted = !options.step.empty() || !options.open.empty();
   ui::WindowLoop window(*platform, studio, told_to_end);
   while (window.next_frame()) {
@@ -97,6 +100,8 @@ int run(const Options& options) {
   for (const std::string& remark : options.remarks) cli::say(remark);
   if (!options.handout.empty()) {
     write_handout(options);
+  } else if (!options.slides.empty()) {
+    write_slides(options);
   } else if (!options.screenshot.empty()) {
     write_screenshot(options);
   } else if (!options.figure.empty()) {

@@ -21,6 +21,7 @@
 #include "engine/config/presets.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/temporary_folder.h"
+#include "engine/lesson/built_in.h"
 #include "engine/planner/delays.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/session/comparison.h"
@@ -369,6 +370,24 @@ OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
   wait_for_rest(*platform_, studio_);
   if (options.view != kFrozenView) select_wanted(options, studio_.snapshot().plan->program, studio_.view());
   prepare_view(options.view, options);
+  if (options.lesson.empty()) return;
+  find_lesson(options.lesson);  // throws if there is none
+  studio_.open_lesson(options.lesson, options.scene - 1, options.lesson_seed);
+  wait_for_lesson();
+}
+
+void OffscreenStudio::wait_for_lesson() {
+  draw_until(*platform_, studio_, "the scene was not shown", [&] { return studio_.lesson_is_settled(); });
+  const auto lesson = studio_.lesson().snapshot();
+  if (!lesson->message.empty()) throw request_error(lesson->message);
+  if (!studio_.snapshot().result || !studio_.snapshot().result->replayed) wait_for_rest(*platform_, studio_);
+  studio_.breaks().wait_until_idle(kTimeoutSeconds);
+}
+
+void OffscreenStudio::show_scene(int scene) {
+  studio_.show_scene(scene);
+  draw_frame();
+  wait_for_lesson();
 }
 
 void OffscreenStudio::draw_frame() {

@@ -158,6 +158,24 @@ ShownQuestion LessonRun::show(const Scene& scene, const Question& question) {
   return shown;
 }
 
+std::vector<ShownCallout> LessonRun::callouts(const SceneState& state) {
+  const Surroundings where = surroundings(state);
+  std::vector<ShownCallout> shown;
+  for (const Callout& callout : state.callouts)
+    shown.push_back(
+        {callout.at, at_line(lesson_, callout.line, [&] { return filled(callout.text, where); })});
+  return shown;
+}
+
+const LessonChoice* LessonRun::choice_of(const Scene& scene, const Question& question,
+                                         const std::string& words) {
+  const Surroundings where = surroundings(scene.state);
+  for (const LessonChoice& choice : question.choices)
+    if (at_line(lesson_, choice.text.line, [&] { return filled(choice.text, where); }) == words)
+      return &choice;
+  return nullptr;
+}
+
 ShownScene LessonRun::show(const Scene& scene) {
   const Surroundings where = surroundings(scene.state);
   ShownScene shown;
@@ -166,9 +184,7 @@ ShownScene LessonRun::show(const Scene& scene) {
   shown.title = scene.title;
   shown.text = shown_text(scene.text, where, lesson_);
   shown.notes = shown_text(scene.notes, where, lesson_);
-  for (const Callout& callout : scene.state.callouts)
-    shown.callouts.push_back(
-        {callout.at, at_line(lesson_, callout.line, [&] { return filled(callout.text, where); })});
+  shown.callouts = callouts(scene.state);
   for (const Question& question : scene.questions) shown.questions.push_back(show(scene, question));
   return shown;
 }

@@ -90,6 +90,9 @@ class LessonRun {
   /// Throws a lesson_error if an expression cannot be evaluated.
   ShownScene show(const Scene& scene);
   ShownQuestion show(const Scene& scene, const Question& question);
+  std::vector<ShownCallout> callouts(const SceneState& state);
+  /// The choice that reads so; null: none does.
+  const LessonChoice* choice_of(const Scene& scene, const Question& question, const std::string& words);
   RightAnswer right_answer(const Scene& scene, const Question& question);
   /// Marks one answer: a choice by its words, a number, a name, a list of names, or a split file's object.
   /// Null: not answered. Never throws for what the answer holds.

@@ -234,13 +234,15 @@ void change_wiring(const Context& context) {
   view.stand_at(0);
 }
 
-void draw_inside_collective(const Context& context) {
+void draw_inside_collective(const Context& context, float left_edge, float top_edge) {
   const Inside inside = inside_of(context);
   if (!inside.plan) return;
   play_on(context, inside);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  ImGui::SetNextWindowPos(viewport.Pos);
-  ImGui::SetNextWindowSize(viewport.Size);
+  const ImVec2 corner{viewport.Pos.x + left_edge, viewport.Pos.y + top_edge};
+  const ImVec2 size{std::max(1.0f, viewport.Size.x - left_edge), std::max(1.0f, viewport.Size.y - top_edge)};
+  ImGui::SetNextWindowPos(corner);
+  ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
   ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.window);
   ImGui::Begin("Inside a collective", nullptr,
@@ -249,13 +251,13 @@ void draw_inside_collective(const Context& context) {
                    ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  const float pad = context.px(20), width = viewport.Size.x - 2 * pad;
-  const float left = viewport.Pos.x + pad, bottom = viewport.Pos.y + viewport.Size.y;
-  const float top = viewport.Pos.y + draw_head(context, inside, viewport.Pos, viewport.Size.x);
+  const float pad = context.px(20), width = size.x - 2 * pad;
+  const float left = corner.x + pad, bottom = corner.y + size.y;
+  const float top = corner.y + draw_head(context, inside, corner, size.x);
   const ChunkPictures& pictures = pictures_of(context, inside);
 
   // From the bottom: price and times, the line of hops, and the hops in what is left.
-  const bool low = viewport.Size.y < context.px(kLowWindow);
+  const bool low = size.y < context.px(kLowWindow);
   const bool price_first = low && context.view.of<CollectiveView>().price_first;
   const float figures = low ? 0 : figures_height(context, inside, width);
   const float line = line_height(context, inside, low);
@@ -265,8 +267,8 @@ void draw_inside_collective(const Context& context) {
     draw_figures(context, inside, page);
   else
     draw_hops_page(context, inside, pictures, page);
-  fill_rect(ImGui::GetWindowDrawList(), {viewport.Pos.x, line_top},
-            {viewport.Pos.x + viewport.Size.x, line_top + line}, context.theme.panel);
+  fill_rect(ImGui::GetWindowDrawList(), {corner.x, line_top}, {corner.x + size.x, line_top + line},
+            context.theme.panel);
   draw_line_of_hops(context, inside, {{left, line_top}, {left + width, line_top + line}}, low);
   if (!low)
     draw_figures(context, inside,

@@ -39,7 +39,8 @@ void show_previous_collective(const Context& context);
 /// Changes between ring and tree, if the collective has both.
 void change_wiring(const Context& context);
 
-/// Draws the view over the whole window. Call it once per frame while is_inside_collective().
-void draw_inside_collective(const Context& context);
+/// Draws the view over the window, but for `left` and `top` pixels at its edges. Call it once per frame while
+/// is_inside_collective().
+void draw_inside_collective(const Context& context, float left, float top);
 
 }  // namespace shardlens::ui

@@ -31,6 +31,7 @@ void add_train_commands(std::vector<UiCommand>& table);
 void add_break_commands(std::vector<UiCommand>& table);
 void add_compare_commands(std::vector<UiCommand>& table);
 void add_speed_commands(std::vector<UiCommand>& table);
+void add_lesson_commands(std::vector<UiCommand>& table);
 void add_replay_commands(std::vector<UiCommand>& table);
 /// Disables the commands that run, train or change settings while a recording is open.
 void hold_back_while_replaying(std::vector<UiCommand>& table);

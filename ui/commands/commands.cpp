@@ -459,6 +459,7 @@ std::vector<UiCommand> make_table() {
   add_timeline_commands(table);
   add_figure_commands(table);
   add_settings_commands(table);
+  add_lesson_commands(table);
   add_replay_commands(table);
   add_glossary_commands(table);
   hold_back_while_replaying(table);
@@ -499,6 +500,8 @@ std::string title_of(CommandGroup group) {
       return "Walk through the steps";
     case CommandGroup::Train:
       return "Train";
+    case CommandGroup::Lesson:
+      return "Lessons";
     case CommandGroup::Replay:
       return "Replay a recording";
     case CommandGroup::View:
@@ -557,18 +560,33 @@ std::string title_with_key(const UiCommand& command) {
   return command.title + "  (" + key_text(command.keys.front()) + ")";
 }
 
+/// Runs the command of the open lesson that has a key pressed in this frame. In a lesson its keys mean the
+/// lesson, also those that mean something else without one. Returns true if there is such a command.
+static bool take_keys_to_lesson(const Context& context) {
+  for (const UiCommand& command : commands()) {
+    if (command.group != CommandGroup::Lesson) continue;
+    for (const ImGuiKeyChord key : command.keys) {
+      if (is_for_controls(key) || !pressed(key, false) || !command.is_enabled(context)) continue;
+      command.run(context);
+      return true;
+    }
+  }
+  return false;
+}
+
 void handle_keys(const Context& context) {
   ViewState& view = context.view;
   const bool may_take = !is_for_controls(ImGuiKey_LeftArrow) && !ImGui::GetIO().WantTextInput &&
                         !view.covered() && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   follow_keys_of_controls(view);
   if (may_take && (take_keys_to_row(context) || take_keys_to_laboratory(context))) return;
+  if (may_take && take_keys_to_lesson(context)) return;
   const bool typing = ImGui::GetIO().WantTextInput;
   const bool covered = view.covered();
   for (const UiCommand& command : commands()) {
     const bool opens_or_closes =
         command.id == "view.palette" || command.id == "view.sheet" || command.id == "replay.open";
-    if (covered && !opens_or_closes) continue;
+    if (command.group == CommandGroup::Lesson || (covered && !opens_or_closes)) continue;
     for (const ImGuiKeyChord key : command.keys) {
       if ((typing && is_typed_by_text(key)) || is_for_controls(key)) continue;
       const bool repeats = command.group == CommandGroup::Walk;

@@ -14,7 +14,7 @@
 
 namespace shardlens::ui {
 
-enum class CommandGroup { Run, Walk, Train, Replay, View, Settings, Glossary };
+enum class CommandGroup { Run, Walk, Train, Lesson, Replay, View, Settings, Glossary };
 std::string title_of(CommandGroup group);
 
 struct UiCommand {

@@ -31,11 +31,13 @@ struct Line {
 
 std::vector<Line> lines_of(CommandGroup group) {
   std::vector<Line> lines;
-  Line degrees{"", "Set T, the number of ranks"};
+  Line degrees{"", "Set T, the number of ranks"}, hands{"1 \u2026 9", "In class: a hand for an answer"};
   for (const UiCommand& command : commands()) {
     if (command.group != group || command.keys.empty()) continue;
     if (command.id.starts_with("settings.tp.")) {
       degrees.keys += (degrees.keys.empty() ? "" : " ") + key_text(command.keys.front());
+    } else if (command.id.starts_with("lesson.hand_") && command.id != "lesson.hand_back") {
+      if (command.id.ends_with("_1")) lines.push_back(hands);
     } else {
       lines.push_back({key_text(command.keys.front()), command.title});
     }
@@ -84,7 +86,7 @@ std::vector<std::vector<CommandGroup>> columns_in(float width) {
   std::vector<std::vector<CommandGroup>> columns{
       {CommandGroup::Walk, CommandGroup::Run, CommandGroup::Train, CommandGroup::Settings},
       {CommandGroup::View},
-      {CommandGroup::Replay}};
+      {CommandGroup::Lesson, CommandGroup::Replay}};
   while (columns.size() > 1 &&
          kLeastShare * (static_cast<float>(columns.size()) * kColumnWidth + 2 * kPadding) > width) {
     const std::vector<CommandGroup> last = columns.back();

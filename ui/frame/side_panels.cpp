@@ -1,6 +1,7 @@
 // Chooses the panels: see side_panels.h.
 #include "ui/frame/side_panels.h"
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/program_view.h"
@@ -36,7 +37,7 @@ SidePanels needs_of(const ViewState& view) {
 }
 
 SidePanels own_panels(const ViewState& view, ImVec2 size) {
-  if (view.lecture || fills_window(view)) return kNoPanels;
+  if (view.lecture || view.of<LessonView>().open || fills_window(view)) return kNoPanels;
   SidePanels own = needs_of(view);
   const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
   if (small && view.tab != Tab::Stage) own.inspector = own.timeline = false;

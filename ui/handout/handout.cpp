@@ -24,36 +24,22 @@ std::vector<std::string> other_words(const Program& program, PointAt at, const s
     if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
   };
   for (const std::string& name : names) {
-    if (at == PointAt::Step) {
-      const Step& step = program.step(step_named(program, name));
-      add(step.equation);
-      add(step.name);
-    } else if (at == PointAt::Tensor) {
-      const Tensor& tensor = program.tensor(tensor_named(program, name));
-      add(tensor.symbol);
-      add(tensor.name);
-    } else if (at == PointAt::Rank) {
-      add("rank " + name);
+    try {
+      if (at == PointAt::Step) {
+        const Step& step = program.step(step_named(program, name));
+        add(step.equation);
+        add(step.name);
+      } else if (at == PointAt::Tensor) {
+        const Tensor& tensor = program.tensor(tensor_named(program, name));
+        add(tensor.symbol);
+        add(tensor.name);
+      } else if (at == PointAt::Rank) {
+        add("rank " + name);
+      }
+    } catch (const Error&) {  // the picture shows another Program, so it has no other words
     }
   }
   return words;
-}
-
-HandoutQuestion filled_in(LessonRun& run, const Scene& scene, const Question& question, std::string number) {
-  ShownQuestion shown = run.show(scene, question);
-  HandoutQuestion out;
-  out.number = std::move(number);
-  out.id = question.id;
-  out.kind = question.kind;
-  out.at = question.at;
-  out.ask = std::move(shown.ask);
-  out.choices = question.kind == QuestionKind::Order ? question.items : std::move(shown.choices);
-  out.unit = question.unit;
-  out.tolerance = question.tolerance;
-  out.right = run.right_answer(scene, question);
-  if (question.kind == QuestionKind::Point)
-    out.other_words = other_words(run.evidence_of(scene.state).program(), question.at, out.right.accepted);
-  return out;
 }
 
 }  // namespace
@@ -105,22 +91,36 @@ std::string Handout::extent() const {
                      counted(question_count(), "question"));
 }
 
-Handout make_handout(LessonRun& run) {
-  const Lesson& lesson = run.lesson();
-  Handout handout{lesson.name, lesson.title, lesson.asks, lesson.minutes, lesson.sources, run.drawn().seed, {}};
-  for (const Scene& scene : lesson.scenes) {
-    ShownScene shown = run.show(scene);
-    HandoutScene out;
-    out.title = std::move(shown.title);
-    out.text = std::move(shown.text);
-    out.callouts = std::move(shown.callouts);
-    for (const Question& question : scene.questions)
-      out.questions.push_back(
-          filled_in(run, scene, question,
-                    fmt::format("{}.{}", handout.scenes.size() + 1, out.questions.size() + 1)));
-    handout.scenes.push_back(std::move(out));
-  }
-  return handout;
+std::string Handout::number_of(size_t scene, size_t question) {
+  return fmt::format("{}.{}", scene + 1, question + 1);
+}
+
+Handout handout_of(const Lesson& lesson, std::optional<uint64_t> seed) {
+  return {lesson.name, lesson.title, lesson.asks, lesson.minutes, lesson.sources, seed, {}};
+}
+
+HandoutScene scene_of(const ShownScene& shown) {
+  HandoutScene scene;
+  scene.title = shown.title;
+  scene.text = shown.text;
+  scene.callouts = shown.callouts;
+  return scene;
+}
+
+HandoutQuestion question_of(const ShownQuestion& shown, const RightAnswer& right, const Program& program) {
+  const Question& question = *shown.question;
+  HandoutQuestion out;
+  out.id = question.id;
+  out.kind = question.kind;
+  out.at = question.at;
+  out.ask = shown.ask;
+  out.choices = question.kind == QuestionKind::Order ? question.items : shown.choices;
+  out.unit = question.unit;
+  out.tolerance = question.tolerance;
+  out.right = right;
+  if (question.kind == QuestionKind::Point)
+    out.other_words = other_words(program, question.at, right.accepted);
+  return out;
 }
 
 std::string numbers_of(const Snapshot& snapshot) {

@@ -22,7 +22,6 @@ namespace shardlens::ui {
 using HandoutPicture = std::variant<Figure, Image>;
 
 struct HandoutQuestion {
-  std::string number;  ///< "2.1": the scene's and its own
   std::string id;
   QuestionKind kind = QuestionKind::Choice;
   PointAt at = PointAt::Step;
@@ -45,7 +44,7 @@ struct HandoutScene {
   std::vector<ShownParagraph> text;
   std::vector<ShownCallout> callouts;
   std::vector<HandoutQuestion> questions;
-  std::optional<HandoutPicture> light, dark;  ///< the same, for paper and for who reads in the dark
+  std::vector<HandoutPicture> light, dark;  ///< the same, for paper and for who reads in the dark
   std::string numbers;                        ///< what was run for the picture, where, and what came out
 };
 
@@ -57,13 +56,18 @@ struct Handout {
   std::vector<HandoutScene> scenes;
 
   int question_count() const;
+  /// "2.1": the first question of the second scene; both are counted from 0.
+  static std::string number_of(size_t scene, size_t question);
   /// "12 minutes · 6 scenes · 9 questions".
   std::string extent() const;
 };
 
-/// The lesson without pictures. Plans and runs what its expressions ask for. Throws a request Error with file
-/// and line if one cannot be evaluated.
-Handout make_handout(LessonRun& run);
+/// What stands at the beginning; without scenes.
+Handout handout_of(const Lesson& lesson, std::optional<uint64_t> seed);
+/// A scene's words, without pictures and questions.
+HandoutScene scene_of(const ShownScene& shown);
+/// `program`: the scene's.
+HandoutQuestion question_of(const ShownQuestion& shown, const RightAnswer& right, const Program& program);
 
 /// What was run for a picture and what came out: settings, machine, difference from the run on one rank, bytes
 /// sent, seconds. Empty if there is no plan.

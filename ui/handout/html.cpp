@@ -57,7 +57,7 @@ class Document {
 
   std::string write() {
     std::string body = beginning();
-    for (size_t i = 0; i < handout_.scenes.size(); ++i) body += scene(handout_.scenes[i], i + 1);
+    for (size_t i = 0; i < handout_.scenes.size(); ++i) body += scene(handout_.scenes[i], i);
     body += answers();
     note_characters();
     return fmt::format(
@@ -151,10 +151,11 @@ class Document {
   }
 
   std::string figure(const HandoutScene& scene) {
-    if (!scene.light) return "";
+    if (scene.light.empty()) return "";
     const std::string says = "What the studio shows in the scene: " + scene.title;
-    std::string out = picture(*scene.light, scene.dark ? "light" : "", says);
-    if (scene.dark) out += picture(*scene.dark, "dark", says);
+    std::string out;
+    for (const HandoutPicture& one : scene.light) out += picture(one, scene.dark.empty() ? "" : "light", says);
+    for (const HandoutPicture& one : scene.dark) out += picture(one, "dark", says);
     std::string caption;
     for (const ShownCallout& callout : scene.callouts)
       caption += element("p", element("code", text(callout.at)) + ": " + text(callout.text)) + "\n";
@@ -162,8 +163,8 @@ class Document {
     return element("figure", out + element("figcaption", caption)) + "\n";
   }
 
-  std::string fields(const HandoutQuestion& question) {
-    const std::string name = "q" + question.number;
+  std::string fields(const HandoutQuestion& question, const std::string& number) {
+    const std::string name = "q" + number;
     const std::string how = text(question.how_to_answer());
     std::string out;
     switch (question.kind) {
@@ -194,30 +195,32 @@ class Document {
     return out;
   }
 
-  std::string question(const HandoutQuestion& one) {
-    const std::string ask = element("p", element("span", one.number, "class=\"number\"") + " " + text(one.ask),
+  std::string question(const HandoutQuestion& one, const std::string& number) {
+    const std::string ask = element("p", element("span", number, "class=\"number\"") + " " + text(one.ask),
                                     "class=\"ask\"");
     return fmt::format(
         "<form class=\"question\" id=\"q{}\" data-kind=\"{}\"{}>\n{}\n{}"
         "<p class=\"buttons\"><button type=\"submit\" class=\"check\">{}</button> "
         "<button type=\"button\" class=\"reveal\">Show the answer</button></p>\n"
         "<div class=\"verdict\" aria-live=\"polite\"></div>\n</form>\n",
-        one.number, to_string(one.kind), attribute("data-id", one.id), ask, fields(one),
+        number, to_string(one.kind), attribute("data-id", one.id), ask, fields(one, number),
         one.kind == QuestionKind::Cut ? "Compare" : "Check");
   }
 
-  std::string scene(const HandoutScene& one, size_t number) {
-    std::string out = fmt::format("<h2><span class=\"number\">{}</span> {}</h2>\n", number, text(one.title));
+  std::string scene(const HandoutScene& one, size_t place) {
+    std::string out = fmt::format("<h2><span class=\"number\">{}</span> {}</h2>\n", place + 1, text(one.title));
     out += paragraphs(one.text) + figure(one);
-    for (const HandoutQuestion& asked : one.questions) out += question(asked);
-    return fmt::format("<section class=\"scene\" id=\"scene-{}\">\n{}</section>\n", number, out);
+    for (size_t i = 0; i < one.questions.size(); ++i)
+      out += question(one.questions[i], Handout::number_of(place, i));
+    return fmt::format("<section class=\"scene\" id=\"scene-{}\">\n{}</section>\n", place + 1, out);
   }
 
   std::string answers() {
     if (handout_.question_count() == 0) return "";
     std::string out = "<h2>Answers</h2>\n";
-    for (const HandoutScene& one : handout_.scenes)
-      for (const HandoutQuestion& asked : one.questions) {
+    for (size_t place = 0; place < handout_.scenes.size(); ++place)
+      for (size_t i = 0; i < handout_.scenes[place].questions.size(); ++i) {
+        const HandoutQuestion& asked = handout_.scenes[place].questions[i];
         std::vector<std::string> right = asked.right.accepted;
         right.insert(right.end(), asked.other_words.begin(), asked.other_words.end());
         std::string data = list_attribute("data-right", right);
@@ -227,7 +230,7 @@ class Document {
         out += fmt::format(
             "<div class=\"answer\" id=\"a{0}\"{1}>\n<p class=\"right\"><span class=\"number\">{0}</span> {2}</p>\n"
             "<p class=\"because\">{3}</p>\n</div>\n",
-            asked.number, data, text(asked.right_text()), text(asked.right.because));
+            Handout::number_of(place, i), data, text(asked.right_text()), text(asked.right.because));
       }
     return element("section", out, "class=\"scene\" id=\"answers\"") + "\n";
   }

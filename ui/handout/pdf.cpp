@@ -110,10 +110,10 @@ void add_answer_box(Flow& flow, const Inks& inks, const StyledWords& words) {
   flow.keep_together(first);
 }
 
-void add_question(Flow& flow, const Inks& inks, const HandoutQuestion& question) {
+void add_question(Flow& flow, const Inks& inks, const HandoutQuestion& question, const std::string& number) {
   flow.add_space(16);
   const size_t first = flow.size();
-  flow.add_words({{question.ask, inks.strong()}}, kIndent, {question.number, inks.strong()});
+  flow.add_words({{question.ask, inks.strong()}}, kIndent, {number, inks.strong()});
   const std::string how = question.how_to_answer();
   switch (question.kind) {
     case QuestionKind::Choice:
@@ -135,16 +135,18 @@ void add_question(Flow& flow, const Inks& inks, const HandoutQuestion& question)
   flow.keep_together(first);
 }
 
-void add_scene(Flow& flow, const Inks& inks, const HandoutScene& scene, size_t number) {
+void add_scene(Flow& flow, const Inks& inks, const HandoutScene& scene, size_t place) {
   flow.add_space(26);
   flow.add_bookmark(scene.title);
-  flow.add_words({{scene.title, inks.heading()}}, kIndent, {std::to_string(number), inks.heading()});
+  flow.add_words({{scene.title, inks.heading()}}, kIndent, {std::to_string(place + 1), inks.heading()});
   flow.keep_with_next();
   for (const ShownParagraph& paragraph : scene.text) add_paragraph(flow, inks, paragraph);
-  if (scene.light) {
+  if (!scene.light.empty()) {
     if (!scene.text.empty()) flow.keep_with_next();
-    flow.add_space(12);
-    add_picture(flow, *scene.light);
+    for (const HandoutPicture& picture : scene.light) {
+      flow.add_space(12);
+      add_picture(flow, picture);
+    }
     for (const ShownCallout& callout : scene.callouts) {
       flow.keep_with_next();
       flow.add_space(4);
@@ -155,7 +157,8 @@ void add_scene(Flow& flow, const Inks& inks, const HandoutScene& scene, size_t n
     flow.add_space(4);
     flow.add_words({{scene.numbers, inks.note()}});
   }
-  for (const HandoutQuestion& question : scene.questions) add_question(flow, inks, question);
+  for (size_t i = 0; i < scene.questions.size(); ++i)
+    add_question(flow, inks, scene.questions[i], Handout::number_of(place, i));
 }
 
 void add_answers(Flow& flow, const Inks& inks, const Handout& handout) {
@@ -164,10 +167,12 @@ void add_answers(Flow& flow, const Inks& inks, const Handout& handout) {
   flow.add_bookmark("Answers");
   flow.add_words({{"Answers", inks.heading()}});
   flow.keep_with_next();
-  for (const HandoutScene& scene : handout.scenes)
-    for (const HandoutQuestion& question : scene.questions) {
+  for (size_t scene = 0; scene < handout.scenes.size(); ++scene)
+    for (size_t i = 0; i < handout.scenes[scene].questions.size(); ++i) {
+      const HandoutQuestion& question = handout.scenes[scene].questions[i];
       flow.add_space(14);
-      flow.add_words({{question.right_text(), inks.strong()}}, kIndent, {question.number, inks.strong()});
+      flow.add_words({{question.right_text(), inks.strong()}}, kIndent,
+                     {Handout::number_of(scene, i), inks.strong()});
       flow.keep_with_next();
       flow.add_space(2);
       flow.add_words({{question.right.because, inks.text()}}, kIndent);
@@ -210,7 +215,7 @@ std::string to_pdf(const Handout& handout, const Fonts& fonts) {
   const Inks inks(fonts);
   Flow flow(fonts, kPaper);
   add_beginning(flow, inks, handout);
-  for (size_t i = 0; i < handout.scenes.size(); ++i) add_scene(flow, inks, handout.scenes[i], i + 1);
+  for (size_t i = 0; i < handout.scenes.size(); ++i) add_scene(flow, inks, handout.scenes[i], i);
   add_answers(flow, inks, handout);
   PdfDocument document = flow.pages(handout.title, inks.paper.panel);
   add_foot(document, inks, handout);

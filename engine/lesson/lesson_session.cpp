@@ -1,0 +1,236 @@
+// The worker behind a LessonSession.
+#include "engine/lesson/lesson_session.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/suggest.h"
+#include "engine/lesson/built_in.h"
+#include "engine/lesson/run_keys.h"
+#include "engine/runtime/mailbox.h"
+
+namespace shardlens {
+class LessonSession::Worker {
+  // What tells whether a file has changed.
+  struct FileState {
+    std::filesystem::file_time_type time{};
+    uintmax_t bytes = 0;
+    bool operator==(const FileState&) const = default;
+  };
+
+ public:
+  Worker() {
+    mail_.publish(std::make_shared<LessonSnapshot>());
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    mail_.close();
+    thread_.join();
+  }
+
+  void send(LessonCommand command) {
+    mail_.send(std::move(command), [](auto& queue) {
+      // Of several wishes to look at the file, one is enough.
+      std::erase_if(queue, [](const LessonCommand& waiting) {
+        return std::holds_alternative<lesson_command::Look>(waiting);
+      });
+    });
+  }
+
+  const Mailbox<LessonCommand, LessonSnapshot>& mail() const { return mail_; }
+
+ private:
+  void main();
+  void handle(const lesson_command::Open& command);
+  void handle(const lesson_command::Close& command);
+  void handle(const lesson_command::Look& command);
+  void handle(const lesson_command::Make& command);
+  void handle(const lesson_command::Answer& command);
+  void handle(const lesson_command::Reveal& command);
+  void handle(const lesson_command::Forget& command);
+  void take(std::shared_ptr<const Lesson> lesson, const FileState& file);
+  std::pair<const Scene&, const Question&> find(const std::string& question) const;
+  static FileState state_of(const std::string& path);
+  /// The state with its values in place; null if it is not there.
+  std::shared_ptr<const ShownState> made(const std::optional<SceneState>& state);
+  void publish();
+
+  Mailbox<LessonCommand, LessonSnapshot> mail_;
+
+  // the worker's own
+  LessonSnapshot now_;
+  std::unique_ptr<LessonRun> run_;        ///< of now_.lesson
+  std::shared_ptr<EvidenceStore> store_;  ///< what was planned and run; it outlives a changed file
+  std::optional<uint64_t> seed_;
+  FileState file_;     ///< of now_.path, when it was read
+  FileState failed_;   ///< of now_.path, when it could not be read
+  bool news_ = false;  ///< the present command has changed something
+  std::thread thread_;
+};
+
+LessonSession::Worker::FileState LessonSession::Worker::state_of(const std::string& path) {
+  std::error_code unknown;
+  FileState state{std::filesystem::last_write_time(path, unknown), 0};
+  state.bytes = std::filesystem::file_size(path, unknown);
+  return state;
+}
+
+void LessonSession::Worker::publish() {
+  ++now_.version;
+  mail_.publish(std::make_shared<LessonSnapshot>(now_));
+}
+
+void LessonSession::Worker::main() {
+  while (mail_.wait(false)) {
+    const std::optional<LessonCommand> command = mail_.take();
+    if (!command) continue;
+    // A look at a file that has not changed is no news.
+    news_ = !std::holds_alternative<lesson_command::Look>(*command);
+    if (news_) {
+      now_.busy = true;
+      now_.message.clear();
+      publish();
+    }
+    try {
+      std::visit([this](const auto& wish) { handle(wish); }, *command);
+    } catch (const std::exception& error) {
+      now_.message = error.what();
+      news_ = true;
+    }
+    now_.making = -1;
+    now_.busy = false;
+    if (news_) publish();
+  }
+}
+
+void LessonSession::Worker::take(std::shared_ptr<const Lesson> lesson, const FileState& file) {
+  auto run = std::make_unique<LessonRun>(*lesson, seed_, store_);  // throws before anything has changed
+  run_ = std::move(run);
+  now_.lesson = std::move(lesson);
+  now_.scenes.assign(now_.lesson->scenes.size(), {});
+  now_.answers.clear();
+  now_.marked.clear();
+  now_.shows.clear();
+  now_.message.clear();
+  ++now_.reading;
+  file_ = file;
+  failed_ = {};
+}
+
+void LessonSession::Worker::handle(const lesson_command::Open& command) {
+  now_.asked = command.name_or_file;
+  std::shared_ptr<const Lesson> lesson = find_lesson(command.name_or_file);
+  const FileState file = state_of(lesson->source);
+  const std::optional<uint64_t> seed = std::exchange(seed_, command.seed);
+  if (!store_) store_ = std::make_shared<EvidenceStore>();
+  std::shared_ptr<const Lesson> old = now_.lesson;  // run_ needs it until it is replaced
+  try {
+    take(std::move(lesson), file);
+  } catch (...) {
+    seed_ = seed;
+    throw;
+  }
+  const auto& built_in = built_in_lessons();
+  const bool is_file = std::find(built_in.begin(), built_in.end(), now_.lesson) == built_in.end();
+  now_.path = is_file ? now_.lesson->source : "";
+}
+
+void LessonSession::Worker::handle(const lesson_command::Close&) {
+  run_.reset();
+  store_.reset();
+  const uint64_t version = now_.version, reading = now_.reading;
+  now_ = {};
+  now_.version = version;
+  now_.reading = reading;
+}
+
+void LessonSession::Worker::handle(const lesson_command::Look&) {
+  if (now_.path.empty()) return;
+  const FileState file = state_of(now_.path);
+  if (file == file_ || file == failed_) return;
+  try {
+    std::shared_ptr<const Lesson> old = now_.lesson;
+    take(find_lesson(now_.path), file);
+    news_ = true;
+  } catch (const std::exception&) {
+    failed_ = file;
+    throw;
+  }
+}
+
+void LessonSession::Worker::handle(const lesson_command::Make& command) {
+  if (!run_ || command.scene < 0 || static_cast<size_t>(command.scene) >= now_.scenes.size()) return;
+  MadeScene& made = now_.scenes[static_cast<size_t>(command.scene)];
+  if (made.shown) return;
+  now_.making = command.scene;
+  publish();
+  try {
+    made.shown =
+        std::make_shared<ShownScene>(run_->show(now_.lesson->scenes[static_cast<size_t>(command.scene)]));
+    made.problem.clear();
+  } catch (const std::exception& error) {
+    made.problem = error.what();
+  }
+}
+
+std::pair<const Scene&, const Question&> LessonSession::Worker::find(const std::string& id) const {
+  if (!run_) throw request_error("no lesson is open: open one first");
+  std::vector<std::string> ids;
+  for (const Scene& scene : now_.lesson->scenes)
+    for (const Question& question : scene.questions) {
+      if (question.id == id) return {scene, question};
+      ids.push_back(question.id);
+    }
+  throw unknown_name("question", id, ids);
+}
+
+std::shared_ptr<const ShownState> LessonSession::Worker::made(const std::optional<SceneState>& state) {
+  if (!state) return nullptr;
+  return std::make_shared<ShownState>(
+      ShownState{*state, settings_of(*now_.lesson, *state, run_->drawn()), run_->callouts(*state)});
+}
+
+void LessonSession::Worker::handle(const lesson_command::Answer& command) {
+  const auto [scene, question] = find(command.question);
+  const Marked& marked = now_.marked[question.id] = run_->mark(scene, question, command.answer);
+  auto& shows = now_.shows[question.id];
+  shows = nullptr;
+  if (marked.right) {
+    now_.answers[question.id] = run_->right_answer(scene, question);
+    shows = made(question.shows);
+    return;
+  }
+  if (command.answer.is_string())
+    if (const LessonChoice* choice = run_->choice_of(scene, question, command.answer.get<std::string>()))
+      shows = made(choice->shows);
+}
+
+void LessonSession::Worker::handle(const lesson_command::Reveal& command) {
+  const auto [scene, question] = find(command.question);
+  now_.answers[question.id] = run_->right_answer(scene, question);
+  now_.shows[question.id] = made(question.shows);
+}
+
+void LessonSession::Worker::handle(const lesson_command::Forget& command) {
+  now_.answers.erase(command.question);
+  now_.marked.erase(command.question);
+  now_.shows.erase(command.question);
+}
+
+LessonSession::LessonSession() : worker_(std::make_unique<Worker>()) {}
+LessonSession::~LessonSession() = default;
+void LessonSession::send(LessonCommand command) {
+  worker_->send(std::move(command));
+}
+std::shared_ptr<const LessonSnapshot> LessonSession::snapshot() const {
+  return worker_->mail().snapshot();
+}
+std::shared_ptr<const LessonSnapshot> LessonSession::wait_until_idle(double timeout_seconds) const {
+  return worker_->mail().wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens

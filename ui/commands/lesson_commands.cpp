@@ -1,0 +1,62 @@
+// The commands of an open lesson: from scene to scene, and what is done in front of a class.
+#include <imgui.h>
+
+#include "engine/lesson/lesson_session.h"
+#include "ui/commands/command_table.h"
+#include "ui/lesson/lesson_view.h"
+
+namespace shardlens::ui {
+namespace {
+
+bool is_open(const Context& c) {
+  return c.view.of<LessonView>().open;
+}
+
+bool in_class(const Context& c) {
+  return is_class(c.view);
+}
+
+bool asks(const Context& c) {
+  return in_class(c) && asked_question(c) != nullptr;
+}
+
+bool asks_choice(const Context& c) {
+  return asks(c) && !asked_question(c)->choices.empty() &&
+         !c.lesson.answers.contains(asked_question(c)->question->id);
+}
+
+}  // namespace
+
+void add_lesson_commands(std::vector<UiCommand>& table) {
+  const auto add = adder(table, CommandGroup::Lesson);
+  add("lesson.next", "Next scene",
+      "The next scene of the lesson; in front of a class the next question first. Where you have left a "
+      "scene: back to it",
+      {ImGuiKey_PageDown}, next_scene, has_next);
+  add("lesson.back", "Previous scene", "The scene before this one. Where you have left a scene: back to it",
+      {ImGuiKey_PageUp}, previous_scene, has_previous);
+  add(
+      "lesson.again", "Back to the scene", "Shows the scene of the lesson as it was in the beginning", {},
+      [](const Context& c) { c.view.of<LessonView>().again = true; }, is_open);
+  add(
+      "lesson.reveal", "Reveal the answer", "In front of a class: shows what is right, and why",
+      {ImGuiKey_Enter, ImGuiKey_KeypadEnter},
+      [](const Context& c) { reveal(c, asked_question(c)->question->id); }, asks);
+  for (int choice = 1; choice <= 9; ++choice)
+    add(
+        "lesson.hand_" + std::to_string(choice), "A hand for answer " + std::to_string(choice),
+        "In front of a class: one more hand for this answer", {ImGuiKey_0 + choice},
+        [choice](const Context& c) { raise_hand(c, static_cast<size_t>(choice - 1)); }, asks_choice);
+  add("lesson.hand_back", "Take a hand back", "In front of a class: the last hand was not meant",
+      {ImGuiKey_Backspace}, take_hand_back, asks_choice);
+  add(
+      "lesson.blank", "Blank the window, or show it", "In front of a class: nothing is shown", {ImGuiKey_B},
+      [](const Context& c) { c.view.of<LessonView>().blank = !c.view.of<LessonView>().blank; }, in_class);
+  add(
+      "lesson.notes", "Show or hide the notes of the scene", "What the lesson tells who teaches it",
+      {ImGuiKey_N}, [](const Context& c) { c.view.of<LessonView>().notes = !c.view.of<LessonView>().notes; },
+      is_open);
+  add("lesson.close", "Close the lesson", "The page stays as it is", {}, close_lesson, is_open);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,324 @@
+// Draws the questions of a scene: how each is answered, and how the answer was marked.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "engine/config/splits.h"
+#include "engine/lesson/lesson_session.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/lesson/card_parts.h"
+#include "ui/lesson/lesson_view.h"
+#include "ui/outbox.h"
+#include "ui/plan/shown_plan.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/paint.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kChoiceHeight = 34;
+constexpr float kPad = 10;
+
+/// A question in this frame, with all that is known of it.
+struct Asked {
+  const Context& c;
+  const ShownQuestion& shown;
+  float width;
+  OpenQuestion& open;
+  const Marked* marked;      ///< null: not answered
+  const RightAnswer* right;  ///< null: neither answered right nor revealed
+
+  const Question& question() const { return *shown.question; }
+  const std::string& id() const { return shown.question->id; }
+  bool is_done() const { return right != nullptr; }
+  TextStyle text(float size, ImU32 colour, bool bold = false) const {
+    return {bold ? c.fonts.bold : c.fonts.body, std::round(c.px(size)), colour};
+  }
+};
+
+void answer(const Asked& asked, nlohmann::json value) {
+  asked.c.view.of<LessonView>().shown_for = asked.id();
+  asked.c.send(lesson_command::Answer{asked.id(), std::move(value)});
+}
+
+void draw_words(const Asked& asked, const TextStyle& style, const std::string& words, float indent = 0,
+                float below = 6) {
+  if (words.empty()) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), {at.x + indent, at.y}, style, words, asked.width - indent);
+  ImGui::Dummy({asked.width, height + asked.c.px(below)});
+}
+
+bool draw_small_button(const Asked& asked, const char* what, const std::string& words, ButtonLook look,
+                       bool enabled = true) {
+  const bool clicked =
+      draw_button(asked.c, fmt::format("{}/{}", what, asked.id()).c_str(), words, look, enabled, "");
+  ImGui::SameLine(0, asked.c.px(8));
+  return clicked;
+}
+
+bool is_right_choice(const Asked& asked, const std::string& choice) {
+  return asked.right != nullptr && std::find(asked.right->accepted.begin(), asked.right->accepted.end(),
+                                             choice) != asked.right->accepted.end();
+}
+
+/// One choice: its number, its words, in front of a class its hands, and the mark of the right one.
+void draw_choice(const Asked& asked, size_t index) {
+  const Context& c = asked.c;
+  const std::string& words = asked.shown.choices[index];
+  const bool in_class = is_class(c.view);
+  const bool chosen = asked.marked != nullptr && asked.marked->answered == words;
+  const bool right = is_right_choice(asked, words);
+  const TextStyle number = asked.text(kCardQuestion, c.theme.dim, true);
+  const TextStyle style = asked.text(kCardQuestion, c.theme.text);
+  const auto& hands = asked.open.hands;
+  const auto count = std::count(hands.begin(), hands.end(), static_cast<int>(index));
+  const float mark = c.px(22), bar = in_class ? std::round(asked.width * 0.26f) : 0;
+  const float left = c.px(kPad + 22);
+  const float room = asked.width - left - mark - bar - c.px(in_class ? kPad + 30 : kPad);
+  const float height = std::max(c.px(kChoiceHeight), wrapped_height(style, words, room) + c.px(2 * 8));
+  const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + asked.width, at.y + height};
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool clicked =
+      click_area(fmt::format("choice/{}/{}", asked.id(), index + 1).c_str(), {asked.width, height});
+  const bool hovered = ImGui::IsItemHovered() && !asked.is_done();
+  fill_rect(list, at, end, right ? mixed(c.theme.card, c.theme.agreement, 0.18f) : c.theme.card, c.px(4));
+  if (chosen || hovered || right)
+    outline_rect(list, at, end,
+                 right    ? c.theme.agreement
+                 : chosen ? c.theme.forward
+                          : c.theme.faint,
+                 c.px(4), std::max(1.0f, c.px(1.5f)));
+  const float middle = (at.y + end.y) / 2;
+  draw_text(list, {at.x + c.px(kPad), middle - number.size * 0.56f}, number, fmt::format("{}", index + 1));
+  const float text_height = wrapped_height(style, words, room);
+  draw_wrapped(list, {at.x + left, middle - text_height / 2}, style, words, room);
+  const float mark_x = at.x + left + room + mark / 2;
+  if (right)
+    draw_text(list, {mark_x, middle - style.size * 0.56f}, asked.text(kCardQuestion, c.theme.agreement),
+              ICON_FA_CHECK_CIRCLE, Align::Centre);
+  else if (chosen && asked.marked != nullptr)
+    draw_text(list, {mark_x, middle - style.size * 0.56f}, asked.text(kCardQuestion, c.theme.dim),
+              ICON_FA_TIMES, Align::Centre);
+  if (in_class) {
+    const float bar_left = at.x + left + room + mark, bar_end = bar_left + bar;
+    const float share = hands.empty() ? 0 : static_cast<float>(count) / static_cast<float>(hands.size());
+    fill_rect(list, {bar_left, middle - c.px(2)}, {bar_end, middle + c.px(2)}, c.theme.line, c.px(2));
+    if (count > 0)
+      fill_rect(list, {bar_left, middle - c.px(2)}, {bar_left + bar * share, middle + c.px(2)},
+                c.theme.forward, c.px(2));
+    draw_text(list, {end.x - c.px(kPad), middle - style.size * 0.56f}, asked.text(kCardSmall, c.theme.dim),
+              fmt::format("{}", count), Align::Right);
+  }
+  ImGui::SetCursorScreenPos({at.x, end.y + c.px(6)});
+  if (!clicked || asked.is_done()) return;
+  if (in_class)
+    asked.open.hands.push_back(static_cast<int>(index));
+  else
+    answer(asked, words);
+}
+
+void draw_number(const Asked& asked) {
+  const Context& c = asked.c;
+  if (asked.is_done()) return;
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(8), c.px(7)));
+  ImGui::SetNextItemWidth(c.px(120));
+  const bool entered =
+      ImGui::InputText(fmt::format("##number/{}", asked.id()).c_str(), &asked.open.typed,
+                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific);
+  ImGui::PopStyleVar();
+  ImGui::SameLine(0, c.px(8));
+  if (!asked.question().unit.empty()) {
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(asked.question().unit.c_str());
+    ImGui::SameLine(0, c.px(12));
+  }
+  double number = 0;
+  const char* const begin = asked.open.typed.data();
+  const char* const end = begin + asked.open.typed.size();
+  const auto [read, error] = std::from_chars(begin, end, number);
+  const bool is_number = error == std::errc() && read == end && std::isfinite(number);
+  const bool clicked = draw_small_button(asked, "answer", "Answer", ButtonLook::Accent, is_number);
+  ImGui::NewLine();
+  if ((clicked || entered) && is_number) answer(asked, number);
+}
+
+/// The name under which a click on the Stage answers this question; empty: nothing was clicked that can.
+std::string pointed_name(const Asked& asked) {
+  const ViewState& view = asked.c.view;
+  const Plan* const plan = shown_plan(asked.c.snapshot);
+  if (plan == nullptr || view.selected_step < 0) return {};
+  const Program& program = plan->program;
+  switch (asked.question().at) {
+    case PointAt::Step:
+      return program.step(view.selected_step).name;
+    case PointAt::Tensor:
+      return view.selected_tensor == kNoTensor ? "" : program.tensor(view.selected_tensor).name;
+    case PointAt::Rank:
+      return view.selected_rank < 0 ? "" : fmt::format("rank {}", view.selected_rank);
+    case PointAt::Bar:
+      return program.step(view.selected_step).name;
+  }
+  return {};
+}
+
+void draw_point(const Asked& asked) {
+  const Context& c = asked.c;
+  if (asked.is_done()) return;
+  const std::string name = pointed_name(asked);
+  const std::string words = name.empty()
+                                ? fmt::format("Click a {} on the page.", to_string(asked.question().at))
+                                : fmt::format("Selected: {}", name);
+  draw_words(asked, asked.text(kCardQuestion, name.empty() ? c.theme.dim : c.theme.text), words);
+  if (draw_small_button(asked, "answer", "This one", ButtonLook::Accent, !name.empty())) answer(asked, name);
+  ImGui::NewLine();
+}
+
+void draw_order(const Asked& asked) {
+  const Context& c = asked.c;
+  const std::vector<std::string>& items = asked.question().items;
+  auto& order = asked.open.order;
+  if (!asked.is_done())
+    draw_words(asked, asked.text(kCardSmall, c.theme.dim),
+               "Click them one after another, the first one first.");
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto place = std::find(order.begin(), order.end(), items[i]);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + asked.width, at.y + c.px(kChoiceHeight)};
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const bool clicked =
+        click_area(fmt::format("item/{}/{}", asked.id(), i + 1).c_str(), {asked.width, c.px(kChoiceHeight)});
+    fill_rect(list, at, end, c.theme.card, c.px(4));
+    if (ImGui::IsItemHovered() && !asked.is_done()) outline_rect(list, at, end, c.theme.faint, c.px(4));
+    const float middle = (at.y + end.y) / 2;
+    const TextStyle number = asked.text(kCardQuestion, c.theme.forward, true);
+    if (place != order.end())
+      draw_text(list, {at.x + c.px(kPad), middle - number.size * 0.56f}, number,
+                fmt::format("{}", place - order.begin() + 1));
+    const TextStyle mono{c.fonts.mono, std::round(c.px(kCardQuestion)), c.theme.text};
+    draw_text(list, {at.x + c.px(kPad + 22), middle - mono.size * 0.56f}, mono,
+              fitted(mono, items[i], asked.width - c.px(2 * kPad + 22)));
+    ImGui::SetCursorScreenPos({at.x, end.y + c.px(6)});
+    if (!clicked || asked.is_done()) continue;
+    if (place != order.end())
+      order.erase(place);
+    else
+      order.push_back(items[i]);
+  }
+  if (asked.is_done()) return;
+  if (draw_small_button(asked, "answer", "Answer", ButtonLook::Accent, order.size() == items.size()))
+    answer(asked, order);
+  ImGui::NewLine();
+}
+
+/// The matrices whose cuts answer a question, by their names in a split file.
+constexpr std::pair<const char*, Cut Split::*> kCuts[] = {{"attn.qkv", &Split::attn_qkv},
+                                                          {"attn.proj", &Split::attn_proj},
+                                                          {"mlp.fc", &Split::mlp_fc},
+                                                          {"mlp.proj", &Split::mlp_proj}};
+
+nlohmann::json as_json(const Split& split) {
+  nlohmann::json cuts = nlohmann::json::object();
+  for (const auto& [name, cut] : kCuts) cuts[name] = to_string(split.*cut);
+  return cuts;
+}
+
+void draw_cut(const Asked& asked) {
+  const Context& c = asked.c;
+  if (asked.is_done()) return;
+  const Split& split = c.wanted().split;
+  draw_words(asked, asked.text(kCardSmall, c.theme.dim),
+             "Choose the cuts of the matrices in Setup. Your cut is planned and run, and then marked.");
+  for (const auto& [name, cut] : kCuts) {
+    const Block missing =
+        name[0] == 'a' ? Block::Mlp : Block::Attention;  // the block that has no such matrix
+    if (c.wanted().block == missing) continue;
+    draw_words(asked, asked.text(kCardQuestion, c.theme.text),
+               fmt::format("{}: {}", name, to_string(split.*cut)), 0, 2);
+  }
+  ImGui::Dummy({0, c.px(4)});
+  if (draw_small_button(asked, "answer", "Mark my cut", ButtonLook::Accent)) answer(asked, as_json(split));
+  ImGui::NewLine();
+}
+
+/// What a wrong answer is told.
+void draw_not_right(const Asked& asked) {
+  const Context& c = asked.c;
+  if (asked.marked == nullptr || asked.is_done()) return;
+  const Marked& marked = *asked.marked;
+  std::string words = marked.answered.empty() ? "" : fmt::format("Not {}.", marked.answered);
+  if (!marked.message.empty()) words += (words.empty() ? "" : " ") + as_sentence(marked.message) + ".";
+  const auto shows = c.lesson.shows.find(asked.id());
+  if (shows != c.lesson.shows.end() && shows->second) words += " The page shows what that would be.";
+  draw_words(asked, asked.text(kCardQuestion, c.theme.text), words + " Try again, or see the answer.");
+}
+
+/// The right answer and why, with a bar in the colour of agreement.
+void draw_right(const Asked& asked) {
+  if (!asked.is_done()) return;
+  const Context& c = asked.c;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float indent = c.px(12);
+  const bool by_person = asked.marked != nullptr && asked.marked->right;
+  const std::string head = (by_person ? "Right: " : "") + asked.right->text;
+  draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), head, indent, 4);
+  draw_words(asked, asked.text(kCardQuestion, c.theme.text), asked.right->because, indent, 0);
+  fill_rect(ImGui::GetWindowDrawList(), at, {at.x + c.px(3), ImGui::GetCursorScreenPos().y},
+            c.theme.agreement);
+  ImGui::Dummy({0, c.px(8)});
+}
+
+}  // namespace
+
+void draw_question(const Context& c, const ShownQuestion& shown, float width) {
+  const std::string& id = shown.question->id;
+  const auto marked = c.lesson.marked.find(id);
+  const auto right = c.lesson.answers.find(id);
+  const Asked asked{c,
+                    shown,
+                    width,
+                    c.view.of<LessonView>().questions[id],
+                    marked == c.lesson.marked.end() ? nullptr : &marked->second,
+                    right == c.lesson.answers.end() ? nullptr : &right->second};
+  ImGui::Dummy({0, c.px(8)});
+  draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), shown.ask, 0, 8);
+  if (is_class(c.view) && !asked.open.hands.empty())
+    draw_words(asked, asked.text(kCardSmall, c.theme.dim),
+               fmt::format("{} hand{}", asked.open.hands.size(), asked.open.hands.size() == 1 ? "" : "s"));
+  switch (shown.question->kind) {
+    case QuestionKind::Choice:
+      for (size_t i = 0; i < shown.choices.size(); ++i) draw_choice(asked, i);
+      break;
+    case QuestionKind::Number:
+      draw_number(asked);
+      break;
+    case QuestionKind::Point:
+      draw_point(asked);
+      break;
+    case QuestionKind::Order:
+      draw_order(asked);
+      break;
+    case QuestionKind::Cut:
+      draw_cut(asked);
+      break;
+  }
+  ImGui::Dummy({0, c.px(4)});
+  draw_not_right(asked);
+  draw_right(asked);
+  if (!asked.is_done() && (is_class(c.view) || asked.marked != nullptr)) {
+    if (draw_small_button(asked, "reveal", is_class(c.view) ? "Reveal (Enter)" : "Show the answer",
+                          ButtonLook::Plain))
+      reveal(c, id);
+    ImGui::NewLine();
+  }
+}
+
+}  // namespace shardlens::ui

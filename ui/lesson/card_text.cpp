@@ -1,0 +1,124 @@
+// Draws the text of a lesson: words of several styles in one flow.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/lesson/card_parts.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kLine = 1.42f;       ///< of a line, in heights of its type
+constexpr float kBetween = 0.55f;    ///< between two paragraphs
+constexpr float kMonoScale = 0.98f;  ///< Inconsolata looks larger beside Roboto
+
+/// Letters that stay together, and the space before them.
+struct Word {
+  struct Piece {
+    std::string text;
+    TextStyle style;
+  };
+  std::vector<Piece> pieces;
+  float space = 0;
+  bool breaks = false;  ///< a new line begins before it
+
+  float width() const {
+    float all = 0;
+    for (const Piece& piece : pieces) all += text_width(piece.style, piece.text);
+    return all;
+  }
+};
+
+TextStyle style_of(const Context& c, const ShownSpan& span, float size, ImU32 colour) {
+  ImFont* const font = span.code       ? c.fonts.mono
+                       : span.strong   ? c.fonts.bold
+                       : span.emphasis ? c.fonts.italic
+                                       : c.fonts.body;
+  return {font, std::round(span.code ? size * kMonoScale : size), colour};
+}
+
+/// Cuts the text at its spaces. Two spans without a space between them are one word.
+std::vector<Word> words_of(const Context& c, const std::vector<ShownSpan>& spans, float size, ImU32 colour) {
+  std::vector<Word> words(1);
+  for (const ShownSpan& span : spans) {
+    const TextStyle style = style_of(c, span, size, colour);
+    for (size_t at = 0; at < span.text.size();) {
+      const size_t end = std::min(span.text.find_first_of(" \n", at), span.text.size());
+      if (end > at) words.back().pieces.push_back({span.text.substr(at, end - at), style});
+      if (end == span.text.size()) break;
+      if (!words.back().pieces.empty()) words.emplace_back();
+      words.back().space = text_width(style, " ");
+      if (span.code && span.text[end] == '\n') words.back().breaks = true;
+      at = end + 1;
+    }
+  }
+  if (words.back().pieces.empty()) words.pop_back();
+  return words;
+}
+
+/// Returns how many bytes of `text` fit in `width`, at least one character.
+size_t fitting_bytes(const TextStyle& style, std::string_view text, float width) {
+  size_t fits = 0;
+  for (size_t next = 0; next < text.size(); fits = next) {
+    do ++next;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xC0U) == 0x80U);
+    if (fits > 0 && text_width(style, text.substr(0, next)) > width) break;
+  }
+  return fits;
+}
+
+/// Draws words from `at` on; returns the height.
+float draw_flow(ImDrawList* list, ImVec2 at, const std::vector<Word>& words, float line, float width) {
+  float x = 0, y = 0;
+  for (const Word& word : words) {
+    const float wide = word.width();
+    if (word.breaks || (x > 0 && x + word.space + wide > width)) {
+      x = 0;
+      y += line;
+    } else if (x > 0) {
+      x += word.space;
+    }
+    for (const Word::Piece& piece : word.pieces) {
+      std::string_view rest = piece.text;
+      while (wide > width && x + text_width(piece.style, rest) > width) {  // longer than a whole line
+        const size_t bytes = fitting_bytes(piece.style, rest, width - x);
+        draw_text(list, {at.x + x, at.y + y}, piece.style, rest.substr(0, bytes));
+        rest.remove_prefix(bytes);
+        x = 0;
+        y += line;
+      }
+      draw_text(list, {at.x + x, at.y + y}, piece.style, rest);
+      x += text_width(piece.style, rest);
+    }
+  }
+  return words.empty() ? 0 : y + line;
+}
+
+}  // namespace
+
+void draw_card_text(const Context& c, const std::vector<ShownParagraph>& paragraphs, float width,
+                    ImU32 colour) {
+  using Kind = LessonParagraph::Kind;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float size = std::round(c.px(kCardText)), line = std::round(size * kLine);
+  for (const ShownParagraph& paragraph : paragraphs) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const bool listed = paragraph.kind == Kind::Bullet || paragraph.kind == Kind::Numbered;
+    const float indent = listed                          ? c.px(22)
+                         : paragraph.kind == Kind::Quote ? c.px(14)
+                         : paragraph.kind == Kind::Code  ? c.px(10)
+                                                         : 0;
+    const TextStyle mark{c.fonts.body, size, c.theme.dim};
+    if (paragraph.kind == Kind::Bullet) draw_text(list, {at.x + c.px(6), at.y}, mark, "\u2022");
+    if (paragraph.kind == Kind::Numbered) draw_text(list, at, mark, fmt::format("{}.", paragraph.number));
+    const float height = draw_flow(list, {at.x + indent, at.y}, words_of(c, paragraph.spans, size, colour),
+                                   line, width - indent);
+    if (paragraph.kind == Kind::Quote) fill_rect(list, at, {at.x + c.px(3), at.y + height}, c.theme.line);
+    ImGui::Dummy({width, height + std::round(size * (listed ? kBetween / 2 : kBetween))});
+  }
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,93 @@
+// In front of a class: the lesson's name, its scenes, the keys and the time in place of the Bar; and a blank
+// window.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/lesson/lesson_session.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/lesson/lesson_view.h"
+#include "ui/panels/bar/bar_chips.h"
+#include "ui/plan/seen_break.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr const char* kKeys =
+    "PgDn next  \u00B7  Enter reveals  \u00B7  1 \u2026 9 hands  \u00B7  B blanks  \u00B7  N notes  \u00B7  "
+    "F11 ends";
+
+/// "12:05 of 12 min".
+std::string clock_text(const Context& c) {
+  const auto seconds = static_cast<int>(ImGui::GetTime() - c.view.of<LessonView>().began_seconds);
+  return fmt::format("{}:{:02} of {} min", seconds / 60, seconds % 60, c.lesson.lesson->minutes);
+}
+
+}  // namespace
+
+void draw_class_bar(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, middle = at.y + ImGui::GetContentRegionAvail().y / 2;
+  const TextStyle title{c.fonts.bold, std::round(c.px(16)), c.theme.text};
+  const TextStyle words{c.fonts.body, std::round(c.px(kSmallSize)), c.theme.dim};
+  const auto count = static_cast<int>(c.lesson.scenes.size());
+  const float pitch = c.px(14), gap = c.px(16);
+  float x = at.x, right = at.x + width;
+
+  // From the right: facts about the run, shorter in a narrow window, and the clock.
+  const std::optional<SeenBreak> seen = seen_break(c);
+  const std::array<Chip, 2> chips{seen ? break_chip(*seen, c.theme) : parity_chip(c.snapshot, c.theme),
+                                  provenance_chip(c.snapshot, c.theme)};
+  const ChipDetail detail = width > c.px(1000) ? ChipDetail::Short : ChipDetail::MarkOnly;
+  for (auto chip = chips.rbegin(); chip != chips.rend(); ++chip) {
+    right -= chip_width(c, *chip, detail);
+    ImGui::SetCursorScreenPos({right, std::round(middle - c.px(kChipHeight) / 2)});
+    draw_chip(c, chip == chips.rbegin() ? "class provenance" : "class parity", *chip, detail);
+    right -= c.px(8);
+  }
+  const std::string clock = clock_text(c);
+  right -= c.px(8);
+  draw_text(list, {right, middle - words.size * 0.56f}, words, clock, Align::Right);
+  right -= text_width(words, clock) + gap;
+
+  const float dots = pitch * static_cast<float>(count);
+  const std::string name = fitted(title, c.lesson.lesson->title, std::max(0.0f, right - x - dots - 2 * gap));
+  draw_text(list, {x, middle - title.size * 0.56f}, title, name);
+  x += text_width(title, name) + gap;
+  const auto& progress = view.progress[lesson_key(c.lesson)].seen;
+  for (int scene = 0; scene < count && x + pitch < right; ++scene, x += pitch) {
+    const bool shown = scene == view.scene;
+    const float radius = shown ? c.px(4.5f) : c.px(3);
+    const ImVec2 centre{x + pitch / 2, middle};
+    ImGui::SetCursorScreenPos({x, middle - c.px(10)});
+    if (click_area(fmt::format("scene/{}", scene + 1).c_str(), {pitch, c.px(20)})) show_scene(c, scene);
+    tooltip(c, fmt::format("{}. {}", scene + 1, c.lesson.lesson->scenes[static_cast<size_t>(scene)].title));
+    const ImVec2 min{centre.x - radius, centre.y - radius}, max{centre.x + radius, centre.y + radius};
+    if (shown || progress.contains(scene))
+      fill_rect(list, min, max, shown ? c.theme.forward : c.theme.dim, radius);
+    else
+      outline_rect(list, min, max, c.theme.dim, radius, std::max(1.0f, c.px(1)));
+  }
+  x += gap;
+  if (x + text_width(words, kKeys) <= right)
+    draw_text(list, {x, middle - words.size * 0.56f}, words, kKeys);
+  else if (const char* few = "PgDn next  \u00B7  ? keys"; x + text_width(words, few) <= right)
+    draw_text(list, {x, middle - words.size * 0.56f}, words, few);
+}
+
+void draw_blank(const Context& c) {
+  if (!is_class(c.view) || !c.view.of<LessonView>().blank) return;
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  fill_rect(ImGui::GetForegroundDrawList(), viewport.Pos,
+            {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + viewport.Size.y}, c.theme.window);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,120 @@
+#include "ui/lesson/lesson_follower.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/runtime/snapshot.h"
+#include "ui/lesson/lesson_view.h"
+#include "ui/outbox.h"
+#include "ui/stage/stage_light.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr double kLookEverySeconds = 1;
+
+}  // namespace
+
+/// A lesson was opened, or its file was read again.
+void LessonFollower::take_reading(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  const bool is_new = view.wanted == c.lesson.asked && view.starts;
+  reading_ = c.lesson.reading;
+  scene_ = -1;
+  answer_ = nullptr;
+  view.questions.clear();
+  view.shown_for.clear();
+  view.away = false;
+  view.question = 0;
+  view.open = c.lesson.is_open();
+  if (is_new) {
+    view.starts = false;
+    view.scene = view.wanted_scene;
+    view.began_seconds = ImGui::GetTime();
+    view.blank = view.notes = false;
+  }
+  const int last = view.open ? static_cast<int>(c.lesson.scenes.size()) - 1 : 0;
+  view.scene = std::clamp(view.scene, 0, last);
+}
+
+/// Shows the scene, as soon as its values are there.
+void LessonFollower::show(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  const MadeScene& made = c.lesson.scenes[static_cast<size_t>(view.scene)];
+  const bool other = view.scene != scene_ || std::exchange(view.again, false);
+  if (!other) return;
+  view.shown_for.clear();
+  answer_ = nullptr;
+  if (!made.shown) {
+    if (made.problem.empty() && c.lesson.making != view.scene && !c.lesson.busy)
+      c.send(lesson_command::Make{view.scene});
+    if (made.problem.empty()) return;
+    scene_ = view.scene;  // the card says why it cannot be shown
+    return setter_.stop();
+  }
+  scene_ = view.scene;
+  view.away = false;
+  auto& progress = view.progress[lesson_key(c.lesson)];
+  progress.scene = view.scene;
+  progress.seen.insert(view.scene);
+  setter_.begin(c, std::make_shared<ShownState>(
+                       ShownState{made.shown->scene->state, made.shown->settings, made.shown->callouts}));
+}
+
+/// Shows what an answer means: the newest state that came with a mark or a reveal.
+void LessonFollower::show_answer(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  auto& progress = view.progress[lesson_key(c.lesson)];
+  for (const auto& [id, marked] : c.lesson.marked)
+    if (marked.right) progress.right.insert(id);
+  if (view.shown_for.empty()) return;
+  const auto found = c.lesson.shows.find(view.shown_for);
+  if (found == c.lesson.shows.end() || !found->second || found->second == answer_) return;
+  answer_ = found->second;
+  setter_.begin(c, answer_);
+}
+
+void LessonFollower::follow(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  if (c.lesson.reading != reading_) take_reading(c);
+  if (!c.lesson.is_open()) {
+    if (std::exchange(view.open, false)) {
+      setter_.stop();
+      c.view.of<StageLight>() = {};
+    }
+    view.card_width = 0;
+  }
+  if (c.lesson.message != message_) {
+    message_ = c.lesson.message;
+    if (!message_.empty()) c.view.said = {as_sentence(message_)};
+  }
+  if (!view.open) return;
+  show(c);
+  show_answer(c);
+  setter_.advance(c);
+  view.away = setter_.was_left(c);
+  view.card_width = lesson_card_width(c);
+  // The next scene's values are made while the class looks at this one.
+  const auto next = static_cast<size_t>(view.scene) + 1;
+  const bool rests = setter_.is_set() && !c.lesson.busy && c.snapshot.activity.empty() &&
+                     c.snapshot.state != RunState::Running && c.snapshot.state != RunState::Planning;
+  if (rests && next < c.lesson.scenes.size() && !c.lesson.scenes[next].shown &&
+      c.lesson.scenes[next].problem.empty())
+    c.send(lesson_command::Make{static_cast<int>(next)});
+  if (!c.lesson.path.empty() && ImGui::GetTime() - looked_ > kLookEverySeconds) {
+    looked_ = ImGui::GetTime();
+    c.send(lesson_command::Look{});
+  }
+}
+
+bool LessonFollower::is_settled(const Context& c) const {
+  const auto& view = std::as_const(c.view).of<LessonView>();
+  if (view.starts) return false;
+  if (!view.open) return true;
+  return scene_ == view.scene && !c.lesson.busy && setter_.is_set();
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,124 @@
+// What a person does in a lesson: opens it, goes from scene to scene, reveals answers, counts hands.
+#include "ui/lesson/lesson_view.h"
+
+#include <algorithm>
+
+#include "engine/lesson/lesson_session.h"
+#include "ui/outbox.h"
+#include "ui/stage/stage_light.h"
+
+namespace shardlens::ui {
+namespace {
+
+int scene_count(const Context& c) {
+  return static_cast<int>(c.lesson.scenes.size());
+}
+
+int question_count(const Context& c, int scene) {
+  return static_cast<int>(c.lesson.lesson->scenes[static_cast<size_t>(scene)].questions.size());
+}
+
+/// True if the studio shows something else than the scene: a person has left it, or what an answer means.
+bool is_elsewhere(const LessonView& view) {
+  return view.away || !view.shown_for.empty();
+}
+
+}  // namespace
+
+std::string lesson_key(const LessonSnapshot& lesson) {
+  return !lesson.path.empty() ? lesson.path : lesson.lesson ? lesson.lesson->name : "";
+}
+
+void open_lesson(const Context& c, const std::string& name_or_file, int scene,
+                 std::optional<uint64_t> seed) {
+  auto& view = c.view.of<LessonView>();
+  view.starts = true;
+  view.wanted = name_or_file;
+  view.wanted_scene = scene;
+  c.send(lesson_command::Open{name_or_file, seed});
+}
+
+void close_lesson(const Context& c) {
+  c.view.of<LessonView>().open = false;
+  c.view.of<LessonView>().card_width = 0;
+  c.view.of<StageLight>() = {};
+  c.send(lesson_command::Close{});
+}
+
+void show_scene(const Context& c, int scene) {
+  auto& view = c.view.of<LessonView>();
+  view.scene = std::clamp(scene, 0, std::max(0, scene_count(c) - 1));
+  view.question = 0;
+  view.again = true;
+}
+
+bool has_next(const Context& c) {
+  const auto& view = c.view.of<LessonView>();
+  if (!view.open) return false;
+  if (view.away || view.scene + 1 < scene_count(c)) return true;
+  return is_class(c.view) && view.question + 1 < question_count(c, view.scene);
+}
+
+bool has_previous(const Context& c) {
+  const auto& view = c.view.of<LessonView>();
+  return view.open && (view.away || view.scene > 0 || (is_class(c.view) && view.question > 0));
+}
+
+void next_scene(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  view.blank = false;
+  if (view.away) {
+    view.again = true;
+  } else if (is_class(c.view) && view.question + 1 < question_count(c, view.scene)) {
+    ++view.question;
+    view.again = is_elsewhere(view);
+  } else {
+    show_scene(c, view.scene + 1);
+  }
+}
+
+void previous_scene(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  view.blank = false;
+  if (view.away) {
+    view.again = true;
+  } else if (is_class(c.view) && view.question > 0) {
+    --view.question;
+    view.again = is_elsewhere(view);
+  } else {
+    show_scene(c, view.scene - 1);
+  }
+}
+
+const ShownScene* made_scene(const Context& c) {
+  const auto& view = c.view.of<LessonView>();
+  if (!view.open || static_cast<size_t>(view.scene) >= c.lesson.scenes.size()) return nullptr;
+  return c.lesson.scenes[static_cast<size_t>(view.scene)].shown.get();
+}
+
+const ShownQuestion* asked_question(const Context& c) {
+  const ShownScene* const scene = made_scene(c);
+  const auto question = static_cast<size_t>(c.view.of<LessonView>().question);
+  if (scene == nullptr || question >= scene->questions.size()) return nullptr;
+  return &scene->questions[question];
+}
+
+void reveal(const Context& c, const std::string& question) {
+  c.view.of<LessonView>().shown_for = question;
+  c.send(lesson_command::Reveal{question});
+}
+
+void raise_hand(const Context& c, size_t choice) {
+  const ShownQuestion* const asked = asked_question(c);
+  if (asked == nullptr || choice >= asked->choices.size()) return;
+  c.view.of<LessonView>().questions[asked->question->id].hands.push_back(static_cast<int>(choice));
+}
+
+void take_hand_back(const Context& c) {
+  const ShownQuestion* const asked = asked_question(c);
+  if (asked == nullptr) return;
+  auto& hands = c.view.of<LessonView>().questions[asked->question->id].hands;
+  if (!hands.empty()) hands.pop_back();
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,97 @@
+// The state of the open lesson: which scene is shown, what a person has typed or chosen so far, and how a
+// class has answered. What is right comes from the LessonSnapshot.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ui/context.h"
+
+namespace shardlens {
+struct ShownQuestion;  // engine/lesson/marking.h
+struct ShownScene;     // engine/lesson/marking.h
+}  // namespace shardlens
+
+namespace shardlens::ui {
+
+/// How far a person is in a lesson; remembered between starts.
+struct LessonProgress {
+  int scene = 0;                ///< the one that was shown last
+  std::set<int> seen;           ///< scenes
+  std::set<std::string> right;  ///< questions answered right
+  bool operator==(const LessonProgress&) const = default;
+};
+
+/// A question before it is answered.
+struct OpenQuestion {
+  std::string typed;               ///< a number
+  std::vector<std::string> order;  ///< items in the order in which they were clicked
+  std::vector<int> hands;  ///< of a class: the choice of each, in the order in which they were counted
+  std::string pointed;     ///< what a click chose, not answered yet
+};
+
+struct LessonView {
+  bool open = false;    ///< a lesson is open: its card has the left of the window
+  bool starts = false;  ///< it was opened in this frame, by its name `wanted`
+  std::string wanted;   ///< the lesson whose scene is to be shown when it is read
+  int wanted_scene = 0;
+  int scene = 0;
+  int question = 0;       ///< of the scene: the one that a class is asked
+  bool again = false;     ///< the scene is to be shown as it was in the beginning
+  bool away = false;      ///< a person has left the scene: other settings, or another tab
+  std::string shown_for;  ///< the question whose answer the studio shows; empty: the scene itself
+  std::map<std::string, OpenQuestion> questions;   ///< by id
+  bool notes = false;                              ///< the text for who teaches is shown
+  bool blank = false;                              ///< nothing is shown to the class
+  double began_seconds = 0;                        ///< ImGui's time when the lesson was opened
+  std::map<std::string, LessonProgress> progress;  ///< by lesson_key()
+
+  float card_width = 0;  ///< of the card in this frame, in pixels; 0: no lesson is open
+};
+
+/// True in front of a class: a lesson is open in lecture mode.
+inline bool is_class(const ViewState& view) {
+  return view.of<LessonView>().open && view.lecture;
+}
+
+/// The name by which a lesson's progress is remembered: of a built-in one its name, of a file its path.
+std::string lesson_key(const LessonSnapshot& lesson);
+
+/// Opens a lesson at a scene. If it cannot be read, a message says why.
+/// `seed` draws its numbers.
+void open_lesson(const Context& context, const std::string& name_or_file, int scene = 0,
+                 std::optional<uint64_t> seed = {});
+void close_lesson(const Context& context);
+
+// From scene to scene; in front of a class from question to question.
+void show_scene(const Context& context, int scene);
+/// Where a person has left the scene: back to it.
+void next_scene(const Context& context);
+void previous_scene(const Context& context);
+bool has_next(const Context& context);
+bool has_previous(const Context& context);
+
+/// The question that a class is asked now; null: there is none in this scene.
+const ShownQuestion* asked_question(const Context& context);
+/// The shown scene with its values; null: it is not made yet.
+const ShownScene* made_scene(const Context& context);
+
+void reveal(const Context& context, const std::string& question);
+/// Adds a hand to the choice with this index, or takes the last one back.
+void raise_hand(const Context& context, size_t choice);
+void take_hand_back(const Context& context);
+
+/// Draws the card at the window's left, from `top` down.
+void draw_lesson_card(const Context& context, float top);
+/// The width of the card, in pixels.
+float lesson_card_width(const Context& context);
+/// In front of a class: what stands in place of the Bar.
+void draw_class_bar(const Context& context);
+/// Covers the window while a class should see nothing.
+void draw_blank(const Context& context);
+
+}  // namespace shardlens::ui

@@ -1,0 +1,180 @@
+#include "ui/lesson/scene_setter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/lesson/functions.h"
+#include "engine/lesson/names.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "ui/collective/collective_view.h"
+#include "ui/collective/inside.h"
+#include "ui/commands/commands.h"
+#include "ui/commands/walk.h"
+#include "ui/lesson/pages.h"
+#include "ui/outbox.h"
+#include "ui/panels/break_it/break_view.h"
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/inspector/inspector.h"
+#include "ui/panels/inspector/inspector_view.h"
+#include "ui/panels/recordings/diff_view.h"
+#include "ui/plan/sections.h"
+#include "ui/plan/shown_plan.h"
+#include "ui/product/product_view.h"
+#include "ui/stage/stage_light.h"
+#include "ui/stage/stage_view.h"
+
+namespace shardlens::ui {
+namespace {
+
+bool has(const std::vector<std::string>& names, const char* name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Compares splits, or a recording with the scene's own.
+void compare(const Context& c, const SceneState& state) {
+  if (!state.compare) return;
+  auto& splits = c.view.of<CompareView>().splits;
+  for (size_t i = 0; i < splits.size(); ++i)
+    splits[i] = i < state.compare->splits.size() ? state.compare->splits[i] : "";
+  if (state.compare->recording.empty()) return;
+  auto& diff = c.view.of<DiffView>();
+  diff.a = state.recording;
+  diff.b = state.compare->recording;
+  diff.b_here = state.recording.empty();
+}
+
+/// Selects a step or tensor by the name that a lesson gives it. What the shown plan does not have stays
+/// unselected: check_names() has refused such a lesson, so this is another plan than the scene's.
+void select(const Context& c, const Plan& plan, const std::string& name) {
+  if (name.empty()) return;
+  const Program& program = plan.program;
+  try {
+    select_step(c.view, program, step_named(program, name));
+  } catch (const Error&) {
+    try {
+      select_tensor(c.view, program, tensor_named(program, name));
+    } catch (const Error&) {
+      return;
+    }
+  }
+  c.view.scroll_to_selection = true;
+}
+
+}  // namespace
+
+void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> wanted) {
+  wanted_ = std::move(wanted);
+  set_ = false;
+  messages_before_ = c.replay.messages;
+  recording_before_ = c.replay.recording;
+  const SceneState& state = wanted_->state;
+  ViewState& view = c.view;
+  view.close_covers();
+  view.playing = false;
+  view.selected_rank = -1;
+  view.stage_zoom = 1;
+  view.wide_inspector = false;
+  view.of<StageView>() = {};
+  view.of<InspectorView>() = {};
+  view.of<StageLight>() = {};
+  show_page(view, state.view, state.page);
+  tab_ = view.tab;
+  view.asked_here() = {.setup = has(state.panels, "setup"),
+                       .inspector = has(state.panels, "inspector"),
+                       .timeline = has(state.panels, "timeline")};
+  compare(c, state);
+
+  if (!state.recording.empty()) {
+    c.send(replay_command::Open{state.recording});
+    return;
+  }
+  if (c.replay.is_open()) c.send(replay_command::Close{});
+  if (state.mistake) {
+    const BreakPage page = view.of<BreakView>().page;
+    plant(c, wanted_->settings, *state.mistake);
+    view.of<BreakView>().page = page;
+    return;
+  }
+  if (c.breaks.planted) c.send(break_command::Clear{});
+  if (c.replay.is_open() || c.train.frozen) {
+    view.wanted.sent(c.snapshot, wanted_->settings);
+    c.send(command::SetSettings{wanted_->settings});
+  } else {
+    c.want(wanted_->settings);
+  }
+}
+
+bool SceneSetter::has_arrived(const Context& c) const {
+  const SceneState& state = wanted_->state;
+  if (!state.recording.empty())
+    return c.replay.messages != messages_before_ ||  // it cannot be read
+           (c.replay.is_open() && !same_recording(c.replay.recording.get(), recording_before_.get()));
+  if (c.replay.is_open()) return false;
+  if (state.mistake) {
+    if (c.breaks.state == BreakState::Refused || c.breaks.state == BreakState::Failed) return true;
+    return c.breaks.planted == state.mistake && c.breaks.report && c.snapshot.plan == c.breaks.report->plan;
+  }
+  if (c.breaks.planted || c.snapshot.settings != wanted_->settings) return false;
+  if (c.snapshot.state == RunState::Refused || c.snapshot.state == RunState::Failed) return true;
+  return c.snapshot.plan && !c.snapshot.stale();
+}
+
+void SceneSetter::place(const Context& c) const {
+  const SceneState& state = wanted_->state;
+  ViewState& view = c.view;
+  const std::shared_ptr<const Plan> plan = shared_shown_plan(c.snapshot);
+  if (!plan) return;
+  select(c, *plan, state.select);
+  if (!state.select.empty() && is_whole_model(plan->program) && view.selected_step >= 0)
+    view.open_section = sections_of(plan).of_step[static_cast<size_t>(view.selected_step)];
+  if (state.rank) view.selected_rank = *state.rank;
+  if (state.zoom) view.stage_zoom = static_cast<float>(*state.zoom);
+  view.of<StageView>().fitted = state.fit;
+  if (state.page == "product" || state.page == "number") {
+    auto& product = view.of<ProductView>();
+    product.open = true;
+    product.number = state.page == "number";
+    if (state.number) {
+      product.row = state.number->row;
+      product.col = state.number->col;
+    }
+  }
+  if (state.page == "collective") {
+    look_inside(c);
+    view.of<CollectiveView>().stand_at(state.hop.value_or(0));
+    view.of<CollectiveView>().playing = state.play;
+  } else if (!state.recording.empty()) {
+    if (state.moment) c.send(replay_command::Seek{*state.moment});
+    if (state.play && !is_playing(c)) find_command("run.play").run(c);
+  } else {
+    view.playing = state.play;
+  }
+  if (!state.run_to.empty()) {
+    try {
+      c.send(command::Seek{static_cast<size_t>(step_named(plan->program, state.run_to)) + 1});
+    } catch (const Error&) {  // another plan than the scene's
+    }
+  }
+  auto& light = view.of<StageLight>();
+  light.lit = state.spotlight;
+  for (const ShownCallout& callout : wanted_->callouts) light.callouts.push_back({callout.at, callout.text});
+}
+
+void SceneSetter::advance(const Context& c) {
+  if (is_set() || !has_arrived(c)) return;
+  place(c);
+  settings_ = c.wanted();
+  set_ = true;
+}
+
+bool SceneSetter::was_left(const Context& c) const {
+  if (!wanted_ || !set_) return false;
+  if (c.view.tab != tab_) return true;
+  const SceneState& state = wanted_->state;
+  if (!state.recording.empty()) return !c.replay.is_open();
+  return c.replay.is_open() || c.breaks.planted != state.mistake || c.wanted() != *settings_;
+}
+
+}  // namespace shardlens::ui

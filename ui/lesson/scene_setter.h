@@ -1,0 +1,39 @@
+// Brings the studio into the state of a scene, with the commands and the view state that a person would use.
+// That takes several frames: steps can be selected only when the plan is there.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engine/lesson/lesson_session.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+class SceneSetter {
+ public:
+  /// Begins to show the state: settings, mistake or recording, view and page.
+  void begin(const Context& context, std::shared_ptr<const ShownState> wanted);
+  /// Goes on as far as the engine has come. Call it once per frame.
+  void advance(const Context& context);
+  /// True if all of the state is shown, or can never be.
+  bool is_set() const { return wanted_ == nullptr || set_; }
+  /// True if a person has changed the settings, the tab or the mistake since.
+  bool was_left(const Context& context) const;
+  /// Nothing is to be shown any more; the studio stays as it is.
+  void stop() { wanted_ = nullptr; }
+
+ private:
+  bool has_arrived(const Context& context) const;
+  void place(const Context& context) const;
+
+  std::shared_ptr<const ShownState> wanted_;
+  bool set_ = false;
+  std::shared_ptr<const RecordingFacts> recording_before_;  ///< open when the state was asked for
+  uint64_t messages_before_ = 0;                            ///< of the Replay, then
+  Tab tab_ = Tab::Stage;                                    ///< of the state
+  std::optional<Settings> settings_;                        ///< as wanted when all was set
+};
+
+}  // namespace shardlens::ui
