@@ -95,7 +95,7 @@ class Draughtsman {
       if (state.fit)
         wish.size = kWholeStage;
       else
-  X      if (auto drawn = figure(wish)) return *drawn;
+        X if (auto drawn = figure(wish)) return *drawn;
     }
     return part_of_screen(window(names_of(view().tab).window));
   }
@@ -133,7 +133,8 @@ class Draughtsman {
     bottom = std::min(bottom, used + margin);
     Image image{{right - left, bottom - top}, {}};
     for (int y = top; y < bottom; ++y)
-      image.rgba.insert(image.rgba.end(), screen_->pixel(left, y), screen_->pixel(left, y) + 4 * (right - left));
+      image.rgba.insert(image.rgba.end(), screen_->pixel(left, y),
+                        screen_->pixel(left, y) + 4 * (right - left));
     return image;
   }
 

@@ -1,5 +1,5 @@
-// Lessons on paper, in the web and as slides: without a display, from the studio's own scenes. A lesson's video
-// is in video.h.
+// Lessons on paper, in the web and as slides: without a display, from the studio's own scenes. A lesson's
+// video is in video.h.
 #pragma once
 
 #include "app/studio/options.h"

@@ -111,7 +111,8 @@ double reading_seconds(LessonShow& lesson, const Still& still) {
   const ShownScene& scene = *now->scenes[still.scene].shown;
   size_t words = 0;
   if (still.revealed) {
-    words += words_in(now->answers.at(scene.questions[static_cast<size_t>(still.question)].question->id).because);
+    words +=
+        words_in(now->answers.at(scene.questions[static_cast<size_t>(still.question)].question->id).because);
   } else {
     if (still.question <= 0)
       for (const ShownParagraph& paragraph : scene.text)

@@ -132,23 +132,25 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Compares this with --recording and shows where they first differ: FILE.shardlens, "
                  "gallery:NAME, or here for a run on this machine")
       ->group("Recording");
-  app.add_option(
-         "--lesson", options.lesson,
-         "Opens a lesson: the name of a built-in one or of a file in your lessons' folder, or FILE.md. --seed "
-         "draws its numbers")
+  app.add_option("--lesson", options.lesson,
+                 "Opens a lesson: the name of a built-in one or of a file in your lessons' folder, or "
+                 "FILE.md. --seed "
+                 "draws its numbers")
       ->group("Lesson");
   app.add_option("--scene", options.scene, "The scene of the lesson that is shown first, from 1")
       ->check(cli::between(int64_t{1}, int64_t{1000}))
       ->group("Lesson");
   app.add_flag("--present", options.present, "In front of a class: larger, with the keys of a lecturer")
       ->group("Lesson");
-  app.add_option("--handout", options.handout,
-                 "Write the lesson without a display: FILE.pdf to print, or FILE.html, one file that needs no "
-                 "network and asks the questions")
+  app.add_option(
+         "--handout", options.handout,
+         "Write the lesson without a display: FILE.pdf to print, or FILE.html, one file that needs no "
+         "network and asks the questions")
       ->group("Lesson");
-  app.add_option("--slides", options.slides,
-                 "Write a PNG of every scene into this folder, without a display: before and after each answer "
-                 "is revealed")
+  app.add_option(
+         "--slides", options.slides,
+         "Write a PNG of every scene into this folder, without a display: before and after each answer "
+         "is revealed")
       ->group("Lesson");
   app.add_option("--theme", theme, "dark, or light (for projectors)");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");

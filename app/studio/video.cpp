@@ -152,7 +152,7 @@ void write_video(const Options& options) {
   else
     lesson = std::make_unique<LessonShow>(in_class(options), size);
   OffscreenStudio& shown = lesson ? lesson->shown() : *alone;
-  const Film film = lesson             ? tell(*lesson)
+  const Film film = lesson            ? tell(*lesson)
                     : shown.replays() ? replay(options, shown)
                                       : walk(options, shown.studio());
   const int64_t frames = frames_of(film, options);

@@ -25,7 +25,7 @@ struct FigureWish {
   /// In points of 1/96 inch; none: `width` wide and as high as needed.
   std::optional<PixelSize> size;
   int width = 960;
-  bool caption = true;               ///< the settings and the source of the numbers, above the panel
+  bool caption = true;                 ///< the settings and the source of the numbers, above the panel
   std::optional<StageStretch> only{};  ///< of the Stage: the rows of these steps; none: all
 };
 

@@ -35,7 +35,8 @@ std::string escaped(std::string_view text) {
         result += "&quot;";
         break;
       default:
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n') result += c;  // XML has no other control characters
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n')
+          result += c;  // XML has no other control characters
     }
   }
   return result;

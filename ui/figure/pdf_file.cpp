@@ -150,7 +150,8 @@ std::string to_pdf(const PdfDocument& document, const Fonts& fonts) {
     }
     for (const PdfBookmark& mark : document.bookmarks)
       cairo_pdf_surface_add_outline(surface.get(), CAIRO_PDF_OUTLINE_ROOT, mark.words.c_str(),
-                                    fmt::format("page={}", mark.page + 1).c_str(), CAIRO_PDF_OUTLINE_FLAG_OPEN);
+                                    fmt::format("page={}", mark.page + 1).c_str(),
+                                    CAIRO_PDF_OUTLINE_FLAG_OPEN);
     cairo_surface_finish(surface.get());
     status = std::max(status, cairo_surface_status(surface.get()));
     if (status != CAIRO_STATUS_SUCCESS)

@@ -34,7 +34,6 @@ namespace {
 
 using svg::UsedFaces;
 
-
 /// Returns the font with only these characters; `characters` must not be empty.
 std::string cut_down(const FontFace& face, const std::set<char32_t>& characters) {
   using Blob = std::unique_ptr<hb_blob_t, decltype(&hb_blob_destroy)>;
@@ -75,8 +74,8 @@ std::string png_of(const Image& image) {
 
 class SvgFile {
  public:
-  /// `prefix`: before the names of what the figure refers to. `pictures`: where its pictures are kept, by their
-  /// contents; null: in the figure.
+  /// `prefix`: before the names of what the figure refers to. `pictures`: where its pictures are kept, by
+  /// their contents; null: in the figure.
   SvgFile(const Page& page, const Fonts& fonts, UsedFaces& used, std::string prefix = "",
           std::map<std::string, size_t>* pictures = nullptr)
       : page_(page), fonts_(fonts), used_(used), prefix_(std::move(prefix)), pictures_(pictures) {}

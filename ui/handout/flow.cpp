@@ -9,7 +9,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeading = 1.32f;     // from line to line, in sizes of the text
+constexpr float kLeading = 1.32f;      // from line to line, in sizes of the text
 constexpr size_t kWholeParagraph = 5;  // a paragraph of at most so many lines is not divided
 
 /// Words of one style in a line, or a part of a word that has several.
@@ -121,8 +121,8 @@ void Flow::add_words(const std::vector<StyledWords>& words, float indent, const 
 }
 
 void Flow::add(Tape marks, float height) {
-  blocks_.push_back({std::move(marks), height, std::exchange(space_, 0.0f), false,
-                     std::exchange(begins_page_, false)});
+  blocks_.push_back(
+      {std::move(marks), height, std::exchange(space_, 0.0f), false, std::exchange(begins_page_, false)});
 }
 
 void Flow::add_block(Tape marks, float height) {

@@ -18,7 +18,8 @@ namespace shardlens::ui {
 namespace {
 
 /// Names that a reader finds in a picture or a text in place of the step's or tensor's own.
-std::vector<std::string> other_words(const Program& program, PointAt at, const std::vector<std::string>& names) {
+std::vector<std::string> other_words(const Program& program, PointAt at,
+                                     const std::vector<std::string>& names) {
   std::vector<std::string> words;
   const auto add = [&](const std::string& word) {
     if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
@@ -148,9 +149,8 @@ std::string numbers_of(const Snapshot& snapshot) {
 
 void require_handout(const std::filesystem::path& path) {
   if (path.extension() != ".pdf" && path.extension() != ".html")
-    throw request_error(
-        fmt::format("{}: a handout's name must end in .pdf or .html; for pictures use --slides FOLDER",
-                    path.string()));
+    throw request_error(fmt::format(
+        "{}: a handout's name must end in .pdf or .html; for pictures use --slides FOLDER", path.string()));
 }
 
 void write_handout(const Handout& handout, const Fonts& fonts, const std::filesystem::path& path) {

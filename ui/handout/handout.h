@@ -45,7 +45,7 @@ struct HandoutScene {
   std::vector<ShownCallout> callouts;
   std::vector<HandoutQuestion> questions;
   std::vector<HandoutPicture> light, dark;  ///< the same, for paper and for who reads in the dark
-  std::string numbers;                        ///< what was run for the picture, where, and what came out
+  std::string numbers;                      ///< what was run for the picture, where, and what came out
 };
 
 struct Handout {
@@ -69,8 +69,8 @@ HandoutScene scene_of(const ShownScene& shown);
 /// `program`: the scene's.
 HandoutQuestion question_of(const ShownQuestion& shown, const RightAnswer& right, const Program& program);
 
-/// What was run for a picture and what came out: settings, machine, difference from the run on one rank, bytes
-/// sent, seconds. Empty if there is no plan.
+/// What was run for a picture and what came out: settings, machine, difference from the run on one rank,
+/// bytes sent, seconds. Empty if there is no plan.
 std::string numbers_of(const Snapshot& snapshot);
 
 /// One self-contained file: it opens without a network, and its questions can be answered in it.

@@ -63,13 +63,15 @@ class Document {
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; font-src data:; "
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; font-src "
+        "data:; "
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-        "<title>{}</title>\n<style>\n{}\n@media screen and (prefers-color-scheme: dark){{{}}}\n{}{}</style>\n</head>\n<body>\n{}<main>\n{}</main>\n{}<script>\n{}</script>\n"
+        "<title>{}</title>\n<style>\n{}\n@media screen and (prefers-color-scheme: "
+        "dark){{{}}}\n{}{}</style>\n</head>\n<body>\n{}<main>\n{}</main>\n{}<script>\n{}</script>\n"
         "</body>\n</html>\n",
-        escaped(handout_.title), colours_of(ThemeName::Light), colours_of(ThemeName::Dark), sheet_.styles(), find_embedded(embedded_handout(), "handout.css"),
-        sheet_.pictures(), body, find_embedded(embedded_handout(), "controls.html"),
-        find_embedded(embedded_handout(), "handout.js"));
+        escaped(handout_.title), colours_of(ThemeName::Light), colours_of(ThemeName::Dark), sheet_.styles(),
+        find_embedded(embedded_handout(), "handout.css"), sheet_.pictures(), body,
+        find_embedded(embedded_handout(), "controls.html"), find_embedded(embedded_handout(), "handout.js"));
   }
 
  private:
@@ -88,8 +90,7 @@ class Document {
       out += element("p", text(fmt::format("Sources: {}", fmt::join(handout_.sources, "; "))),
                      "class=\"note\"") +
              "\n";
-    out += element("p",
-                   text("Every number and picture is from a plan or a run that was made for this page."),
+    out += element("p", text("Every number and picture is from a plan or a run that was made for this page."),
                    "class=\"note\"");
     return element("header", out) + "\n";
   }
@@ -154,7 +155,8 @@ class Document {
     if (scene.light.empty()) return "";
     const std::string says = "What the studio shows in the scene: " + scene.title;
     std::string out;
-    for (const HandoutPicture& one : scene.light) out += picture(one, scene.dark.empty() ? "" : "light", says);
+    for (const HandoutPicture& one : scene.light)
+      out += picture(one, scene.dark.empty() ? "" : "light", says);
     for (const HandoutPicture& one : scene.dark) out += picture(one, "dark", says);
     std::string caption;
     for (const ShownCallout& callout : scene.callouts)
@@ -170,19 +172,22 @@ class Document {
     switch (question.kind) {
       case QuestionKind::Choice:
         for (const std::string& choice : question.choices)
-          out += fmt::format("<label class=\"choice\"><input type=\"radio\" name=\"{}\"{}> <span>{}</span></label>\n",
-                             name, attribute("value", choice), text(choice));
+          out += fmt::format(
+              "<label class=\"choice\"><input type=\"radio\" name=\"{}\"{}> <span>{}</span></label>\n", name,
+              attribute("value", choice), text(choice));
         return out;
       case QuestionKind::Order:
         out = element("p", how, "class=\"note\"") + "\n<ol class=\"items\">\n";
         for (const std::string& item : question.choices)
           out += fmt::format(
-              "<li><button type=\"button\" class=\"item\"{}><span class=\"place\"></span><code>{}</code></button></li>\n",
+              "<li><button type=\"button\" class=\"item\"{}><span "
+              "class=\"place\"></span><code>{}</code></button></li>\n",
               attribute("data-item", item), text(item));
         return out + "</ol>\n";
       case QuestionKind::Number:
         return fmt::format(
-            "<label class=\"typed\"><span class=\"note\">{}</span> <input type=\"text\" inputmode=\"decimal\" "
+            "<label class=\"typed\"><span class=\"note\">{}</span> <input type=\"text\" "
+            "inputmode=\"decimal\" "
             "name=\"{}\" autocomplete=\"off\"></label>\n",
             how, name);
       case QuestionKind::Point:
@@ -196,8 +201,8 @@ class Document {
   }
 
   std::string question(const HandoutQuestion& one, const std::string& number) {
-    const std::string ask = element("p", element("span", number, "class=\"number\"") + " " + text(one.ask),
-                                    "class=\"ask\"");
+    const std::string ask =
+        element("p", element("span", number, "class=\"number\"") + " " + text(one.ask), "class=\"ask\"");
     return fmt::format(
         "<form class=\"question\" id=\"q{}\" data-kind=\"{}\"{}>\n{}\n{}"
         "<p class=\"buttons\"><button type=\"submit\" class=\"check\">{}</button> "
@@ -208,7 +213,8 @@ class Document {
   }
 
   std::string scene(const HandoutScene& one, size_t place) {
-    std::string out = fmt::format("<h2><span class=\"number\">{}</span> {}</h2>\n", place + 1, text(one.title));
+    std::string out =
+        fmt::format("<h2><span class=\"number\">{}</span> {}</h2>\n", place + 1, text(one.title));
     out += paragraphs(one.text) + figure(one);
     for (size_t i = 0; i < one.questions.size(); ++i)
       out += question(one.questions[i], Handout::number_of(place, i));
@@ -228,7 +234,8 @@ class Document {
           data += fmt::format(" data-number=\"{}\" data-tolerance=\"{}\"", asked.right.number,
                               std::max(asked.tolerance, kExact));
         out += fmt::format(
-            "<div class=\"answer\" id=\"a{0}\"{1}>\n<p class=\"right\"><span class=\"number\">{0}</span> {2}</p>\n"
+            "<div class=\"answer\" id=\"a{0}\"{1}>\n<p class=\"right\"><span class=\"number\">{0}</span> "
+            "{2}</p>\n"
             "<p class=\"because\">{3}</p>\n</div>\n",
             Handout::number_of(place, i), data, text(asked.right_text()), text(asked.right.because));
       }

@@ -14,8 +14,8 @@ constexpr float kMillimetre = 96 / 25.4f;
 constexpr ImVec2 kMargin{15 * kMillimetre, 17 * kMillimetre};
 constexpr PageFrame kPaper{{210 * kMillimetre, 297 * kMillimetre}, kMargin};
 constexpr float kTitle = 28, kHeading = 20, kText = 15, kNote = 13;
-constexpr float kIndent = 30;         // of answers, below a question's number
-constexpr float kAnswerPitch = 26;    // from one answer to the next
+constexpr float kIndent = 30;       // of answers, below a question's number
+constexpr float kAnswerPitch = 26;  // from one answer to the next
 constexpr float kHighestPicture = 640;
 
 /// The styles of a page, in the colours of paper.
@@ -70,7 +70,8 @@ void add_picture(Flow& flow, const HandoutPicture& picture) {
   ImVec2 size;
   if (const Figure* figure = std::get_if<Figure>(&picture)) {
     size = figure->page.size;
-    const float scale = std::min({1 / figure->page.pixels, kPaper.width() / size.x, kHighestPicture / size.y});
+    const float scale =
+        std::min({1 / figure->page.pixels, kPaper.width() / size.x, kHighestPicture / size.y});
     marks.put(figure->tape, {(kPaper.width() - size.x * scale) / 2, 0}, scale);
     size = {size.x * scale, size.y * scale};
   } else {
@@ -90,10 +91,8 @@ void add_answer_line(Flow& flow, const Inks& inks, const std::string& words) {
   Tape marks;
   const float begin = kIndent + (words.empty() ? 0 : set_width(inks.fonts, inks.note(), words) + 10);
   marks.put(mark::Words{{kIndent, kHeight - kNote - 6}, inks.note(), Align::Left, words});
-  marks.put(mark::Line{{begin, kHeight - 4},
-                       {std::min(begin + kLongest, kPaper.width()), kHeight - 4},
-                       inks.paper.dim,
-                       1});
+  marks.put(mark::Line{
+      {begin, kHeight - 4}, {std::min(begin + kLongest, kPaper.width()), kHeight - 4}, inks.paper.dim, 1});
   flow.add_block(std::move(marks), kHeight);
 }
 
@@ -189,9 +188,10 @@ void add_beginning(Flow& flow, const Inks& inks, const Handout& handout) {
   flow.add_words({{facts, inks.note()}});
   if (!handout.sources.empty())
     flow.add_words({{fmt::format("Sources: {}", fmt::join(handout.sources, "; ")), inks.note()}});
-  flow.add_words({{"Every number and picture is from a plan or a run that was made for these pages. Answers and "
-                   "reasons are at the end.",
-                   inks.note()}});
+  flow.add_words(
+      {{"Every number and picture is from a plan or a run that was made for these pages. Answers and "
+        "reasons are at the end.",
+        inks.note()}});
 }
 
 void add_foot(PdfDocument& document, const Inks& inks, const Handout& handout) {

@@ -19,7 +19,7 @@ struct StageView {
   float zoom_before = 1;  ///< of the Stage before it was fitted
   ImVec2 scroll_before{0, 0};
   std::optional<StageStretch> only;  ///< a figure shows these steps; none: all
-  bool goes_back = false;  ///< in this frame: scroll to where it was before
+  bool goes_back = false;            ///< in this frame: scroll to where it was before
 };
 
 }  // namespace shardlens::ui
