@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/config/hardware_file.h"
+#include "engine/io/file_kind.h"
 #include "ui/collective/collective_view.h"
 #include "ui/collective/inside.h"
 #include "ui/commands/commands.h"
@@ -346,11 +347,13 @@ void Studio::open_recording(const std::string& path) {
 
 void Studio::open_lesson(const std::string& name_or_file, int scene, std::optional<uint64_t> seed) {
   ui::open_lesson(context(), name_or_file, scene, seed);
+  lesson_is_settled_ = false;
   last_change_ = Clock::now();
 }
 
 void Studio::show_scene(int scene) {
   ui::show_scene(context(), scene);
+  lesson_is_settled_ = false;
 }
 
 void Studio::open_dropped(const std::string& path) {
@@ -360,6 +363,7 @@ void Studio::open_dropped(const std::string& path) {
     return take_model(context(), path);
   }
   if (view_.chooser_open) return take_chosen(context(), path);
+  if (ending_of(path) == ".md") return open_lesson(path, 0);
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     view_.of<ChooserView>().chosen_for = ChosenFor::Replay;

@@ -10,12 +10,12 @@
 #include "app/studio/lesson_show.h"
 #include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
-#include "engine/lesson/functions.h"
 #include "engine/program/fault.h"
 #include "ui/collective/collective_view.h"
 #include "ui/handout/handout.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/product/product_view.h"
+#include "ui/stage/stage_light.h"
 
 namespace shardlens {
 namespace {
@@ -34,12 +34,8 @@ std::vector<StepId> steps_of(const Program& program, const SceneState& state) {
   if (!state.select.empty()) names.push_back(state.select);
   for (const Callout& callout : state.callouts) names.push_back(callout.at);
   std::vector<StepId> steps;
-  for (const std::string& name : names) {
-    try {
-      steps.push_back(step_named(program, name));
-    } catch (const Error&) {  // a rank, or a tensor that no step writes
-    }
-  }
+  for (const std::string& name : names)
+    if (const StepId step = ui::stage::place_named(program, name).step; step >= 0) steps.push_back(step);
   return steps;
 }
 

@@ -38,6 +38,12 @@ TensorId operand_named(const Program& program, const std::string& name) {
 
 }  // namespace
 
+StepId find_step(const Program& program, const std::string& name) {
+  for (const Step& step : program.steps)
+    if (step.name == name) return step.id;
+  return -1;
+}
+
 TensorId find_tensor(const Program& program, const std::string& name) {
   for (const Tensor& tensor : program.tensors)
     if (tensor.name == name) return tensor.id;
@@ -60,8 +66,7 @@ TensorId tensor_named(const Program& program, const std::string& name) {
 }
 
 StepId step_named(const Program& program, const std::string& name) {
-  for (const Step& step : program.steps)
-    if (step.name == name) return step.id;
+  if (const StepId step = find_step(program, name); step >= 0) return step;
   if (const TensorId tensor = find_tensor(program, name); tensor != kNoTensor) {
     if (const StepId producer = producer_of(program, tensor); producer >= 0) return producer;
     throw request_error(fmt::format("no step writes \"{}\": it is there before the run", shown(name)));

@@ -77,9 +77,7 @@ class NameCheck {
   }
 
   static void check_step_or_tensor(const Program& program, const std::string& name) {
-    for (const Step& step : program.steps)
-      if (step.name == name) return;
-    if (find_tensor(program, name) != kNoTensor) return;
+    if (find_step(program, name) >= 0 || find_tensor(program, name) != kNoTensor) return;
     Names known;
     for (const Step& step : program.steps) known.push_back(step.name);
     for (const Tensor& tensor : program.tensors) known.push_back(tensor.name);

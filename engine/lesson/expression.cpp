@@ -267,6 +267,13 @@ bool reads_evidence(const Expression& expression) {
                      [](const auto& one) { return reads_evidence(*one); });
 }
 
+bool needs_run(const Expression& expression) {
+  if (expression.kind == Expression::Kind::Call && find_function(expression.text)->needs > Needs::Plan)
+    return true;
+  return std::any_of(expression.parts.begin(), expression.parts.end(),
+                     [](const auto& one) { return needs_run(*one); });
+}
+
 Value evaluate(const Expression& expression, const Surroundings& where) {
   switch (expression.kind) {
     case Expression::Kind::Number:

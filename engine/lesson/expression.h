@@ -38,6 +38,9 @@ ExpressionPtr parse_expression(std::string_view text, const Names& own_names);
 /// True if it reads anything from a plan, a run or the texts' figures: an answer that does not is typed in.
 bool reads_evidence(const Expression& expression);
 
+/// True if a run must be made for its value: a plan is not enough.
+bool needs_run(const Expression& expression);
+
 /// Where an expression is evaluated: the settings that it is about and what the lesson drew.
 struct Surroundings {
   EvidenceStore& store;

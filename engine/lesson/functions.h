@@ -67,6 +67,8 @@ const KnownName* find_known_name(const std::string& name);
 /// "STEP.weight", "STEP.bias". Throws a request Error with the nearest name.
 StepId step_named(const Program& program, const std::string& name);
 TensorId tensor_named(const Program& program, const std::string& name);
+/// The step with exactly this name; -1 if there is none.
+StepId find_step(const Program& program, const std::string& name);
 /// kNoTensor if there is none.
 TensorId find_tensor(const Program& program, const std::string& name);
 

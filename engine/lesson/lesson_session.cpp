@@ -10,6 +10,7 @@
 #include "engine/base/suggest.h"
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/run_keys.h"
+#include "engine/lesson/what_if.h"
 #include "engine/runtime/mailbox.h"
 
 namespace shardlens {
@@ -191,7 +192,7 @@ std::pair<const Scene&, const Question&> LessonSession::Worker::find(const std::
 std::shared_ptr<const ShownState> LessonSession::Worker::made(const std::optional<SceneState>& state) {
   if (!state) return nullptr;
   return std::make_shared<ShownState>(
-      ShownState{*state, settings_of(*now_.lesson, *state, run_->drawn()), run_->callouts(*state)});
+      ShownState{*state, settings_of(*now_.lesson, *state, run_->drawn()), run_->callouts(*state), ""});
 }
 
 void LessonSession::Worker::handle(const lesson_command::Answer& command) {
@@ -207,6 +208,14 @@ void LessonSession::Worker::handle(const lesson_command::Answer& command) {
   if (command.answer.is_string())
     if (const LessonChoice* choice = run_->choice_of(scene, question, command.answer.get<std::string>()))
       shows = made(choice->shows);
+  if (shows) return;
+  if (const auto other = settings_where_right(*run_, scene, question, command.answer)) {
+    SceneState state = scene.state;
+    state.page.clear();  // what the scene looks at closely may not be there
+    state.spotlight.clear();
+    state.callouts.clear();
+    shows = std::make_shared<ShownState>(ShownState{state, other->settings, {}, other->difference});
+  }
 }
 
 void LessonSession::Worker::handle(const lesson_command::Reveal& command) {

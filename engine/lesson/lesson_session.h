@@ -26,6 +26,8 @@ struct ShownState {
   SceneState state;
   Settings settings;
   std::vector<ShownCallout> callouts;
+  std::string
+      where_right;  ///< "split reversed": the settings in which a wrong answer would be right; or empty
 };
 
 struct LessonSnapshot {

@@ -127,6 +127,19 @@ CutTried try_cut(const Lesson& lesson, const Question& question, Settings settin
 
 }  // namespace
 
+bool reads_as(const Value& value, const std::string& words) {
+  const LessonNumber* number = std::get_if<LessonNumber>(&value);
+  return words == to_text(value) || (number && words == number_text(number->value, ""));
+}
+
+double in_unit(const LessonNumber& number, const std::string& unit) {
+  return number.value / factor_of(unit);
+}
+
+bool is_close(double given, double right, double tolerance) {
+  return std::abs(given - right) <= std::max(tolerance, kExact) * std::abs(right);
+}
+
 bool Marks::all_right() const {
   return std::all_of(questions.begin(), questions.end(), [](const Marked& one) { return one.right; });
 }
@@ -206,10 +219,8 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
       const std::vector<std::string> texts = show(scene, question).choices;
       if (question.answer) {
         const Value value = answer();
-        const LessonNumber* number = std::get_if<LessonNumber>(&value);
         for (const std::string& text : texts)
-          if (text == to_text(value) || (number && text == number_text(number->value, "")))
-            right.accepted.push_back(text);
+          if (reads_as(value, text)) right.accepted.push_back(text);
         if (right.accepted.empty())
           throw fail(fmt::format("the answer is {}, and no choice reads so: the choices are {}",
                                  to_text(value), join(texts)));
@@ -229,7 +240,7 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
       const LessonNumber* number = std::get_if<LessonNumber>(&value);
       if (!number || !std::isfinite(number->value))
         throw fail(fmt::format("the answer of a number must be a number, and is {}", to_text(value)));
-      right.number = number->value / factor_of(question.unit);
+      right.number = in_unit(*number, question.unit);
       right.accepted = {number_text(right.number, question.unit)};
       break;
     }
@@ -303,8 +314,7 @@ bool is_number_right(const Question& question, const RightAnswer& right, const n
   if (!answer.is_number()) throw Unreadable{fmt::format("must be a number, and is {}", answer.type_name())};
   const double given = answer.get<double>();
   if (!std::isfinite(given)) throw Unreadable{"must be a finite number"};
-  const double allowed = std::max(question.tolerance, kExact) * std::abs(right.number);
-  return std::abs(given - right.number) <= allowed;
+  return is_close(given, right.number, question.tolerance);
 }
 
 bool is_point_right(const Question& question, const RightAnswer& right, const Program& program,

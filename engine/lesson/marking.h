@@ -111,6 +111,14 @@ class LessonRun {
   std::shared_ptr<EvidenceStore> store_;
 };
 
+// How answers are compared.
+/// True if the words of a choice say this value.
+bool reads_as(const Value& value, const std::string& words);
+/// The number in a question's unit.
+double in_unit(const LessonNumber& number, const std::string& unit);
+/// `tolerance`: relative; 0: but for what printing loses.
+bool is_close(double given, double right, double tolerance);
+
 /// Reads an answers file of at most 1 MiB. Throws a request Error.
 nlohmann::json read_answers(const std::string& path);
 

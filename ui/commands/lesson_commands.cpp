@@ -1,6 +1,9 @@
 // The commands of an open lesson: from scene to scene, and what is done in front of a class.
 #include <imgui.h>
 
+#include <string>
+
+#include "engine/lesson/built_in.h"
 #include "engine/lesson/lesson_session.h"
 #include "ui/commands/command_table.h"
 #include "ui/lesson/lesson_view.h"
@@ -56,6 +59,11 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
       "lesson.notes", "Show or hide the notes of the scene", "What the lesson tells who teaches it",
       {ImGuiKey_N}, [](const Context& c) { c.view.of<LessonView>().notes = !c.view.of<LessonView>().notes; },
       is_open);
+  for (const auto& lesson : built_in_lessons()) {
+    const std::string name = lesson->name;
+    add("lesson.open." + name, "Lesson: " + lesson->title, lesson->asks, {},
+        [name](const Context& c) { open_lesson(c, name); });
+  }
   add("lesson.close", "Close the lesson", "The page stays as it is", {}, close_lesson, is_open);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/frame/notice.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/panels/setup/setup.h"
@@ -116,6 +117,7 @@ void draw_offers(const Context& context, const std::vector<Remedy>& offers, bool
 bool draw_refusal(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (!has_stopped(snapshot) || snapshot.message.empty() || shown_failure(snapshot) != nullptr) return false;
+  if (snapshot.only_planned() && is_in_scene(context.view)) return false;  // the scene is about a plan
   const Theme& theme = context.theme;
   const Words words = words_of(context);
   const TextStyle title{context.fonts.bold, std::round(context.px(kBodySize)), theme.text};

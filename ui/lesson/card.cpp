@@ -35,7 +35,7 @@ void draw_dots(const Context& c, ImVec2 at, float width) {
     const float radius = std::min(shown ? c.px(5) : c.px(3.5f), pitch / 2);
     const ImVec2 middle{at.x + pitch * (static_cast<float>(scene) + 0.5f), at.y + c.px(8)};
     ImGui::SetCursorScreenPos({middle.x - pitch / 2, at.y});
-    if (click_area(fmt::format("scene/{}", scene + 1).c_str(), {pitch, c.px(16)})) show_scene(c, scene);
+    if (click_area(fmt::format("dot {}", scene + 1).c_str(), {pitch, c.px(16)})) show_scene(c, scene);
     tooltip(c, fmt::format("{}. {}", scene + 1, c.lesson.lesson->scenes[static_cast<size_t>(scene)].title));
     const ImVec2 min{middle.x - radius, middle.y - radius}, max{middle.x + radius, middle.y + radius};
     if (shown || seen.contains(scene))

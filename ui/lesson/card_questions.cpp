@@ -38,6 +38,8 @@ struct Asked {
 
   const Question& question() const { return *shown.question; }
   const std::string& id() const { return shown.question->id; }
+  /// Of the question in its scene, from 1: for the names of its controls.
+  std::string number() const { return id().substr(id().rfind('/') + 1); }
   bool is_done() const { return right != nullptr; }
   TextStyle text(float size, ImU32 colour, bool bold = false) const {
     return {bold ? c.fonts.bold : c.fonts.body, std::round(c.px(size)), colour};
@@ -61,7 +63,7 @@ void draw_words(const Asked& asked, const TextStyle& style, const std::string& w
 bool draw_small_button(const Asked& asked, const char* what, const std::string& words, ButtonLook look,
                        bool enabled = true) {
   const bool clicked =
-      draw_button(asked.c, fmt::format("{}/{}", what, asked.id()).c_str(), words, look, enabled, "");
+      draw_button(asked.c, fmt::format("{} {}", what, asked.number()).c_str(), words, look, enabled, "");
   ImGui::SameLine(0, asked.c.px(8));
   return clicked;
 }
@@ -89,7 +91,7 @@ void draw_choice(const Asked& asked, size_t index) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + asked.width, at.y + height};
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool clicked =
-      click_area(fmt::format("choice/{}/{}", asked.id(), index + 1).c_str(), {asked.width, height});
+      click_area(fmt::format("choice {}.{}", asked.number(), index + 1).c_str(), {asked.width, height});
   const bool hovered = ImGui::IsItemHovered() && !asked.is_done();
   fill_rect(list, at, end, right ? mixed(c.theme.card, c.theme.agreement, 0.18f) : c.theme.card, c.px(4));
   if (chosen || hovered || right)
@@ -133,7 +135,7 @@ void draw_number(const Asked& asked) {
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(8), c.px(7)));
   ImGui::SetNextItemWidth(c.px(120));
   const bool entered =
-      ImGui::InputText(fmt::format("##number/{}", asked.id()).c_str(), &asked.open.typed,
+      ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
                        ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific);
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
@@ -194,8 +196,8 @@ void draw_order(const Asked& asked) {
     const auto place = std::find(order.begin(), order.end(), items[i]);
     const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + asked.width, at.y + c.px(kChoiceHeight)};
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const bool clicked =
-        click_area(fmt::format("item/{}/{}", asked.id(), i + 1).c_str(), {asked.width, c.px(kChoiceHeight)});
+    const bool clicked = click_area(fmt::format("item {}.{}", asked.number(), i + 1).c_str(),
+                                    {asked.width, c.px(kChoiceHeight)});
     fill_rect(list, at, end, c.theme.card, c.px(4));
     if (ImGui::IsItemHovered() && !asked.is_done()) outline_rect(list, at, end, c.theme.faint, c.px(4));
     const float middle = (at.y + end.y) / 2;
@@ -257,7 +259,11 @@ void draw_not_right(const Asked& asked) {
   std::string words = marked.answered.empty() ? "" : fmt::format("Not {}.", marked.answered);
   if (!marked.message.empty()) words += (words.empty() ? "" : " ") + as_sentence(marked.message) + ".";
   const auto shows = c.lesson.shows.find(asked.id());
-  if (shows != c.lesson.shows.end() && shows->second) words += " The page shows what that would be.";
+  if (shows != c.lesson.shows.end() && shows->second)
+    words +=
+        shows->second->where_right.empty()
+            ? " The page shows what that would be."
+            : fmt::format(" That would be right with {}: the page shows it.", shows->second->where_right);
   draw_words(asked, asked.text(kCardQuestion, c.theme.text), words + " Try again, or see the answer.");
 }
 

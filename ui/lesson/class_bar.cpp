@@ -68,7 +68,7 @@ void draw_class_bar(const Context& c) {
     const float radius = shown ? c.px(4.5f) : c.px(3);
     const ImVec2 centre{x + pitch / 2, middle};
     ImGui::SetCursorScreenPos({x, middle - c.px(10)});
-    if (click_area(fmt::format("scene/{}", scene + 1).c_str(), {pitch, c.px(20)})) show_scene(c, scene);
+    if (click_area(fmt::format("dot {}", scene + 1).c_str(), {pitch, c.px(20)})) show_scene(c, scene);
     tooltip(c, fmt::format("{}. {}", scene + 1, c.lesson.lesson->scenes[static_cast<size_t>(scene)].title));
     const ImVec2 min{centre.x - radius, centre.y - radius}, max{centre.x + radius, centre.y + radius};
     if (shown || progress.contains(scene))

@@ -61,7 +61,7 @@ void LessonFollower::show(const Context& c) {
   progress.scene = view.scene;
   progress.seen.insert(view.scene);
   setter_.begin(c, std::make_shared<ShownState>(
-                       ShownState{made.shown->scene->state, made.shown->settings, made.shown->callouts}));
+                       ShownState{made.shown->scene->state, made.shown->settings, made.shown->callouts, ""}));
 }
 
 /// Shows what an answer means: the newest state that came with a mark or a reveal.

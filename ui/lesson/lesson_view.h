@@ -58,6 +58,11 @@ inline bool is_class(const ViewState& view) {
   return view.of<LessonView>().open && view.lecture;
 }
 
+/// True if the page shows a scene as the lesson has it.
+inline bool is_in_scene(const ViewState& view) {
+  return view.of<LessonView>().open && !view.of<LessonView>().away;
+}
+
 /// The name by which a lesson's progress is remembered: of a built-in one its name, of a file its path.
 std::string lesson_key(const LessonSnapshot& lesson);
 

@@ -22,6 +22,7 @@
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/product_view.h"
+#include "ui/stage/plan_change.h"
 #include "ui/stage/stage_light.h"
 #include "ui/stage/stage_view.h"
 
@@ -126,6 +127,8 @@ void SceneSetter::place(const Context& c) const {
   ViewState& view = c.view;
   const std::shared_ptr<const Plan> plan = shared_shown_plan(c.snapshot);
   if (!plan) return;
+  // What the scene changed of the plan is not the lesson's subject; what a person changes then is.
+  view.of<stage::ChangeView>() = {plan, {}};
   select(c, *plan, state.select);
   if (!state.select.empty() && is_whole_model(plan->program) && view.selected_step >= 0)
     view.open_section = sections_of(plan).of_step[static_cast<size_t>(view.selected_step)];

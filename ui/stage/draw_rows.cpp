@@ -238,7 +238,11 @@ Rect why_button(const Scene& scene, size_t row_index) {
   const float side = scene.px(16);
   const ImVec2 middle(scene.view.min.x + scene.measure.gutter - errors_width(scene) - scene.px(18),
                       rect.max.y + scene.px(kRowGap) / 2);
-  const bool is_there = scene.interactive && scene.rows[row_index].hands_over && rect.height() >= 2 * side;
+  const Row& row = scene.rows[row_index];
+  const auto is_bright = [&] {  // the row that it hands over to is there, and lit too
+    return !scene.dimming.rows || (row.lit && scene.rows[row_index + 1].lit);
+  };
+  const bool is_there = scene.interactive && row.hands_over && rect.height() >= 2 * side && is_bright();
   if (!is_there) return {middle, middle};
   return {{middle.x - side / 2, middle.y - side / 2}, {middle.x + side / 2, middle.y + side / 2}};
 }

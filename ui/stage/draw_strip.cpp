@@ -13,6 +13,7 @@
 #include "engine/runtime/snapshot.h"
 #include "ui/plan/cache.h"
 #include "ui/stage/strip.h"
+#include "ui/stage/strip_light.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/tape.h"
@@ -107,9 +108,9 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
   if (after + text_width(note, meetings) <= place.rect.max.x) draw_text(list, {after, y}, note, meetings);
 }
 
-/// Draws the rms of each part's output as a line up the column, with its numbers.
+/// Draws the rms of each part's output as a line up the column, with its numbers. `top` is that of the rows.
 void draw_rms(const Context& context, ImDrawList* list, const Program& program, const Strip& strip,
-              const Result* result, const Rect& column, float row_height) {
+              const Result* result, const Rect& column, const StripRows& rows, float top) {
   std::vector<double> values;
   double most = 0;
   // The logits and the loss after the layers are another quantity than the stream.
@@ -127,7 +128,7 @@ void draw_rms(const Context& context, ImDrawList* list, const Program& program, 
   const float width = column.width() - numbers - context.px(10);
   std::optional<ImVec2> before;
   for (size_t i = 0; i < values.size(); ++i) {
-    const float y = column.max.y - row_height * (static_cast<float>(i) + 0.5f);
+    const float y = top + rows.top[i] + rows.height / 2;
     if (!std::isfinite(values[i])) {
       before.reset();
       continue;
@@ -136,7 +137,7 @@ void draw_rms(const Context& context, ImDrawList* list, const Program& program, 
     if (before) ui::draw_line(list, *before, at, theme.dim, std::max(1.0f, context.px(1.5f)));
     fill_rect(list, {at.x - context.px(3), y - context.px(3)}, {at.x + context.px(3), y + context.px(3)},
               theme.text);
-    if (row_height >= context.px(kLeastWords) && y + mono.size / 2 <= column.max.y)
+    if (rows.height >= context.px(kLeastWords) && y + mono.size / 2 <= column.max.y)
       draw_text(list, {column.max.x - context.px(6), y - mono.size * 0.56f}, mono, format_value(values[i]),
                 Align::Right);
     before = at;
@@ -289,11 +290,8 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   const Strip& strip = strip_of(plan, result);
   const Program& program = plan->program;
   const Theme& theme = context.theme;
-  const float count = static_cast<float>(sections.list.size());
   const float head = context.px(kHead), foot = context.px(kFoot);
   const float least = sections.list.size() <= kMostScrolled ? kLeastWords : kLeastRow;
-  const float row_height =
-      std::floor(std::clamp((room.height() - head - foot) / count, context.px(least), context.px(kMostRow)));
   const float pad = context.px(12);
   const bool has_rms = room.width() >= context.px(kRoomForRms);
   const float rms = has_rms ? context.px(kRmsWidth) : 0, name = context.px(kLabelWidth);
@@ -301,6 +299,11 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   const float side = (room.width() - label - 3 * pad) / 2;
   // The text is to the right of the bar, so the longest bar leaves room for it.
   const float bar = std::max(side * 0.25f, side - context.px(236));
+  const StageLight& light = context.view.of<StageLight>();
+  const std::vector<LitPart> parts = lit_parts(program, sections, places_of(plan, light), light);
+  const StripRows rows = place_rows(callout_heights(context, parts, side - pad), room.height() - head - foot,
+                                    context.px(least), context.px(kMostRow));
+  const float row_height = rows.height;
   const auto side_at = [&](float top, bool backward) {
     const float left = room.min.x + pad + label + (backward ? side + pad : 0);
     return SidePlace{{{left, top}, {left + side, top + row_height}}, bar, backward};
@@ -332,9 +335,11 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
                                    : -1;
   for (size_t i = 0; i < sections.list.size(); ++i) {
     const Section& section = sections.list[i];
-    // Tokens come in at the bottom; the loss is at the top, as in drawings of a transformer.
-    const float y = top + head + row_height * (count - 1 - static_cast<float>(i));
-    if (y > room.max.y || y + row_height < room.min.y || section.steps.empty()) continue;
+    const float y = top + head + rows.top[i], callouts = rows.callouts[i];
+    if (y - callouts > room.max.y || y + row_height < room.min.y || section.steps.empty()) continue;
+    if (parts[i].lit || callouts > 0)
+      fill_rect(list, {room.min.x + context.px(4), y - callouts},
+                {room.max.x - context.px(4), y + row_height}, plate_colour(theme), context.px(6));
     const Rect row{{room.min.x + context.px(4), y}, {room.max.x - context.px(4), y + row_height}};
     ImGui::SetCursorScreenPos(row.min);
     const bool clicked =
@@ -377,12 +382,21 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
     };
     draw_side(context, list, strip, sides.forward, side_at(y, false), side_words, done(sides.forward));
     draw_side(context, list, strip, sides.backward, side_at(y, true), side_words, done(sides.backward));
+    for (const bool backward : {false, true}) {
+      const Rect place = side_at(y, backward).rect;
+      draw_part_callout(context, list, parts[i].callouts[backward ? 1 : 0],
+                        {{place.min.x, y - callouts}, {place.max.x - pad, y}});
+    }
     if (hovered) side_tooltip(context, section, strip, sides);
   }
-  const float end = top + head + row_height * count;
+  const float end = top + head + rows.total;
   if (has_rms)
     draw_rms(context, list, program, strip, result.get(),
-             {{rms_left, top + head}, {rms_left + rms - pad, end}}, row_height);
+             {{rms_left, top + head}, {rms_left + rms - pad, end}}, rows, top + head);
+  shade_parts(context, list, parts, rows, {{room.min.x, top + head}, {room.max.x, end}});
+  if (const auto lit = lit_stretch(parts, rows);
+      is_new_light(context.view, plan, room.width(), room.height()) && lit)
+    ImGui::SetScrollY(head + lit->first - std::max(0.0f, room.height() - (lit->second - lit->first)) / 2);
   draw_foot(context, list, *plan, strip, {room.min.x + pad, end + context.px(12)}, room.width() - 2 * pad);
   ImGui::SetCursorScreenPos({room.min.x, end + foot - context.px(4)});
   ImGui::Dummy({1, 1});

@@ -6,6 +6,8 @@
 namespace shardlens::ui::stage {
 namespace {
 
+constexpr float kCalloutLine = 16, kCalloutLeaders = 26;  ///< a line of its words; the room of its leaders
+
 bool is_kind(const Program& program, TensorId id, MemoryKind kind) {
   return id != kNoTensor && program.tensor(id).kind == kind;
 }
@@ -181,18 +183,25 @@ float row_height(RowKind kind, float zoom) {
       return std::max(20.0f, 32 * shrink);
     case RowKind::Line:
       return std::max(8.0f, 16 * shrink);
+    case RowKind::Callout:
+      return kCalloutLeaders + kCalloutLine;
   }
   return 0;
 }
 
 Stack stack_rows(const std::vector<Row>& rows, float zoom, float scale) {
   Stack stack;
-  const float gap = kRowGap * scale * std::min(zoom, 1.0f);
+  const float shrink = scale * std::min(zoom, 1.0f);
+  bool on_plate = false;
   for (const Row& row : rows) {
+    if (row.lit != on_plate) stack.total += kPlatePad * shrink;
+    on_plate = row.lit;
     stack.top.push_back(stack.total);
-    stack.height.push_back(row_height(row.kind, zoom) * scale);
-    stack.total += stack.height.back() + gap;
+    stack.height.push_back((row_height(row.kind, zoom) + kCalloutLine * static_cast<float>(row.lines - 1)) *
+                           scale);
+    stack.total += stack.height.back() + kRowGap * shrink;
   }
+  if (on_plate) stack.total += kPlatePad * shrink;
   return stack;
 }
 

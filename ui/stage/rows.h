@@ -21,11 +21,18 @@ enum class RowKind {
   Line,     ///< a conversion that sends nothing: f or g as the identity, a local slice
   LeftOut,  ///< a collective that a planted mistake leaves out: its place, across all lanes
   Kept,     ///< below it: what each rank goes on with instead
+  Callout,  ///< a lesson's words about the row below or above it
 };
+
+/// True if each lane shows a tensor in such a row.
+inline bool draws_tensor(RowKind kind) {
+  return kind == RowKind::Input || kind == RowKind::Tensor || kind == RowKind::Compact ||
+         kind == RowKind::Kept;
+}
 
 struct Row {
   RowKind kind = RowKind::Tensor;
-  StepId step = -1;             ///< -1 for Heading, Divider and Input
+  StepId step = -1;             ///< -1 for Heading, Divider, Input and Callout
   TensorId tensor = kNoTensor;  ///< what each lane draws
   TensorId matrix = kNoTensor;  ///< the weight a product uses, drawn small at its left
   TensorId vector = kNoTensor;  ///< the bias it adds
@@ -35,6 +42,12 @@ struct Row {
   /// The next row reads this row's slices as they are: the ranks do not meet between the two.
   bool hands_over = false;
   StepId from = -1;  ///< for an Input: the step outside the open part that wrote it; -1: fed before the run
+  bool lit = false;  ///< by a lesson: it stands on a plate
+
+  // Of a Callout, whose words are the title.
+  int lines = 1;
+  bool points_up = false;  ///< it is about the row above it
+  int rank = -1;           ///< which it is about; -1: all
 };
 
 std::vector<Row> rows_of(const Program& program);
@@ -48,10 +61,11 @@ std::vector<Row> rows_of(const Program& program, const Sections& sections, int s
 void keep_only(std::vector<Row>& rows, StepId first, StepId last);
 
 /// Returns the height at scale 1. `zoom` stretches rows with tensors. Headings, dividers, bands and lines do
-/// not grow; they shrink if `zoom` is below 1.
+/// not grow; they shrink if `zoom` is below 1. A Callout keeps the height of one line.
 float row_height(RowKind kind, float zoom);
 inline constexpr float kRowGap = 6;
 inline constexpr float kTensorRow = 56;
+inline constexpr float kPlatePad = 8;  ///< between the edge of a plate and its rows
 
 /// The place of each row, in pixels from the top of the first.
 struct Stack {

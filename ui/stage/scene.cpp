@@ -67,6 +67,12 @@ Rect Scene::row_rect(size_t row) const {
   return {{view.min.x, top}, {view.max.x, top + stack.height[row]}};
 }
 
+Rect Scene::plate_rect(const Plate& plate) const {
+  const float pad = px(kPlatePad) * std::min(zoom, 1.0f);
+  return {{view.min.x + px(4), row_top(plate.first) - pad},
+          {view.max.x - px(2), row_rect(plate.last).max.y + pad}};
+}
+
 Rect Scene::cell(size_t row, const Lane& lane) const {
   const float left = lane_left(lane), top = row_top(row);
   return {{left, top}, {left + lane.width, top + stack.height[row]}};
@@ -156,7 +162,6 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const float gutter =
       gutter_width(scene, section);  // of all rows, so that all figures of a plan have the same
   if (const auto& only = context.view.of<StageView>().only) keep_only(scene.rows, only->first, only->last);
-  scene.stack = stack_rows(scene.rows, scene.zoom, context.view.ui_scale());
   scene.largest = contents.largest;
 
   const float across = std::max(1.0f, scene.zoom);  // lanes become wider with the zoom, never narrower
@@ -177,6 +182,13 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
     lane.x *= across;
     lane.width *= across;
   }
+  // Last, because callouts are wrapped in the lanes.
+  if (const StageLight& light = context.view.of<StageLight>(); full && light != StageLight{}) {
+    scene.dimming = light_rows(scene.rows, places_of(scene.plan, light), light, scene.program().tp(),
+                               [&](const std::string& text) { return callout_lines(scene, text); });
+    scene.plates = plates_of(scene.rows);
+  }
+  scene.stack = stack_rows(scene.rows, scene.zoom, context.view.ui_scale());
   return scene;
 }
 

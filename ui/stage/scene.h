@@ -11,6 +11,7 @@
 #include "ui/plan/seen_break.h"
 #include "ui/stage/lanes.h"
 #include "ui/stage/rows.h"
+#include "ui/stage/stage_light.h"
 #include "ui/widgets/heatmap.h"
 #include "ui/widgets/paint.h"
 
@@ -36,6 +37,8 @@ struct Scene {
   std::optional<SeenBreak> seen;         ///< if the result is that of a planted mistake
 
   std::vector<Row> rows;
+  std::vector<Plate> plates;  ///< under lit rows
+  Dimming dimming;
   Stack stack;
   std::vector<Lane> lanes;  ///< in pixels from the end of the gutter, zoomed
   Extent largest;
@@ -68,6 +71,7 @@ struct Scene {
   float lane_left(const Lane& lane) const { return view.min.x + measure.gutter + lane.x - scroll.x; }
   Rect lanes_view() const { return {{view.min.x + measure.gutter, view.min.y}, view.max}; }
   Rect row_rect(size_t row) const;
+  Rect plate_rect(const Plate& plate) const;
   Rect cell(size_t row, const Lane& lane) const;  ///< a lane's part of a row
   Rect weight_room(const Rect& cell) const;       ///< the part of a cell for its weight
   Rect tensor_room(const Rect& cell) const;
@@ -106,6 +110,14 @@ void draw_why(const Scene& scene, ImDrawList* list, size_t row);
 void draw_line(const Scene& scene, ImDrawList* list, size_t row);
 void draw_divider(const Scene& scene, ImDrawList* list, size_t row);
 void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row, const Lane& lane);
+
+// A lesson's light (draw_light.cpp).
+/// The lines of a callout's text in this scene's lanes.
+int callout_lines(const Scene& scene, const std::string& text);
+void draw_plates(const Scene& scene, ImDrawList* list);
+/// Dims the rows and lanes that are not lit.
+void draw_shade(const Scene& scene, ImDrawList* list);
+void draw_callout(const Scene& scene, ImDrawList* list, size_t row);
 
 // What a planted mistake does to a row (draw_broken.cpp).
 /// The edge of a wrong row: torn.

@@ -41,11 +41,6 @@ constexpr float kZoomPerNotch = 1.25f;
 constexpr float kCellHeight = 18;  // the largest zoom gives an element this height, enough for its number
 constexpr float kDragThreshold = 4;
 
-bool draws_tensor(RowKind kind) {
-  return kind == RowKind::Input || kind == RowKind::Tensor || kind == RowKind::Compact ||
-         kind == RowKind::Kept;
-}
-
 bool dragged() {
   const float moved = ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left];
   return moved > kDragThreshold * kDragThreshold;
@@ -104,7 +99,7 @@ void open_number_under_mouse(const Scene& scene, const Row& row, const Rect& gho
 
 void interact_with_row(const Scene& scene, size_t index) {
   const Row& row = scene.rows[index];
-  if (row.kind == RowKind::Heading || row.kind == RowKind::Divider) return;
+  if (row.kind == RowKind::Heading || row.kind == RowKind::Divider || row.kind == RowKind::Callout) return;
   const std::string name = row.kind == RowKind::Kept ? fmt::format("##stage_kept_{}", row.step)
                            : row.step >= 0           ? fmt::format("##stage_step_{}", row.step)
                                                      : fmt::format("##stage_tensor_{}", row.tensor);
@@ -172,6 +167,7 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
     for (size_t row = first; row < scene.rows.size() && scene.row_top(row) < scene.view.max.y; ++row)
       draw(row);
   };
+  draw_plates(scene, list);
   in_view([&](size_t row) { draw_row_ground(scene, list, row); });
   // Three layers: ghosts, then all heatmaps in one call, then outlines. So the texture does not change
   // between heatmaps.
@@ -202,6 +198,8 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
       case RowKind::Divider:
         draw_divider(scene, list, row);
         break;
+      case RowKind::Callout:  // over the shade
+        break;
       default:
         draw_gutter(scene, list, row);
         draw_error(scene, list, row);
@@ -210,6 +208,10 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
     }
   });
   in_view([&](size_t row) { draw_why(scene, list, row); });
+  draw_shade(scene, list);
+  in_view([&](size_t row) {
+    if (scene.rows[row].kind == RowKind::Callout) draw_callout(scene, list, row);
+  });
 }
 
 }  // namespace stage
@@ -230,6 +232,29 @@ float scroll_to_selection(const Scene& scene) {
     return from;
   }
   return scene.scroll.y;
+}
+
+/// Returns the scroll position that shows all plates in the middle of the panel, or the first ones if they
+/// are higher than it.
+float scroll_to_plates(const Scene& scene) {
+  const float top = scene.plate_rect(scene.plates.front()).min.y - scene.view.min.y + scene.scroll.y;
+  const float bottom = scene.plate_rect(scene.plates.back()).max.y - scene.view.min.y + scene.scroll.y;
+  const float room = scene.view.height() - (bottom - top);
+  return std::max(0.0f, top - std::max(scene.px(kRowGap), room / 2));
+}
+
+/// Brings the selection into view if that is wanted, and the lit rows if they are new. Lit rows have the
+/// whole panel, so they come first if the selection is among them.
+void scroll_to_what_counts(const Scene& scene) {
+  ViewState& view = scene.context.view;
+  const bool lights = is_new_light(view, scene.plan, scene.view.width(), scene.view.height()) &&
+                      !scene.plates.empty() && !view.of<StageView>().fitted;
+  const bool selects = view.scroll_to_selection;
+  const auto is_outside = [&](const Row& row) { return scene.selected(row) && !row.lit; };
+  if (lights && !(selects && std::any_of(scene.rows.begin(), scene.rows.end(), is_outside)))
+    ImGui::SetScrollY(scroll_to_plates(scene));
+  else if (selects)
+    ImGui::SetScrollY(scroll_to_selection(scene));
 }
 
 /// Returns the zoom at which an element is high enough to show its number.
@@ -457,7 +482,7 @@ void draw_stage(const Context& context) {
     }
     draw_rows(scene, ImGui::GetWindowDrawList());
     for (size_t row = 0; row < scene.rows.size(); ++row) interact_with_row(scene, row);
-    if (context.view.scroll_to_selection) ImGui::SetScrollY(scroll_to_selection(scene));
+    scroll_to_what_counts(scene);
     navigate(scene);
   }
   ImGui::EndChild();

@@ -1,0 +1,60 @@
+#include "engine/lesson/what_if.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int kDegrees[] = {1, 2, 4, 8};
+
+// The scene's settings, each with one thing changed.
+std::vector<WhatIf> neighbours(const Settings& settings) {
+  std::vector<WhatIf> all;
+  for (const Split& split : named_splits()) {
+    if (split == settings.split) continue;
+    all.push_back({settings, "split " + split.name});
+    all.back().settings.split = split;
+  }
+  for (const int tp : kDegrees) {
+    if (tp == settings.tp) continue;
+    all.push_back({settings, fmt::format("T = {}", tp)});
+    all.back().settings.tp = tp;
+  }
+  return all;
+}
+
+bool is_right(const Question& question, const Value& value, const nlohmann::json& answer) {
+  if (question.kind == QuestionKind::Choice)
+    return answer.is_string() && reads_as(value, answer.get_ref<const std::string&>());
+  const LessonNumber* number = std::get_if<LessonNumber>(&value);
+  if (number == nullptr || !answer.is_number()) return false;
+  return is_close(answer.get<double>(), in_unit(*number, question.unit), question.tolerance);
+}
+
+}  // namespace
+
+std::optional<WhatIf> settings_where_right(LessonRun& run, const Scene& scene, const Question& question,
+                                           const nlohmann::json& answer) {
+  const bool can_be_planned =
+      (question.kind == QuestionKind::Choice || question.kind == QuestionKind::Number) && question.answer &&
+      !needs_run(*question.answer);
+  if (!can_be_planned || scene.state.mistake || !scene.state.recording.empty()) return std::nullopt;
+  for (WhatIf& other : neighbours(run.evidence_of(scene.state).settings())) {
+    try {
+      validate(other.settings);
+      const Surroundings there{run.store(), run.store().of(other.settings), run.drawn()};
+      if (is_right(question, evaluate(*question.answer, there), answer)) return std::move(other);
+    } catch (const Error&) {  // cannot be planned, or has no such step
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardlens
