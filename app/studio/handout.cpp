@@ -14,7 +14,9 @@
 #include "ui/collective/collective_view.h"
 #include "ui/handout/handout.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/plan/sections.h"
 #include "ui/product/product_view.h"
+#include "ui/stage/plan_change.h"
 #include "ui/stage/stage_light.h"
 
 namespace shardlens {
@@ -24,7 +26,7 @@ namespace {
 constexpr PixelSize kPages{2200, 1500};
 constexpr float kPageScale = 2;
 constexpr int kFigureWidth = 680;  // of paper, without its margins
-constexpr PixelSize kWholeStage{kFigureWidth, 860};
+constexpr PixelSize kWholeStage{kFigureWidth, 760};
 
 using ui::HandoutPicture;
 
@@ -71,13 +73,19 @@ class Draughtsman {
     view().theme = theme;
     screen_.reset();
     lesson_.shown().settle();
+    view().of<ui::stage::ChangeView>().change = {};  // the scene before is another picture
     std::vector<HandoutPicture> all;
     all.push_back(page(state, theme));
     const auto asks = [&](const char* panel) {
       return std::find(state.panels.begin(), state.panels.end(), panel) != state.panels.end();
     };
     if (asks("inspector")) all.push_back(part_of_screen(window("Inspector")));
-    if (asks("timeline")) all.push_back(figure({.kind = ui::FigureKind::Timeline, .theme = theme}).value());
+    if (asks("timeline")) {
+      ui::FigureWish wish;
+      wish.kind = ui::FigureKind::Timeline;
+      wish.theme = theme;
+      if (auto drawn = figure(wish)) all.push_back(*drawn);
+    }
     return all;
   }
 
@@ -87,11 +95,13 @@ class Draughtsman {
       return part_of_screen({{view().of<ui::LessonView>().card_width, 0}, size});
     }
     if (view().tab == ui::Tab::Stage && !view().of<ui::ProductView>().open) {
-      ui::FigureWish wish{.theme = theme};
-      if (state.fit)
-        wish.size = kWholeStage;
-      else
-        X if (auto drawn = figure(wish)) return *drawn;
+      const Program& program = lesson_.studio().snapshot().plan->program;
+      ui::FigureWish wish;
+      wish.theme = theme;
+      if (!state.fit) wish.only = stretch_of(program, steps_of(program, state));
+      const bool all_layers = ui::is_whole_model(program) && view().open_section == ui::kWholeModel;
+      if (!wish.only && !all_layers) wish.size = kWholeStage;
+      if (auto drawn = figure(wish)) return *drawn;
     }
     return part_of_screen(window(names_of(view().tab).window));
   }
@@ -161,6 +171,7 @@ void write_handout(const Options& options) {
     const Scene& scene = *shown->scene;
     ui::HandoutScene out = ui::scene_of(*shown);
     draughtsman.draw(scene.state, out);
+    if (scene.state.view.empty() || scene.state.view == "stage") out.callouts.clear();  // the picture has them
     out.numbers = numbers_of(lesson, scene.state);
     for (const ShownQuestion& question : shown->questions)
       out.questions.push_back(ui::question_of(question, lesson.answer(question.question->id),

@@ -100,7 +100,8 @@ std::vector<Still> stills_of(const Lesson& lesson) {
 }
 
 void show(LessonShow& lesson, const Still& still) {
-  if (!still.revealed) lesson.show(still.scene);
+  const int scene = lesson.studio().view().of<ui::LessonView>().scene;
+  if (!still.revealed || scene != static_cast<int>(still.scene)) lesson.show(still.scene);
   if (still.question < 0) return;
   lesson.ask(lesson.lesson().scenes[still.scene].questions[static_cast<size_t>(still.question)],
              still.revealed);

@@ -241,7 +241,7 @@ TEST_F(Handouts, AFullDiskLeavesTheOldFile) {
   const Ended ended =
       run_program("sh", "-c \"trap '' XFSZ; ulimit -f 64; env -u DISPLAY " + std::string(SHARDLENS_PROGRAM) +
                             lesson() + "--handout " + path("lesson.html") + "\"");
-  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_EQ(ended.code, 3) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("lesson.html"));
   EXPECT_EQ(contents("lesson.html"), "old");
   EXPECT_EQ(files_in_folder(), 3u);

@@ -16,7 +16,7 @@ constexpr PageFrame kPaper{{210 * kMillimetre, 297 * kMillimetre}, kMargin};
 constexpr float kTitle = 28, kHeading = 20, kText = 15, kNote = 13;
 constexpr float kIndent = 30;       // of answers, below a question's number
 constexpr float kAnswerPitch = 26;  // from one answer to the next
-constexpr float kHighestPicture = 640;
+constexpr float kHighestPicture = 760;
 
 /// The styles of a page, in the colours of paper.
 struct Inks {
