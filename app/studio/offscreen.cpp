@@ -222,7 +222,7 @@ void look_closer(const std::string& view, const Options& options, ui::Studio& st
   if (opened == nullptr) return;
   const std::shared_ptr<const Plan> plan = studio.snapshot().plan;
   const Program& program = plan->program;
-  if (options.step.empty()) select_step(studio.view(), program, find_step(program, opened->step));
+  if (options.step.empty()) select_step(studio.view(), program, wanted_step(program, opened->step));
   auto& row = studio.view().of<ui::ProductView>();
   row.open = opened->on_stage;
   row.number = opened->number;

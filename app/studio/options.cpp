@@ -391,7 +391,7 @@ const OpenedView* opened_view(const std::string& name) {
   return found == views.end() ? nullptr : &found->second;
 }
 
-StepId find_step(const Program& program, const std::string& wanted) {
+StepId wanted_step(const Program& program, const std::string& wanted) {
   int number = 0;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   const auto steps = static_cast<int>(program.steps.size());
@@ -423,7 +423,7 @@ void select_wanted(const Options& options, const Program& program, ui::ViewState
   const ui::Sections sections = ui::make_sections(program);
   StepId step = -1;
   if (!options.step.empty()) {
-    step = find_step(program, options.step);
+    step = wanted_step(program, options.step);
   } else {
     step = sections.list[static_cast<size_t>(find_part(program, options.open))].steps.front();
   }

@@ -124,7 +124,7 @@ const OpenedView* opened_view(const std::string& name);
 
 /// Returns the step with the number or the name `wanted`. Throws a request Error that lists the names if
 /// there is none.
-StepId find_step(const Program& program, const std::string& wanted);
+StepId wanted_step(const Program& program, const std::string& wanted);
 
 /// Returns the index of the section called `wanted`. Throws a request Error that lists the names if there is
 /// none.

@@ -65,7 +65,7 @@ std::vector<StepId> walked_steps(const Options& options, const Program& program)
     for (const Step& step : program.steps) steps.push_back(step.id);
   }
   const auto place = [&](const std::string& wanted, const char* option) {
-    const auto found = std::find(steps.begin(), steps.end(), find_step(program, wanted));
+    const auto found = std::find(steps.begin(), steps.end(), wanted_step(program, wanted));
     if (found == steps.end())
       throw request_error(
           fmt::format("{} {}: this step is not in the part that --open names", option, wanted));

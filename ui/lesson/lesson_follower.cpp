@@ -91,6 +91,8 @@ void LessonFollower::follow(const Context& c) {
     message_ = c.lesson.message;
     if (!message_.empty()) c.view.said = {as_sentence(message_)};
   }
+  if (!c.lesson.busy && c.lesson.asked == view.wanted && !c.lesson.message.empty())
+    view.starts = false;  // it cannot be opened
   if (!view.open) return;
   show(c);
   show_answer(c);

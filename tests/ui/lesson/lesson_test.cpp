@@ -1,0 +1,347 @@
+// A person takes a lesson, alone and in front of a class, with clicks and keys.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "engine/config/splits.h"
+#include "engine/io/temporary_folder.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "tests/ui/studio_harness.h"
+#include "ui/collective/collective_view.h"
+#include "ui/frame/side_panels.h"
+#include "ui/lesson/lesson_view.h"
+#include "ui/product/product_view.h"
+#include "ui/stage/stage_light.h"
+
+namespace shardlens::ui {
+namespace lesson_test {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kTimeoutSeconds = 500;
+
+const char* const kLesson = R"(+++
+title = "A small lesson"
+asks = "Where do the ranks meet?"
+minutes = 3
+[run]
+hidden = 96
+heads = 12
+block = "mlp"
+tp = 4
+batch = 1
+seq = 16
++++
+
+## The only meeting
+
+{{ranks}} ranks hold {{local_shape("mlp.fc.weight")}} of `mlp.fc`.
+
+```scene
+select = "mlp.proj"
+spotlight = ["mlp.proj"]
+callouts = [{ at = "mlp.proj", text = "a share of the sum, {{shape('mlp.proj.sum')}}" }]
+```
+
+```notes
+Ask for the hands first.
+```
+
+```question
+ask = "How often do the ranks meet, forward?"
+choices = ["1", "2", "5"]
+answer = "collectives(forward)"
+because = "explain(collective(1))"
+```
+
+```question
+ask = "How many columns does a rank hold?"
+kind = "number"
+answer = "local_shape('mlp.fc.out', 1)"
+because = "{{local_shape('mlp.fc.out')}} of {{shape('mlp.fc.out')}}"
+```
+
+## Point and order
+
+Look at the sum.
+
+```scene
+page = "number"
+select = "mlp.proj"
+number = { row = 3, column = 5 }
+```
+
+```question
+ask = "Which step bends?"
+at = "step"
+answer = "output('mlp.gelu')"
+because = "{{equation('mlp.gelu')}}"
+```
+
+```question
+ask = "In which order?"
+items = ["mlp.gelu", "mlp.fc", "mlp.proj"]
+answer = "in_order('mlp.gelu', 'mlp.fc', 'mlp.proj')"
+because = "{{equation('mlp.fc')}}"
+```
+
+## Eight ranks, and your cut
+
+More of them.
+
+```scene
+run = { tp = 2 }
+panels = ["setup"]
+```
+
+```question
+ask = "Cut so that nobody meets forward."
+kind = "cut"
+answer = "collectives(forward) == 0"
+because = "{{layout('mlp.fc')}}"
+```
+
+## Broken
+
+Without f.
+
+```scene
+view = "break-it"
+page = "errors"
+mistake = "skip-f"
+```
+)";
+
+class Lessons : public ::testing::Test {
+ protected:
+  Lessons() : path_(folder_.path() + "/small.md") { std::ofstream(path_) << kLesson; }
+
+  LessonView& lesson() { return harness_.view().of<LessonView>(); }
+  LessonSession& session() { return harness_.studio().lesson(); }
+  bool settle() {
+    harness_.draw_frames(2);  // what was pressed is on its way
+    return harness_.draw_until([&] {
+      return harness_.studio().lesson_is_settled() && !session().snapshot()->busy &&
+             harness_.studio().lesson_is_settled();
+    });
+  }
+  void open(int scene = 0) {
+    harness_.wait_until_at_rest();
+    harness_.studio().open_lesson(path_, scene);
+    ASSERT_TRUE(settle());
+    ASSERT_TRUE(lesson().open) << session().snapshot()->message;
+  }
+  void press(ImGuiKeyChord key) {
+    harness_.perform([&](ImGuiTestContext& person) { person.KeyPress(key); });
+    ASSERT_TRUE(settle());
+  }
+  void click(const char* item) {
+    harness_.perform([&](ImGuiTestContext& person) { person.ItemClick(item); });
+    ASSERT_TRUE(settle());
+  }
+  std::vector<std::string> card() { return texts_in(harness_, "Lesson"); }
+  std::string card_text() {
+    std::string all;
+    for (const std::string& words : card()) all += words + " ";
+    return all;
+  }
+  const Program& program() { return harness_.snapshot().plan->program; }
+  StepId step(const char* name) {
+    for (const Step& one : program().steps)
+      if (one.name == name) return one.id;
+    return -1;
+  }
+
+  TemporaryFolder folder_;
+  std::string path_;
+  StudioHarness harness_;
+};
+
+TEST_F(Lessons, ASceneIsShown) {
+  open();
+  EXPECT_EQ(harness_.snapshot().settings.block, Block::Mlp);
+  EXPECT_EQ(harness_.view().selected_step, step("mlp.proj"));
+  const auto& light = harness_.view().of<StageLight>();
+  EXPECT_THAT(light.lit, Contains("mlp.proj"));
+  ASSERT_EQ(light.callouts.size(), 1u);
+  EXPECT_EQ(light.callouts[0].text, "a share of the sum, [16, 96]");
+  EXPECT_THAT(card_text(), HasSubstr("4 ranks hold [96, 96] of mlp.fc ."));
+  EXPECT_THAT(card(), Contains("How often do the ranks meet, forward?"));
+  EXPECT_FALSE(side_panels(harness_.view()).inspector) << "a lesson has the page to itself";
+}
+
+TEST_F(Lessons, AWrongAnswerIsShownAndARightOneExplained) {
+  open();
+  click("//Lesson/**/choice 1.2");
+  EXPECT_THAT(card_text(), HasSubstr("Not 2. That would be right with split"));
+  EXPECT_NE(harness_.snapshot().settings.split, named_split("megatron"));
+  click("//Lesson/**/lesson.again");
+  EXPECT_EQ(harness_.snapshot().settings.split, named_split("megatron"));
+  click("//Lesson/**/choice 1.3");
+  EXPECT_THAT(card_text(), HasSubstr("Not 5. Try again"));
+  EXPECT_THAT(card_text(), Not(HasSubstr("Right:")));
+  click("//Lesson/**/choice 1.1");
+  EXPECT_THAT(card(), Contains("Right: 1"));
+  EXPECT_EQ(lesson().progress[path_].right.size(), 1u);
+}
+
+TEST_F(Lessons, ANumberIsTyped) {
+  open();
+  harness_.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Lesson/**/##number 2");
+    person.KeyCharsReplaceEnter("12");
+  });
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card_text(), HasSubstr("Not 12."));
+  harness_.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Lesson/**/##number 2");
+    person.KeyCharsReplace("96");
+    person.ItemClick("//Lesson/**/answer 2");
+  });
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card(), Contains("Right: 96"));
+}
+
+TEST_F(Lessons, AnAnswerThatIsAskedForIsShown) {
+  open();
+  click("//Lesson/**/choice 1.3");
+  click("//Lesson/**/reveal 1");
+  EXPECT_THAT(card(), Contains("1"));
+  EXPECT_TRUE(session().snapshot()->answers.contains("the-only-meeting/1"));
+  EXPECT_TRUE(lesson().progress[path_].right.empty()) << "it was shown, not known";
+}
+
+TEST_F(Lessons, StepsArePointedAtAndPutInOrder) {
+  open();
+  press(ImGuiKey_PageDown);
+  EXPECT_EQ(lesson().scene, 1);
+  EXPECT_TRUE(harness_.view().of<ProductView>().number);
+  EXPECT_EQ(harness_.view().of<ProductView>().row, 3);
+  EXPECT_EQ(harness_.view().of<ProductView>().col, 5);
+  press(ImGuiKey_Escape);  // from the number to the matrices
+  press(ImGuiKey_Escape);  // to the Stage
+  const std::string row = "//Stage/**/##stage_step_" + std::to_string(step("mlp.gelu")) + "_rank_1";
+  click(row.c_str());
+  EXPECT_THAT(card(), Contains("Selected: mlp.gelu"));
+  click("//Lesson/**/answer 1");
+  EXPECT_THAT(card_text(), HasSubstr("Right: "));
+  click("//Lesson/**/item 2.2");
+  click("//Lesson/**/item 2.3");
+  click("//Lesson/**/item 2.1");
+  click("//Lesson/**/answer 2");
+  EXPECT_FALSE(session().snapshot()->marked.at("point-and-order/2").right);
+  for (const char* item : {"//Lesson/**/item 2.3", "//Lesson/**/item 2.1"}) click(item);  // taken out
+  for (const char* item : {"//Lesson/**/item 2.1", "//Lesson/**/item 2.3"}) click(item);
+  click("//Lesson/**/answer 2");
+  EXPECT_TRUE(session().snapshot()->marked.at("point-and-order/2").right);
+}
+
+TEST_F(Lessons, ACutIsMadeInSetup) {
+  open(2);
+  EXPECT_EQ(harness_.snapshot().settings.tp, 2);
+  EXPECT_TRUE(side_panels(harness_.view()).setup);
+  click("//Lesson/**/answer 1");
+  EXPECT_FALSE(session().snapshot()->marked.at("eight-ranks-and-your-cut/1").right);
+  Settings settings = harness_.snapshot().settings;
+  settings.split = named_split("replicated");
+  harness_.studio().session().send(command::SetSettings{settings});
+  ASSERT_TRUE(harness_.draw_until([&] { return harness_.snapshot().settings == settings; }));
+  EXPECT_TRUE(lesson().away);
+  click("//Lesson/**/answer 1");
+  EXPECT_TRUE(session().snapshot()->marked.at("eight-ranks-and-your-cut/1").right)
+      << session().snapshot()->marked.at("eight-ranks-and-your-cut/1").message;
+}
+
+TEST_F(Lessons, AMistakeIsPlantedAndTakenBack) {
+  open(3);
+  ASSERT_TRUE(harness_.studio().breaks().snapshot()->planted.has_value());
+  EXPECT_EQ(harness_.view().tab, Tab::BreakIt);
+  press(ImGuiKey_PageUp);
+  EXPECT_FALSE(harness_.studio().breaks().snapshot()->planted.has_value());
+  EXPECT_EQ(harness_.view().tab, Tab::Stage);
+  EXPECT_EQ(harness_.snapshot().settings.tp, 2);
+}
+
+TEST_F(Lessons, AClassIsAskedAndCounted) {
+  open();
+  press(ImGuiKey_F11);
+  ASSERT_TRUE(is_class(harness_.view()));
+  EXPECT_THAT(texts_in(harness_, "Bar"), Contains("A small lesson"));
+  EXPECT_THAT(card(), Not(Contains("How many columns does a rank hold?"))) << "one question at a time";
+  const int tp = harness_.snapshot().settings.tp;
+  for (const ImGuiKey key : {ImGuiKey_1, ImGuiKey_1, ImGuiKey_2, ImGuiKey_3, ImGuiKey_4}) press(key);
+  press(ImGuiKey_Backspace);
+  EXPECT_EQ(lesson().questions["the-only-meeting/1"].hands, (std::vector<int>{0, 0, 1}))
+      << "there is no fourth answer";
+  EXPECT_THAT(card(), Contains("3 hands"));
+  EXPECT_EQ(harness_.snapshot().settings.tp, tp) << "digits are hands here, not T";
+  EXPECT_FALSE(session().snapshot()->answers.contains("the-only-meeting/1"));
+  press(ImGuiKey_Enter);
+  EXPECT_TRUE(session().snapshot()->answers.contains("the-only-meeting/1"));
+  press(ImGuiKey_PageDown);
+  EXPECT_EQ(lesson().scene, 0);
+  EXPECT_THAT(card(), Contains("How many columns does a rank hold?"));
+  press(ImGuiKey_PageDown);
+  EXPECT_EQ(lesson().scene, 1);
+  press(ImGuiKey_PageUp);
+  EXPECT_EQ(lesson().scene, 0);
+}
+
+TEST_F(Lessons, NotesAndABlankWindow) {
+  open();
+  press(ImGuiKey_F11);
+  EXPECT_THAT(card_text(), Not(HasSubstr("Ask for the hands first.")));
+  press(ImGuiKey_N);
+  EXPECT_THAT(card_text(), HasSubstr("Ask for the hands first."));
+  press(ImGuiKey_B);
+  EXPECT_TRUE(lesson().blank);
+  press(ImGuiKey_B);
+  EXPECT_FALSE(lesson().blank);
+}
+
+TEST_F(Lessons, WhoLeavesThePathComesBack) {
+  open();
+  press(ImGuiKey_F11);
+  harness_.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_3); });
+  harness_.draw_frames(4);
+  EXPECT_EQ(harness_.view().tab, Tab::Memory);
+  EXPECT_TRUE(lesson().away);
+  press(ImGuiKey_PageDown);
+  EXPECT_EQ(lesson().scene, 0) << "back to the scene, not to the next";
+  EXPECT_EQ(harness_.view().tab, Tab::Stage);
+  EXPECT_FALSE(lesson().away);
+  EXPECT_EQ(harness_.view().selected_step, step("mlp.proj"));
+}
+
+TEST_F(Lessons, TheLessonIsClosed) {
+  open();
+  click("//Lesson/close lesson");
+  EXPECT_FALSE(lesson().open);
+  EXPECT_FALSE(is_shown("Lesson"));
+  EXPECT_TRUE(harness_.view().of<StageLight>().lit.empty());
+}
+
+TEST_F(Lessons, AnUnknownLessonIsSaid) {
+  harness_.wait_until_at_rest();
+  harness_.studio().open_lesson("colum-then-row", 0);
+  ASSERT_TRUE(harness_.draw_until([&] { return !session().snapshot()->message.empty(); }));
+  EXPECT_FALSE(lesson().open);
+  EXPECT_THAT(texts_in(harness_, "Message"), Contains(HasSubstr("column-then-row")));
+}
+
+TEST_F(Lessons, AChangedFileIsReadAgain) {
+  open();
+  std::string text = kLesson;
+  text.replace(text.find("ranks hold"), 10, "ranks keep");
+  std::ofstream(path_) << text;
+  ASSERT_TRUE(harness_.draw_until([&] { return session().snapshot()->reading > 1; }));
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card_text(), HasSubstr("ranks keep"));
+}
+
+}  // namespace lesson_test
+}  // namespace shardlens::ui
