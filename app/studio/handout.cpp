@@ -96,6 +96,7 @@ class Draughtsman {
     }
     if (view().tab == ui::Tab::Stage && !view().of<ui::ProductView>().open) {
       const Program& program = lesson_.studio().snapshot().plan->program;
+      if (state.select.empty()) view().selected_step = -1;  // all steps alike
       ui::FigureWish wish;
       wish.theme = theme;
       if (!state.fit) wish.only = stretch_of(program, steps_of(program, state));

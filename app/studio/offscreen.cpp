@@ -328,7 +328,7 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
 
 bool is_at_rest(const Snapshot& snapshot) {
   return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
-         snapshot.activity.empty() && !snapshot.stale();
+         snapshot.activity.empty() && (!snapshot.stale() || snapshot.only_planned());
 }
 
 void draw_frame(Platform& platform, ui::Studio& studio) {
