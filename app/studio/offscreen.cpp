@@ -34,7 +34,7 @@
 #include "ui/panels/program/figures_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/replay_view.h"
-#include "ui/panels/start/glimpse.h"
+#include "ui/panels/start/start_view.h"
 #include "ui/panels/train/train_choices.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/product/product_view.h"
@@ -413,8 +413,9 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
   if (view == "start" || view == "begin-training") {
     draw_frame();  // the page begins to read the gallery
     draw_frame();
-    const auto& glimpses = studio_.view().of<ui::StartView>().glimpses;
-    if (glimpses) glimpses->wait();
+    const auto& start = studio_.view().of<ui::StartView>();
+    if (start.glimpses) start.glimpses->wait();
+    if (start.shelf) start.shelf->wait();
   }
   look_closer(view, options, studio_);
   if (view == kFiguresView) {

@@ -27,14 +27,16 @@ constexpr const char* kBuiltIn[] = {"the-memory-wall",
                                     "where-the-norm-stands"};
 
 LessonEntry entry_of(const Lesson& lesson) {
-  return {lesson.name,
-          lesson.title,
-          lesson.asks,
-          lesson.minutes,
-          static_cast<int>(lesson.scenes.size()),
-          lesson.question_count(),
-          "",
-          ""};
+  LessonEntry entry{lesson.name,
+                    lesson.title,
+                    lesson.asks,
+                    lesson.minutes,
+                    static_cast<int>(lesson.scenes.size()),
+                    lesson.question_count(),
+                    "",
+                    ""};
+  for (const Scene& scene : lesson.scenes) entry.scene_titles.push_back(scene.title);
+  return entry;
 }
 
 std::vector<std::filesystem::path> files_of(const std::string& folder) {

@@ -19,6 +19,7 @@ struct LessonEntry {
   int questions = 0;
   std::string path;     ///< of a file; empty: built in
   std::string problem;  ///< why the file cannot be read; the other fields but name and path are then empty
+  std::vector<std::string> scene_titles = {};
 };
 
 /// The built-in lessons, in teaching order.

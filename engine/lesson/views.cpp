@@ -12,7 +12,7 @@ std::span<const LessonView> lesson_views() {
       {"scaling", {"weak", "strong", "heads", "break-even", "cluster"}},
       {"compare", {"splits", "tournament", "sweep", "recordings"}},
       {"train", {"choices", "curves", "text"}},
-      {"program", {}},
+      {"program", {"steps", "algebra", "figures"}},
       {"break-it", {"faults", "errors", "loss"}},
   };
   return views;

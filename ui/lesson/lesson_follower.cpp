@@ -57,7 +57,8 @@ void LessonFollower::show(const Context& c) {
   }
   scene_ = view.scene;
   view.away = false;
-  auto& progress = view.progress[lesson_key(c.lesson)];
+  view.last = lesson_key(c.lesson);
+  auto& progress = view.progress[view.last];
   progress.scene = view.scene;
   progress.seen.insert(view.scene);
   setter_.begin(c, std::make_shared<ShownState>(

@@ -49,6 +49,7 @@ struct LessonView {
   bool blank = false;                              ///< nothing is shown to the class
   double began_seconds = 0;                        ///< ImGui's time when the lesson was opened
   std::map<std::string, LessonProgress> progress;  ///< by lesson_key()
+  std::string last;                                ///< the lesson that was open last, by lesson_key()
 
   float card_width = 0;  ///< of the card in this frame, in pixels; 0: no lesson is open
 };

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/program_view.h"
@@ -44,6 +45,8 @@ std::string RememberedView::restore(ViewState& view, DockTree& layout) {
   auto& compare = view.of<CompareView>();
   compare.page = state_.compare_page;
   compare.splits = state_.compare_splits;
+  view.of<LessonView>().progress = state_.lessons;
+  view.of<LessonView>().last = state_.last_lesson;
   layout.restore(state_.layout);
   return problem;
 }
@@ -67,7 +70,9 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
                       .compare_page = compare.page,
                       .compare_splits = compare.splits,
                       .writing = train.writing,
-                      .recent = view.recent};
+                      .recent = view.recent,
+                      .lessons = view.of<LessonView>().progress,
+                      .last_lesson = view.of<LessonView>().last};
   if (now == state_) return {};
   try {
     write_state(now, path_);

@@ -17,6 +17,7 @@
 #include "engine/io/json_text.h"
 #include "engine/io/path_text.h"
 #include "engine/io/user_folder.h"
+#include "engine/lesson/parse.h"
 
 namespace shardlens::ui {
 namespace {
@@ -155,6 +156,39 @@ ScalingView parse_scaling(const nlohmann::json& json, const std::string& where) 
   return view;
 }
 
+/// Progress in lessons, as a list: a file's path is a value, because it need not be UTF-8.
+nlohmann::json as_json(const std::map<std::string, LessonProgress>& lessons) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [key, progress] : lessons)
+    list.push_back({{"lesson", path_text(key)},
+                    {"scene", progress.scene},
+                    {"seen", progress.seen},
+                    {"right", progress.right}});
+  return list;
+}
+
+bool is_scene(const nlohmann::json& number) {
+  return number.is_number_unsigned() && number.get<uint64_t>() < kMostScenesOfAFile;
+}
+
+/// Throws for missing values, and for scenes that no lesson can have.
+std::map<std::string, LessonProgress> parse_lessons(const nlohmann::json& json, const std::string& where) {
+  if (!json.is_array()) throw request_error(where + ": expected a list");
+  std::map<std::string, LessonProgress> lessons;
+  for (const nlohmann::json& entry : json) {
+    ObjectReader reader(entry, where);
+    LessonProgress& progress = lessons[path_of(reader.string("lesson"))];
+    const nlohmann::json& scene = reader.child("scene");
+    const nlohmann::json& seen = reader.child("seen");
+    if (!is_scene(scene) || !seen.is_array() || !std::all_of(seen.begin(), seen.end(), is_scene))
+      throw request_error(fmt::format("{}: scenes are numbers from 0 to {}", where, kMostScenesOfAFile - 1));
+    progress.scene = scene.get<int>();
+    progress.seen = seen.get<std::set<int>>();
+    for (std::string& id : texts_of(reader.child("right"), where)) progress.right.insert(std::move(id));
+  }
+  return lessons;
+}
+
 RememberedState parse(const nlohmann::json& json, const std::string& path) {
   ObjectReader reader(json, path);
   if (const int64_t format = reader.integer("format"); format != kFormat) {
@@ -187,6 +221,8 @@ RememberedState parse(const nlohmann::json& json, const std::string& path) {
   part("recent", texts_of, state.recent);
   std::ranges::transform(state.recent, state.recent.begin(), path_of);
   part("scaling", parse_scaling, state.scaling);
+  part("lessons", parse_lessons, state.lessons);
+  state.last_lesson = path_of(reader.string_or("last_lesson", ""));
   return state;
 }
 
@@ -236,7 +272,9 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"scaling", as_json(state.scaling)},
                             {"compare_page", word_of(kComparePages, state.compare_page)},
                             {"compare_splits", state.compare_splits},
-                            {"recent", recent}};
+                            {"recent", recent},
+                            {"lessons", as_json(state.lessons)},
+                            {"last_lesson", path_text(state.last_lesson)}};
   std::error_code failed;  // then the file cannot be written either, which says why
   std::filesystem::create_directories(path.parent_path(), failed);
   write_file_atomically(path.string(), json_text(json, 2) + '\n', AtomicFile::Reaches::System);

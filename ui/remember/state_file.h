@@ -3,10 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "engine/train/train_snapshot.h"
 #include "ui/context.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/scaling/scaling_view.h"
 #include "ui/panels/train/train_choices.h"
@@ -28,6 +30,8 @@ struct RememberedState {
   std::array<std::string, 3> compare_splits = CompareView().splits;
   WritingWish writing = writing_choices();  ///< of the Train tab
   std::vector<std::string> recent = {};     ///< paths of the recordings made or opened last
+  std::map<std::string, LessonProgress> lessons = {};  ///< by lesson_key()
+  std::string last_lesson = {};                        ///< the one that was open last
 
   bool operator==(const RememberedState&) const = default;
 };

@@ -42,6 +42,9 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
   state.compare_splits = {"row-row", kOwnSplit, ""};
   state.writing = {"And God said", 320, 0.5, 100};
   state.recent = {"/a/run.shardlens", "/b/caf\xe9.shardlens"};  // not UTF-8
+  state.lessons = {{"column-then-row", {3, {0, 1, 3}, {"where-do-the-ranks-meet/1"}}},
+                   {"/b/caf\xe9.md", {0, {0}, {}}}};
+  state.last_lesson = "/b/caf\xe9.md";
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);
   EXPECT_EQ(problem_, "");
@@ -87,7 +90,15 @@ TEST_F(StateFile, AWrongValueIsNamedByItsKey) {
       {R"(,"train":{"model":3}})", "train: \"model\" must be a text, found 3"},
       {R"(,"writing":7})", "writing: expected an object, found 7"},
       {R"(,"traffic_times":"yes"})", "\"traffic_times\" must be true or false, found \"yes\""},
-      {R"(,"compare_splits":["megatron"]})", "compare_splits: expected 3 names"}};
+      {R"(,"compare_splits":["megatron"]})", "compare_splits: expected 3 names"},
+      {R"(,"lessons":{"heads":1}})", "lessons: expected a list"},
+      {R"(,"lessons":[{"lesson":"heads","scene":-1,"seen":[],"right":[]}]})",
+       "lessons: scenes are numbers from 0 to 99"},
+      {R"(,"lessons":[{"lesson":"heads","scene":0,"seen":[0,1e9],"right":[]}]})",
+       "lessons: scenes are numbers"},
+      {R"(,"lessons":[{"lesson":"heads","scene":0,"seen":[0],"right":[7]}]})",
+       "lessons: expected a list of texts"},
+      {R"(,"lessons":[{"scene":0,"seen":[0],"right":[]}]})", "\"lesson\""}};
   for (const auto& [rest, why] : cases) {
     write(begin + rest);
     EXPECT_EQ(read_state(path_, problem_), RememberedState{});

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/lesson/lesson_session.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
@@ -137,9 +138,10 @@ class StageUnderTheMouse : public ::testing::Test {
   const ReplaySnapshot replay;
   const BeingRecorded recorded;
   const HistorySnapshot history;
+  const LessonSnapshot lesson;
   const MachineFacts machine;
   Outbox outbox;
-  Context context{{recorded, train, breaks, scaling, comparison, diff, replay, history, machine},
+  Context context{{recorded, train, breaks, scaling, comparison, diff, replay, history, lesson, machine},
                   snapshot,
                   nullptr,
                   view,

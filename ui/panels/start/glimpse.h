@@ -49,11 +49,6 @@ class GalleryGlimpses {
   std::thread thread_;
 };
 
-/// The state of the start page.
-struct StartView {
-  std::shared_ptr<GalleryGlimpses> glimpses;  ///< null until the page was drawn
-};
-
 /// Draws the forward steps, one line each, every rank's piece in its place, and the collectives as bands. Of
 /// a whole model those of its loss. `left_out`: the last band is only an outline.
 void draw_program_glimpse(const Context& context, ImDrawList* list, const Program& program, ImVec2 min,

@@ -1,5 +1,5 @@
-// The Start tab, which people see first: things to try on the layer that runs here, recordings that come with
-// the studio, recordings made or opened last, and the lessons that are planned.
+// The Start tab, which people see first: lessons, things to try on the layer that runs here, recordings that
+// come with the studio, and recordings made or opened last.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 
-#include "engine/config/lessons.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/record/gallery.h"
@@ -23,7 +22,9 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/setup/setup.h"
-#include "ui/panels/start/glimpse.h"
+#include "ui/panels/start/cards.h"
+#include "ui/panels/start/lessons.h"
+#include "ui/panels/start/start_view.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -31,11 +32,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kPadding = 20;
-constexpr float kGap = 12;
-constexpr float kLeastCard = 300;
-constexpr float kCardPadding = 14;
-constexpr float kPictureWidth = 176, kPictureHeight = 84;
-constexpr float kPictureBeside = 400;  ///< in a card of this width the picture is beside the words
+constexpr double kLookEverySeconds = 1;  ///< at the folder of lessons, while the page is shown
 
 /// One thing to look at, and what a click does.
 struct Look {
@@ -80,113 +77,6 @@ constexpr Look kLooks[] = {
      "Twelve classic ones. Where does the error start, and which check finds it?",
      [](const Context& c) { show_tab(c, Tab::BreakIt); }},
 };
-
-struct Card {
-  std::string id, icon, title, words, note;
-  std::string help = {};  ///< its tooltip
-  std::function<void(ImDrawList*, ImVec2, ImVec2)> picture = {};
-};
-
-/// The places inside a card: the picture at the right of the words, or below them in a narrow card.
-struct CardRoom {
-  float words;          ///< their width
-  bool beside;          ///< the picture
-  float height, below;  ///< of the words with title and note; of a picture below them
-};
-
-CardRoom room_in(const Context& c, const Type& type, const Card& card, float width) {
-  const float inner = width - c.px(2 * kCardPadding);
-  const bool beside = card.picture && width >= c.px(kPictureBeside);
-  CardRoom room{beside ? inner - c.px(kPictureWidth + 16) : inner, beside, 0, 0};
-  room.height = type.strong.size + c.px(6) + wrapped_height(type.body, card.words, room.words);
-  if (!card.note.empty()) room.height += c.px(8) + wrapped_height(type.note, card.note, room.words);
-  if (card.picture && !beside) room.below = c.px(kPictureHeight + 12);
-  return room;
-}
-
-float card_height(const Context& c, const Type& type, const Card& card, float width) {
-  const CardRoom room = room_in(c, type, card, width);
-  const float least = room.beside ? c.px(kPictureHeight) : 0;
-  return c.px(2 * kCardPadding) + std::max(least, room.height + room.below);
-}
-
-/// True when clicked.
-bool draw_card(const Context& c, const Type& type, const Card& card, ImVec2 at, ImVec2 size) {
-  ImGui::SetCursorScreenPos(at);
-  const bool clicked = click_area(card.id.c_str(), size);
-  const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 max{at.x + size.x, at.y + size.y};
-  fill_rect(list, at, max, c.theme.card, c.px(6));
-  outline_rect(list, at, max, hovered ? c.theme.forward : c.theme.line, c.px(6), std::max(1.0f, c.px(1)));
-  if (!card.help.empty()) tooltip(c, card.help);
-  const CardRoom room = room_in(c, type, card, size.x);
-  const float inner = room.words;
-  if (card.picture) {
-    const ImVec2 corner{max.x - c.px(kCardPadding), max.y - c.px(kCardPadding)};
-    const ImVec2 from = room.beside ? ImVec2{corner.x - c.px(kPictureWidth), at.y + c.px(kCardPadding)}
-                                    : ImVec2{at.x + c.px(kCardPadding), corner.y - c.px(kPictureHeight)};
-    card.picture(list, from, {corner.x, from.y + c.px(kPictureHeight)});
-  }
-  ImVec2 pen{at.x + c.px(kCardPadding), at.y + c.px(kCardPadding)};
-  const float icon = type.strong.size + c.px(8);
-  draw_text(list, {pen.x + type.strong.size / 2, pen.y}, in(type.strong, c.theme.forward), card.icon,
-            Align::Centre);
-  draw_text(list, {pen.x + icon, pen.y}, type.strong, fitted(type.strong, card.title, inner - icon));
-  pen.y += type.strong.size + c.px(6);
-  draw_wrapped(list, pen, in(type.body, c.theme.dim), card.words, inner);
-  if (!card.note.empty()) {
-    const float above = max.y - c.px(kCardPadding) - room.below - wrapped_height(type.note, card.note, inner);
-    draw_wrapped(list, {pen.x, above}, type.note, card.note, inner);
-  }
-  return clicked;
-}
-
-void section(const Context& c, const Type& type, const char* title, const std::string& words) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_text(list, at, type.figure, title);
-  const float beside = text_width(type.figure, title) + c.px(12);
-  draw_text(list, {at.x + beside, at.y + type.figure.size - type.note.size - c.px(1)}, type.note,
-            fitted(type.note, words, ImGui::GetContentRegionAvail().x - beside));
-  ImGui::Dummy({0, type.figure.size + c.px(4)});
-}
-
-/// As many columns as the page has room for.
-struct Grid {
-  int columns;
-  float width;  ///< of each
-};
-Grid grid_of(const Context& c) {
-  const float room = ImGui::GetContentRegionAvail().x;
-  const int columns = std::clamp(static_cast<int>((room + c.px(kGap)) / c.px(kLeastCard + kGap)), 1, 3);
-  return {columns,
-          std::floor((room - c.px(kGap) * static_cast<float>(columns - 1)) / static_cast<float>(columns))};
-}
-
-/// A grid of cards as wide as the page; returns the one clicked, or -1.
-int draw_cards(const Context& c, const Type& type, const std::vector<Card>& cards) {
-  const auto [columns, width] = grid_of(c);
-  int clicked = -1;
-  ImVec2 at = ImGui::GetCursorScreenPos();
-  const float left = at.x;
-  for (size_t first = 0; first < cards.size(); first += static_cast<size_t>(columns)) {
-    const size_t end = std::min(cards.size(), first + static_cast<size_t>(columns));
-    float height = 0;
-    for (size_t i = first; i < end; ++i) height = std::max(height, card_height(c, type, cards[i], width));
-    at.x = left;
-    for (size_t i = first; i < end; ++i) {
-      if (draw_card(c, type, cards[i], at, {width, height})) clicked = static_cast<int>(i);
-      at.x += width + c.px(kGap);
-    }
-    at.y += height + c.px(kGap);
-  }
-  ImGui::SetCursorScreenPos({left, at.y});
-  ImGui::Dummy({0, c.px(8)});
-  return clicked;
-}
-
-using Picture = std::function<void(ImDrawList*, ImVec2, ImVec2)>;
 
 /// The picture of one of the gallery's recordings, once it is read.
 Picture picture_of(const Context& c, const std::string& piece) {
@@ -233,7 +123,7 @@ Picture picture_for(const Context& c, const std::string& look) {
 }
 
 void draw_live(const Context& c, const Type& type) {
-  section(c, type, "Try", "on this machine, live");
+  draw_section_head(c, type, "Try", "on this machine, live");
   std::vector<Card> cards;
   for (const Look& look : kLooks)
     cards.push_back({.id = std::string("look:") + look.id,
@@ -256,7 +146,7 @@ std::string facts_text(const Glimpse& glimpse) {
 }
 
 void draw_gallery(const Context& c, const Type& type) {
-  section(c, type, "Gallery", "real runs, recorded; they replay anywhere");
+  draw_section_head(c, type, "Gallery", "real runs, recorded; they replay anywhere");
   std::vector<Card> cards;
   for (const GalleryPiece& piece : gallery()) {
     const auto glimpse = c.view.of<StartView>().glimpses->of(piece.name);
@@ -275,8 +165,8 @@ void draw_gallery(const Context& c, const Type& type) {
 
 void draw_recent(const Context& c, const Type& type) {
   const std::vector<std::string>& recent = recent_there(c);
-  section(c, type, "Recent",
-          recent.empty() ? "recordings that you make, or open from files, are listed here" : "");
+  draw_section_head(c, type, "Recent",
+                    recent.empty() ? "recordings that you make, or open from files, are listed here" : "");
   std::vector<Card> cards;
   for (const std::string& path : recent) {
     const std::filesystem::path file(path);
@@ -295,47 +185,25 @@ void draw_recent(const Context& c, const Type& type) {
   command_button(c, "replay.attach", "Attach to a running job …");
 }
 
-/// Draws the names of the planned lessons. They must not look clickable.
-void draw_lessons(const Context& c, const Type& type) {
-  const std::vector<LessonToCome>& lessons = lessons_to_come();
-  if (lessons.empty()) return;
-  ImGui::Dummy({0, c.px(8)});
-  section(c, type, "Lessons", "to come; the question that each answers");
-  const auto [columns, width] = grid_of(c);
-  const size_t rows = (lessons.size() + static_cast<size_t>(columns) - 1) / static_cast<size_t>(columns);
-  const float inner = width - c.px(kCardPadding), head = type.body.size + c.px(3);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  ImVec2 at = ImGui::GetCursorScreenPos();
-  const float left = at.x;
-  for (size_t row = 0; row < rows; ++row) {
-    float height = 0;
-    at.x = left;
-    for (size_t i = row; i < lessons.size(); i += rows) {  // in their order down each column
-      draw_text(list, at, in(type.body, c.theme.text), fitted(type.body, lessons[i].title, inner));
-      height =
-          std::max(height, head + draw_wrapped(list, {at.x, at.y + head}, type.note, lessons[i].asks, inner));
-      at.x += width + c.px(kGap);
-    }
-    at.y += height + c.px(10);
-  }
-  ImGui::SetCursorScreenPos({left, at.y});
-  ImGui::Dummy({0, c.px(8)});
-}
-
 }  // namespace
 
 void draw_start(const Context& c) {
   const Type type(c);
   StartView& start = c.view.of<StartView>();
   if (!start.glimpses) start.glimpses = std::make_shared<GalleryGlimpses>();
+  if (!start.shelf) start.shelf = std::make_shared<LessonShelf>();
+  if (ImGui::GetTime() - start.looked_seconds > kLookEverySeconds) {
+    start.looked_seconds = ImGui::GetTime();
+    start.shelf->look();
+  }
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
   ImGui::BeginChild("start page", {0, 0},
                     ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened);
   ImGui::PopStyleVar();
+  draw_lessons(c, type);
   draw_live(c, type);
   draw_gallery(c, type);
   draw_recent(c, type);
-  draw_lessons(c, type);
   ImGui::EndChild();
 }
 

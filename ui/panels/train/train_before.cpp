@@ -13,7 +13,7 @@
 #include "engine/cost/memory_wall.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/outbox.h"
-#include "ui/panels/start/glimpse.h"
+#include "ui/panels/start/start_view.h"
 #include "ui/panels/train/train_parts.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/widgets/controls.h"

@@ -1,0 +1,85 @@
+// The thread that reads the lessons.
+#include "ui/panels/start/lesson_shelf.h"
+
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "engine/io/file_kind.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// What tells whether a file has changed, by its name.
+using FolderState = std::map<std::string, std::pair<std::filesystem::file_time_type, uintmax_t>>;
+
+FolderState state_of(const std::string& folder) {
+  FolderState state;
+  std::error_code error;
+  if (folder.empty()) return state;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (ending_of(at->path().string()) != ".md") continue;
+    std::error_code unknown;
+    const auto time = at->last_write_time(unknown);
+    state[at->path().string()] = {time, at->file_size(unknown)};
+  }
+  return state;
+}
+
+}  // namespace
+
+LessonShelf::LessonShelf(std::string folder) : folder_(std::move(folder)) {
+  thread_ = std::thread([this] { main(); });
+}
+
+LessonShelf::~LessonShelf() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void LessonShelf::main() {
+  FolderState known;
+  for (;;) {
+    try {
+      FolderState now = state_of(folder_);
+      if (!lessons() || now != known) {
+        auto read = std::make_shared<const std::vector<LessonEntry>>(list_lessons(folder_));
+        const std::lock_guard lock(mutex_);
+        lessons_ = std::move(read);
+        known = std::move(now);
+      }
+    } catch (
+        const std::exception&) {  // such as too little memory: what was read stays, and the next look tries
+    }
+    std::unique_lock lock(mutex_);
+    looks_ = false;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return looks_ || closed_; });
+    if (closed_) return;
+  }
+}
+
+LessonShelf::List LessonShelf::lessons() const {
+  const std::lock_guard lock(mutex_);
+  return lessons_;
+}
+
+void LessonShelf::look() {
+  {
+    const std::lock_guard lock(mutex_);
+    looks_ = true;
+  }
+  changed_.notify_all();
+}
+
+void LessonShelf::wait() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !looks_; });
+}
+
+}  // namespace shardlens::ui

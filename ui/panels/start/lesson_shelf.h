@@ -1,0 +1,42 @@
+// The lessons that can be opened: the built-in ones and those in the user's folder. A thread of its own reads
+// them, because the user's files are planned to check their names.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/lesson/built_in.h"
+
+namespace shardlens::ui {
+
+class LessonShelf {
+ public:
+  /// Begins to read.
+  explicit LessonShelf(std::string folder = lessons_folder());
+  ~LessonShelf();
+  LessonShelf(const LessonShelf&) = delete;
+  LessonShelf& operator=(const LessonShelf&) = delete;
+
+  using List = std::shared_ptr<const std::vector<LessonEntry>>;
+  List lessons() const;  ///< null: not read yet
+  /// Reads them again if a file in the folder has changed. Returns at once.
+  void look();
+  /// Blocks until the last look has ended; for pictures without a window and for tests.
+  void wait() const;
+
+ private:
+  void main();
+
+  const std::string folder_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  List lessons_;
+  bool looks_ = true, closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace shardlens::ui
