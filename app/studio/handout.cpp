@@ -5,6 +5,7 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "app/studio/lesson_show.h"
@@ -44,7 +45,7 @@ std::vector<StepId> steps_of(const Program& program, const SceneState& state) {
 /// These steps and some beside them, in the same pass, so that a page shows no more than is spoken of.
 std::optional<ui::StageStretch> stretch_of(const Program& program, const std::vector<StepId>& steps) {
   constexpr StepId kBeside = 3;
-  if (steps.empty()) return {};
+  if (steps.empty() || steps.front() < 0) return {};
   const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
   ui::StageStretch stretch{*first, *last};
   const auto goes_on = [&](StepId from, StepId to) {
@@ -74,13 +75,8 @@ class Draughtsman {
     screen_.reset();
     lesson_.shown().settle();
     view().of<ui::stage::ChangeView>().change = {};  // the scene before is another picture
-    std::vector<HandoutPicture> all;
-    all.push_back(page(state, theme));
-    const auto asks = [&](const char* panel) {
-      return std::find(state.panels.begin(), state.panels.end(), panel) != state.panels.end();
-    };
-    if (asks("inspector")) all.push_back(part_of_screen(window("Inspector")));
-    if (asks("timeline")) {
+    std::vector<HandoutPicture> all = page(state, theme);
+    if (std::find(state.panels.begin(), state.panels.end(), "timeline") != state.panels.end()) {
       ui::FigureWish wish;
       wish.kind = ui::FigureKind::Timeline;
       wish.theme = theme;
@@ -89,22 +85,43 @@ class Draughtsman {
     return all;
   }
 
-  HandoutPicture page(const SceneState& state, ui::ThemeName theme) {
+  std::vector<HandoutPicture> page(const SceneState& state, ui::ThemeName theme) {
     if (view().of<ui::CollectiveView>().open) {
       const ImVec2 size = ImGui::GetMainViewport()->Size;
-      return part_of_screen({{view().of<ui::LessonView>().card_width, 0}, size});
+      return {part_of_screen({{view().of<ui::LessonView>().card_width, 0}, size})};
     }
+    const ImRect whole = window(names_of(view().tab).window);
     if (view().tab == ui::Tab::Stage && !view().of<ui::ProductView>().open) {
-      const Program& program = lesson_.studio().snapshot().plan->program;
-      if (state.select.empty()) view().selected_step = -1;  // all steps alike
-      ui::FigureWish wish;
-      wish.theme = theme;
-      if (!state.fit) wish.only = stretch_of(program, steps_of(program, state));
-      const bool all_layers = ui::is_whole_model(program) && view().open_section == ui::kWholeModel;
-      if (!wish.only && !all_layers) wish.size = kWholeStage;
-      if (auto drawn = figure(wish)) return *drawn;
+      if (auto drawn = stage(state, theme)) return {*drawn};
+    } else if (const ImGuiWindow* const below = stage_below()) {
+      if (auto drawn = stage(state, theme))
+        return {part_of_screen({whole.Min, {whole.Max.x, below->Pos.y}}), *drawn};
     }
-    return part_of_screen(window(names_of(view().tab).window));
+    return {part_of_screen(whole)};
+  }
+
+  /// The rows that the scene is about; all rows if it is about none.
+  std::optional<ui::Figure> stage(const SceneState& state, ui::ThemeName theme) {
+    const Program& program = lesson_.studio().snapshot().plan->program;
+    ui::FigureWish wish;
+    wish.theme = theme;
+    std::vector<StepId> steps = steps_of(program, state);
+    if (state.mistake && steps.empty()) steps = {view().selected_step};     // where it starts
+    if (state.select.empty() && !state.mistake) view().selected_step = -1;  // all steps alike
+    if (!state.fit) wish.only = stretch_of(program, steps);
+    const bool all_layers = ui::is_whole_model(program) && view().open_section == ui::kWholeModel;
+    if (!wish.only && !all_layers) wish.size = kWholeStage;
+    return figure(wish);
+  }
+
+  /// The Stage that stands below another page's contents; null: there is none.
+  static const ImGuiWindow* stage_below() {
+    for (const ImGuiWindow* one : ImGui::GetCurrentContext()->Windows)
+      if (one->WasActive && one->ParentWindow != nullptr &&
+          std::string_view(one->ParentWindow->Name) == names_of(ui::Tab::BreakIt).window &&
+          std::string_view(one->Name).find("/stage_") != std::string_view::npos)
+        return one;
+    return nullptr;
   }
 
   /// Nothing if some of it is no vectors.
@@ -172,7 +189,8 @@ void write_handout(const Options& options) {
     const Scene& scene = *shown->scene;
     ui::HandoutScene out = ui::scene_of(*shown);
     draughtsman.draw(scene.state, out);
-    if (scene.state.view.empty() || scene.state.view == "stage") out.callouts.clear();  // the picture has them
+    if (scene.state.view.empty() || scene.state.view == "stage")
+      out.callouts.clear();  // the picture has them
     out.numbers = numbers_of(lesson, scene.state);
     for (const ShownQuestion& question : shown->questions)
       out.questions.push_back(ui::question_of(question, lesson.answer(question.question->id),

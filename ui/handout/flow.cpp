@@ -10,6 +10,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kLeading = 1.32f;      // from line to line, in sizes of the text
+constexpr float kLeastPicture = 0.7f;  // of its size
 constexpr size_t kWholeParagraph = 5;  // a paragraph of at most so many lines is not divided
 
 /// Words of one style in a line, or a part of a word that has several.
@@ -129,6 +130,11 @@ void Flow::add_block(Tape marks, float height) {
   add(std::move(marks), height);
 }
 
+void Flow::add_picture(Tape marks, float height) {
+  add(std::move(marks), height);
+  blocks_.back().is_picture = true;
+}
+
 void Flow::keep_with_next() {
   if (!blocks_.empty()) blocks_.back().keeps_next = true;
 }
@@ -150,19 +156,31 @@ PdfDocument Flow::pages(const std::string& title, ImU32 ground) const {
   for (size_t at = 0; at < blocks_.size();) {
     // What has to stand on one page: up to the first block that does not keep the next.
     size_t end = at;
-    float height = blocks_[at].height;
+    float height = blocks_[at].height, pictures = 0;
     for (; blocks_[end].keeps_next && end + 1 < blocks_.size(); ++end)
       height += blocks_[end + 1].space + blocks_[end + 1].height;
     ++end;
+    for (size_t i = at; i < end; ++i)
+      if (blocks_[i].is_picture) pictures += blocks_[i].height;
     const float above = y > 0 ? blocks_[at].space : 0;
-    if (y > 0 && (blocks_[at].begins_page || y + above + height > frame_.height())) new_page();
+    const float excess = y + above + height - frame_.height();
+    float scale = excess > 0 && pictures > 0 ? 1 - excess / pictures : 1;  // of pictures
+    if (y > 0 &&
+        (blocks_[at].begins_page || (excess > 0 && scale < kLeastPicture) || (excess > 0 && pictures == 0))) {
+      new_page();
+      scale = pictures > 0 ? std::min(1.0f, 1 - (height - frame_.height()) / pictures) : 1;
+    }
+    scale = std::max(scale, kLeastPicture);
     for (; at < end; ++at) {
       const Block& block = blocks_[at];
+      const float size = block.is_picture ? scale : 1;
       if (y > 0) y += block.space;
-      if (y > 0 && y + block.height > frame_.height()) new_page();  // a group that is higher than a page
-      document.pages.back().tape.put(block.marks, {frame_.margin.x, frame_.margin.y + y});
+      if (y > 0 && y + block.height * size > frame_.height() + 0.5f)
+        new_page();  // a group higher than a page
+      const float left = (1 - size) * frame_.width() / 2;
+      document.pages.back().tape.put(block.marks, {frame_.margin.x + left, frame_.margin.y + y}, size);
       page_of[at] = static_cast<int>(document.pages.size()) - 1;
-      y += block.height;
+      y += block.height * size;
     }
   }
   page_of.back() = static_cast<int>(document.pages.size()) - 1;

@@ -29,6 +29,9 @@ class Flow {
   void add_words(const std::vector<StyledWords>& words, float indent = 0, const StyledWords& mark = {});
   /// Adds something that is `height` high and is never cut. Its marks are placed from its upper left corner.
   void add_block(Tape marks, float height);
+  /// Adds a picture over the whole width. It may be made smaller, so that it has room on a page that is
+  /// begun.
+  void add_picture(Tape marks, float height);
   /// Room above what follows; not at the top of a page.
   void add_space(float height) { space_ += height; }
   /// What was added last stands on the same page as what follows.
@@ -51,6 +54,7 @@ class Flow {
     float space = 0;  ///< above it
     bool keeps_next = false;
     bool begins_page = false;
+    bool is_picture = false;
   };
   struct Bookmark {
     std::string words;

@@ -82,7 +82,7 @@ void add_picture(Flow& flow, const HandoutPicture& picture) {
     const float left = (kPaper.width() - size.x) / 2;
     marks.put(mark::Pixels{{left, 0}, {left + size.x, size.y}, std::make_shared<Image>(image), 1, true});
   }
-  flow.add_block(std::move(marks), size.y);
+  flow.add_picture(std::move(marks), size.y);
 }
 
 /// A line to write on, after `words`.
@@ -145,6 +145,7 @@ void add_scene(Flow& flow, const Inks& inks, const HandoutScene& scene, size_t p
     for (const HandoutPicture& picture : scene.light) {
       flow.add_space(12);
       add_picture(flow, picture);
+      if (&picture != &scene.light.back()) flow.keep_with_next();
     }
     for (const ShownCallout& callout : scene.callouts) {
       flow.keep_with_next();

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
@@ -108,6 +110,22 @@ TEST_F(Flows, WhatIsHigherThanAPageGoesOnOnTheNext) {
   for (const DrawnPage& page : document.pages)
     for (const TapeMark& mark : page.tape.marks())
       EXPECT_LE(std::get<mark::Words>(mark.what).at.y + 15, kFrame.size.y - kFrame.margin.y + 5);
+}
+
+TEST_F(Flows, APictureIsMadeSmallerToFitAndNeverMuch) {
+  for (const auto& [height, page, scale] : std::vector<std::tuple<float, size_t, float>>{
+           {80, 0, 1}, {100, 0, 0.8f}, {150, 1, 1}, {170, 1, 160.0f / 170}}) {
+    Flow flow(fonts(), kFrame);
+    flow.add_block({}, 80);
+    Tape marks;
+    marks.put(mark::Fill{{0, 0}, {kFrame.width(), height}});
+    flow.add_picture(std::move(marks), height);
+    const PdfDocument document = flow.pages("", 0);
+    ASSERT_EQ(document.pages.size(), page + 1) << height;
+    const auto& fill = std::get<mark::Fill>(document.pages[page].tape.marks().back().what);
+    EXPECT_FLOAT_EQ(fill.max.y - fill.min.y, height * scale);
+    EXPECT_NEAR((fill.min.x + fill.max.x) / 2, kFrame.size.x / 2, 0.01f) << "in the middle";
+  }
 }
 
 TEST_F(Flows, BookmarksNameThePageOfWhatFollows) {
