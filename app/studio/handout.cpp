@@ -5,6 +5,7 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +27,8 @@ namespace {
 // A page of the studio is drawn about as wide as paper, with four pixels to a point.
 constexpr PixelSize kPages{2200, 1500};
 constexpr float kPageScale = 2;
-constexpr int kFigureWidth = 680;  // of paper, without its margins
+constexpr int kTallestPage = 2600;  // of what is taller the first part is shown
+constexpr int kFigureWidth = 680;   // of paper, without its margins
 constexpr PixelSize kWholeStage{kFigureWidth, 760};
 
 using ui::HandoutPicture;
@@ -58,9 +60,9 @@ std::optional<ui::StageStretch> stretch_of(const Program& program, const std::ve
 }
 
 /// Draws scenes in one theme after the other.
-class Draughtsman {
+class PictureMaker {
  public:
-  Draughtsman(LessonShow& lesson, bool has_dark) : lesson_(lesson), has_dark_(has_dark) {}
+  PictureMaker(LessonShow& lesson, bool has_dark) : lesson_(lesson), has_dark_(has_dark) {}
 
   void draw(const SceneState& state, ui::HandoutScene& scene) {
     scene.light = pictures(state, ui::ThemeName::Light);
@@ -72,7 +74,7 @@ class Draughtsman {
 
   std::vector<HandoutPicture> pictures(const SceneState& state, ui::ThemeName theme) {
     view().theme = theme;
-    screen_.reset();
+    view().asked_here() = {};  // a Timeline is a picture of its own, and nothing can be set on paper
     lesson_.shown().settle();
     view().of<ui::stage::ChangeView>().change = {};  // the scene before is another picture
     std::vector<HandoutPicture> all = page(state, theme);
@@ -97,7 +99,7 @@ class Draughtsman {
       if (auto drawn = stage(state, theme))
         return {part_of_screen({whole.Min, {whole.Max.x, below->Pos.y}}), *drawn};
     }
-    return {part_of_screen(whole)};
+    return {whole_page()};
   }
 
   /// The rows that the scene is about; all rows if it is about none.
@@ -114,14 +116,18 @@ class Draughtsman {
     return figure(wish);
   }
 
-  /// The Stage that stands below another page's contents; null: there is none.
+  /// The Stage that stands below the errors of a planted mistake; null: there is none.
   static const ImGuiWindow* stage_below() {
     for (const ImGuiWindow* one : ImGui::GetCurrentContext()->Windows)
-      if (one->WasActive && one->ParentWindow != nullptr &&
-          std::string_view(one->ParentWindow->Name) == names_of(ui::Tab::BreakIt).window &&
-          std::string_view(one->Name).find("/stage_") != std::string_view::npos)
+      if (const std::string_view name = one->Name; one->WasActive && belongs_to(*one, ui::Tab::BreakIt) &&
+                                                   name.substr(name.rfind('/')).starts_with("/stage_"))
         return one;
     return nullptr;
+  }
+
+  /// True for the windows inside of a tab's.
+  static bool belongs_to(const ImGuiWindow& one, ui::Tab tab) {
+    return std::string_view(one.Name).starts_with(std::string(names_of(tab).window) + "/");
   }
 
   /// Nothing if some of it is no vectors.
@@ -139,32 +145,50 @@ class Draughtsman {
     return found->InnerRect;
   }
 
-  /// A part of the window's pixels, without what is empty below.
+  /// The page in front, with what a person would scroll to.
+  HandoutPicture whole_page() {
+    Platform& platform = lesson_.shown().platform();
+    const PixelSize size = platform.framebuffer_size();
+    const ImGuiWindow* const page = ImGui::FindWindowByName(names_of(view().tab).window);
+    const int height = size.height + (page == nullptr ? 0 : static_cast<int>(std::ceil(page->ScrollMax.y)));
+    if (height > size.height && height <= kTallestPage) {
+      platform.resize({size.width, height});
+      lesson_.shown().settle();
+    }
+    HandoutPicture picture = part_of_screen(window(names_of(view().tab).window));
+    platform.resize(size);
+    return picture;
+  }
+
+  /// A part of the studio's pixels, without what is empty below, and without a line that is cut there.
   HandoutPicture part_of_screen(const ImRect& part) {
-    if (!screen_) screen_ = lesson_.shown().settled_picture();
+    const Image screen = lesson_.shown().settled_picture();
     const auto left = static_cast<int>(part.Min.x), top = static_cast<int>(part.Min.y);
-    const auto right = std::min(static_cast<int>(part.Max.x), screen_->size.width);
-    int bottom = std::min(static_cast<int>(part.Max.y), screen_->size.height);
+    const auto right = std::min(static_cast<int>(part.Max.x), screen.size.width);
+    int bottom = std::min(static_cast<int>(part.Max.y), screen.size.height);
     const auto is_empty = [&](int y) {
-      const std::uint8_t* const first = screen_->pixel(left, y);
+      const std::uint8_t* const first = screen.pixel(left, y);
       for (int x = left; x < right; ++x)
-        if (!std::equal(first, first + 3, screen_->pixel(x, y))) return false;
+        if (!std::equal(first, first + 3, screen.pixel(x, y))) return false;
       return true;
     };
-    const auto margin = static_cast<int>(12 * kPageScale);
-    int used = bottom;
+    // Up to the nearest gap between lines, which is not far.
+    constexpr int kGap = static_cast<int>(3 * kPageScale), kMargin = static_cast<int>(12 * kPageScale);
+    int used = bottom, empty = 0;
+    for (int y = bottom - 1; y > bottom - (bottom - top) / 3 && empty < kGap; --y) {
+      empty = is_empty(y) ? empty + 1 : 0;
+      if (empty == kGap) used = y;
+    }
     while (used > top + 1 && is_empty(used - 1)) --used;
-    bottom = std::min(bottom, used + margin);
+    bottom = std::min(bottom, used + kMargin);
     Image image{{right - left, bottom - top}, {}};
     for (int y = top; y < bottom; ++y)
-      image.rgba.insert(image.rgba.end(), screen_->pixel(left, y),
-                        screen_->pixel(left, y) + 4 * (right - left));
+      image.rgba.insert(image.rgba.end(), screen.pixel(left, y), screen.pixel(left, y) + 4 * (right - left));
     return image;
   }
 
   LessonShow& lesson_;
   const bool has_dark_;
-  std::optional<Image> screen_;  ///< of the scene, in the present theme
 };
 
 std::string numbers_of(LessonShow& lesson, const SceneState& state) {
@@ -183,12 +207,12 @@ void write_handout(const Options& options) {
   pages.theme = ui::ThemeName::Light;
   LessonShow lesson(pages, kPages);
   ui::Handout handout = ui::handout_of(lesson.lesson(), options.lesson_seed);
-  Draughtsman draughtsman(lesson, options.handout.extension() == ".html");
+  PictureMaker maker(lesson, options.handout.extension() == ".html");
   for (size_t i = 0; i < lesson.lesson().scenes.size(); ++i) {
     const std::shared_ptr<const ShownScene> shown = lesson.show(i);
     const Scene& scene = *shown->scene;
     ui::HandoutScene out = ui::scene_of(*shown);
-    draughtsman.draw(scene.state, out);
+    maker.draw(scene.state, out);
     if (scene.state.view.empty() || scene.state.view == "stage")
       out.callouts.clear();  // the picture has them
     out.numbers = numbers_of(lesson, scene.state);

@@ -39,9 +39,9 @@ seq = 8
 seq = [8, 16]
 +++
 
-## The </script><script>alert(1)</script> share
+## The share of a sum
 
-Each of **{{ranks}} ranks** holds `{{local_shape("mlp.proj.weight")}}`:
+This `</script><script>alert(1)</script>` is text. Each of **{{ranks}} ranks** holds `{{local_shape("mlp.proj.weight")}}`:
 
 - a part of the *rows*
 - and no more
@@ -118,12 +118,12 @@ class Handouts : public TestFolder {
   }
 };
 
-/// The words, with single spaces between them.
-std::string in_one_line(const std::string& text) {
+/// The text without spaces and ends of lines: pdftotext guesses both from distances.
+std::string letters(const std::string& text) {
   std::istringstream words(text);
-  std::string line;
-  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
-  return line;
+  std::string all;
+  for (std::string word; words >> word;) all += word;
+  return all;
 }
 
 TEST_F(Handouts, ThePageOfTheWebSaysAllAndFetchesNothing) {
@@ -148,11 +148,12 @@ TEST_F(Handouts, ThePageOfTheWebSaysAllAndFetchesNothing) {
   }
   EXPECT_EQ(page["answers"]["a1.2"]["tolerance"], "0.01");
   EXPECT_THAT(page["answers"]["a1.3"]["data"], ::testing::Contains("Z = G · Wproj")) << "as rows are headed";
-  EXPECT_EQ(page["headings"], (json{"The </script><script>alert(1)</script> share", "Memory", "Answers"}));
+  EXPECT_EQ(page["headings"], (json{"The share of a sum", "Memory", "Answers"}));
   const std::string text = page["text"];
-  for (const char* words : {"Two <b>matrices</b> & </script>", "Where do the \"ranks\" meet?", "seed 3",
-                            "A text & another", "full shape </script>, a share of 2", "GPT-2 tiny",
-                            "equals the run on one rank", "sent by each rank", "measured on"})
+  for (const char* words :
+       {"Two <b>matrices</b> & </script>", "This </script><script>alert(1)</script> is text.",
+        "Where do the \"ranks\" meet?", "seed 3", "A text & another", "full shape </script>, a share of 2",
+        "GPT-2 toy", "equals the run on one rank", "sent by each rank", "measured on"})
     EXPECT_THAT(text, HasSubstr(words));
   EXPECT_GT(page["uses"], 10) << "tensors, as pictures that figures share";
   EXPECT_GE(page["faces"], 3);
@@ -166,22 +167,23 @@ TEST_F(Handouts, ThePagesOfPaperSayAllAndEndWithTheAnswers) {
   std::istringstream lines(fonts.out);
   for (std::string line; std::getline(lines, line);)
     EXPECT_THAT(line, ::testing::ContainsRegex("yes +yes +yes")) << "embedded, cut down, with its characters";
-  const std::string said = in_one_line(run_program("pdftotext", path("lesson.pdf") + " -").out);
-  const size_t answers = said.find(" Answers ");
+  const std::string said = letters(run_program("pdftotext", path("lesson.pdf") + " -").out);
+  const size_t answers = said.rfind("Answers1.1");
   ASSERT_NE(answers, std::string::npos);
   const json asked = questions(), right = marks();
   for (size_t i = 0; i < asked.size(); ++i) {
-    const size_t at = said.find(in_one_line(asked[i]["ask"].get<std::string>()));
+    const size_t at = said.find(letters(asked[i]["ask"].get<std::string>()));
+    ASSERT_NE(at, std::string::npos) << asked[i]["ask"];
     EXPECT_LT(at, answers) << asked[i]["ask"];
     for (const json& choice : asked[i].value("choices", json::array()))
-      EXPECT_NE(said.find(in_one_line(choice.get<std::string>()), at), std::string::npos) << choice;
-    EXPECT_NE(said.find(in_one_line(right[i]["because"].get<std::string>()), answers), std::string::npos)
+      EXPECT_NE(said.find(letters(choice.get<std::string>()), at), std::string::npos) << choice;
+    EXPECT_NE(said.find(letters(right[i]["because"].get<std::string>()), answers), std::string::npos)
         << right[i]["because"];
-    EXPECT_NE(said.find(in_one_line(right[i]["correct"].get<std::string>()), answers), std::string::npos);
+    EXPECT_NE(said.find(letters(right[i]["correct"].get<std::string>()), answers), std::string::npos);
   }
   for (const char* words : {"Two <b>matrices</b> & </script>", "3 minutes · 2 scenes · 5 questions · seed 3",
                             "Each of 2 ranks holds", "rank 0", "Z = G · Wproj", "page 1 of"})
-    EXPECT_THAT(said, HasSubstr(words));
+    EXPECT_THAT(said, HasSubstr(letters(words)));
 }
 
 TEST_F(Handouts, SlidesShowEachQuestionBeforeAndAfterItsAnswer) {
@@ -192,8 +194,8 @@ TEST_F(Handouts, SlidesShowEachQuestionBeforeAndAfterItsAnswer) {
     names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   ASSERT_EQ(names.size(), 10u);
-  EXPECT_EQ(names[0], "01-the-script-script-alert-1-script-share.png");
-  EXPECT_EQ(names[1], "02-the-script-script-alert-1-script-share-answer.png");
+  EXPECT_EQ(names[0], "01-the-share-of-a-sum.png");
+  EXPECT_EQ(names[1], "02-the-share-of-a-sum-answer.png");
   EXPECT_EQ(names[9], "10-memory-answer.png");
   std::vector<std::string> pictures;
   for (const std::string& name : names) pictures.push_back(slurp(path("slides/" + name)));

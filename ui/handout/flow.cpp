@@ -11,6 +11,7 @@ namespace {
 
 constexpr float kLeading = 1.32f;      // from line to line, in sizes of the text
 constexpr float kLeastPicture = 0.7f;  // of its size
+constexpr float kLeastOfPage = 0.33f;  // a page with less on it goes on with a part of a scene
 constexpr size_t kWholeParagraph = 5;  // a paragraph of at most so many lines is not divided
 
 /// Words of one style in a line, or a part of a word that has several.
@@ -143,6 +144,34 @@ void Flow::keep_together(size_t first) {
   for (size_t i = first; i + 1 < blocks_.size(); ++i) blocks_[i].keeps_next = true;
 }
 
+void Flow::keep_scene_together(size_t first) {
+  if (first < blocks_.size()) blocks_[first].scene_end = blocks_.size();
+}
+
+float Flow::Group::scale_for(float room) const {
+  return height <= room || pictures <= 0 ? 1 : 1 - (height - room) / pictures;
+}
+
+bool Flow::Group::fits(float room) const {
+  return height <= room || (pictures > 0 && scale_for(room) >= kLeastPicture);
+}
+
+Flow::Group Flow::group(size_t begin, size_t end) const {
+  Group found{end, 0, 0};
+  for (size_t i = begin; i < end; ++i) {
+    found.height += blocks_[i].height + (i > begin ? blocks_[i].space : 0);
+    if (blocks_[i].is_picture) found.pictures += blocks_[i].height;
+  }
+  return found;
+}
+
+/// The first block that need not stand on the page of `begin`.
+size_t Flow::end_of_group(size_t begin) const {
+  size_t last = begin;
+  while (blocks_[last].keeps_next && last + 1 < blocks_.size()) ++last;
+  return last + 1;
+}
+
 PdfDocument Flow::pages(const std::string& title, ImU32 ground) const {
   PdfDocument document;
   document.title = title;
@@ -154,29 +183,21 @@ PdfDocument Flow::pages(const std::string& title, ImU32 ground) const {
   };
   new_page();
   for (size_t at = 0; at < blocks_.size();) {
-    // What has to stand on one page: up to the first block that does not keep the next.
-    size_t end = at;
-    float height = blocks_[at].height, pictures = 0;
-    for (; blocks_[end].keeps_next && end + 1 < blocks_.size(); ++end)
-      height += blocks_[end + 1].space + blocks_[end + 1].height;
-    ++end;
-    for (size_t i = at; i < end; ++i)
-      if (blocks_[i].is_picture) pictures += blocks_[i].height;
-    const float above = y > 0 ? blocks_[at].space : 0;
-    const float excess = y + above + height - frame_.height();
-    float scale = excess > 0 && pictures > 0 ? 1 - excess / pictures : 1;  // of pictures
-    if (y > 0 &&
-        (blocks_[at].begins_page || (excess > 0 && scale < kLeastPicture) || (excess > 0 && pictures == 0))) {
-      new_page();
-      scale = pictures > 0 ? std::min(1.0f, 1 - (height - frame_.height()) / pictures) : 1;
-    }
-    scale = std::max(scale, kLeastPicture);
-    for (; at < end; ++at) {
+    if (y > 0 && blocks_[at].begins_page) new_page();
+    Group next = group(at, std::max(blocks_[at].scene_end, at + 1));
+    const float rest = frame_.height() - (y > 0 ? y + blocks_[at].space : 0);
+    const bool is_begun = y > 0 && y < kLeastOfPage * frame_.height();  // such a page is not left
+    if (blocks_[at].scene_end == 0 || !next.fits(frame_.height()) || (is_begun && !next.fits(rest)))
+      next = group(at, end_of_group(at));
+    if (y > 0 && !next.fits(rest)) new_page();
+    const float room = frame_.height() - (y > 0 ? y + blocks_[at].space : 0);
+    const float scale = std::max(next.scale_for(room), kLeastPicture);
+    for (; at < next.end; ++at) {
       const Block& block = blocks_[at];
       const float size = block.is_picture ? scale : 1;
       if (y > 0) y += block.space;
       if (y > 0 && y + block.height * size > frame_.height() + 0.5f)
-        new_page();  // a group higher than a page
+        new_page();  // the group is higher than a page
       const float left = (1 - size) * frame_.width() / 2;
       document.pages.back().tape.put(block.marks, {frame_.margin.x + left, frame_.margin.y + y}, size);
       page_of[at] = static_cast<int>(document.pages.size()) - 1;

@@ -38,6 +38,8 @@ class Flow {
   void keep_with_next();
   /// Everything from `first` to what was added last stands on one page if it can. `first`: size() before it.
   void keep_together(size_t first);
+  /// The same if pictures can be made small enough for that. If not, what it is made of is on several pages.
+  void keep_scene_together(size_t first);
   /// What follows begins a page.
   void begin_page() { begins_page_ = true; }
   /// The page of what follows is listed under these words.
@@ -55,13 +57,25 @@ class Flow {
     bool keeps_next = false;
     bool begins_page = false;
     bool is_picture = false;
+    size_t scene_end = 0;  ///< of a scene's first block: the one after its last
   };
   struct Bookmark {
     std::string words;
     size_t block;
   };
 
+  /// Some neighbouring blocks, and how they fit on a page.
+  struct Group {
+    size_t end = 0;
+    float height = 0, pictures = 0;  ///< pictures: their part of the height
+    /// How small pictures must be for `room`; 1: as they are.
+    float scale_for(float room) const;
+    bool fits(float room) const;
+  };
+
   void add(Tape marks, float height);
+  Group group(size_t begin, size_t end) const;
+  size_t end_of_group(size_t begin) const;
 
   const Fonts& fonts_;
   PageFrame frame_;

@@ -136,6 +136,7 @@ void add_question(Flow& flow, const Inks& inks, const HandoutQuestion& question,
 
 void add_scene(Flow& flow, const Inks& inks, const HandoutScene& scene, size_t place) {
   flow.add_space(26);
+  const size_t first = flow.size();
   flow.add_bookmark(scene.title);
   flow.add_words({{scene.title, inks.heading()}}, kIndent, {std::to_string(place + 1), inks.heading()});
   flow.keep_with_next();
@@ -159,6 +160,7 @@ void add_scene(Flow& flow, const Inks& inks, const HandoutScene& scene, size_t p
   }
   for (size_t i = 0; i < scene.questions.size(); ++i)
     add_question(flow, inks, scene.questions[i], Handout::number_of(place, i));
+  flow.keep_scene_together(first);
 }
 
 void add_answers(Flow& flow, const Inks& inks, const Handout& handout) {

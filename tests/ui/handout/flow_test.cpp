@@ -128,6 +128,43 @@ TEST_F(Flows, APictureIsMadeSmallerToFitAndNeverMuch) {
   }
 }
 
+TEST_F(Flows, ASceneStandsOnOnePageIfItsPicturesCanBeSmallEnough) {
+  for (const float height : {100.0f, 130.0f, 155.0f, 159.0f}) {
+    Flow flow(fonts(), kFrame);
+    flow.add_block({}, 100);
+    const size_t first = flow.size();
+    Tape picture;
+    picture.put(mark::Fill{{0, 0}, {kFrame.width(), height}});
+    flow.add_picture(std::move(picture), height);
+    flow.add_words({{"Question", style()}});
+    flow.add_words({{"Another", style()}});
+    flow.keep_scene_together(first);
+    // Two lines need 40, so a picture of 155 is made smaller by a quarter, and one of 200 would not do.
+    EXPECT_EQ(flow.pages("", 0).pages.size(), 2u) << height;
+  }
+  Flow flow(fonts(), kFrame);
+  const size_t first = flow.size();
+  flow.add_picture({}, 158);
+  for (int i = 0; i < 4; ++i) flow.add_words({{"Question", style()}});
+  flow.keep_scene_together(first);
+  const PdfDocument document = flow.pages("", 0);
+  ASSERT_EQ(document.pages.size(), 2u);
+  EXPECT_EQ(lines(document.pages[1]).size(), 4u) << "after a picture of its full size";
+}
+
+TEST_F(Flows, APageWithLittleOnItGoesOnWithAPartOfAScene) {
+  Flow flow(fonts(), kFrame);
+  flow.add_block({}, 40);
+  const size_t first = flow.size();
+  flow.add_block({}, 110);
+  flow.add_words({{"Question", style()}});
+  flow.keep_scene_together(first);
+  const PdfDocument document = flow.pages("", 0);
+  ASSERT_EQ(document.pages.size(), 2u);
+  EXPECT_EQ(lines(document.pages[1]).size(), 1u);
+  EXPECT_EQ(document.pages[1].tape.marks().size(), 1u);
+}
+
 TEST_F(Flows, BookmarksNameThePageOfWhatFollows) {
   Flow flow(fonts(), kFrame);
   flow.add_bookmark("first");
