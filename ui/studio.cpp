@@ -345,8 +345,8 @@ void Studio::open_recording(const std::string& path) {
   last_change_ = Clock::now();
 }
 
-void Studio::open_lesson(const std::string& name_or_file, int scene) {
-  ui::open_lesson(context(), name_or_file, scene);
+void Studio::open_lesson(const std::string& name_or_file, int scene, std::optional<uint64_t> seed) {
+  ui::open_lesson(context(), name_or_file, scene, seed);
   lesson_is_settled_ = false;
   last_change_ = Clock::now();
 }

@@ -88,8 +88,8 @@ class Studio {
   HistoryReader& history() { return sessions_.history; }
   MachineWatch& machine() { return sessions_.machine; }
   LessonSession& lesson() { return sessions_.lesson; }
-  /// Opens a lesson, by name or file, at a scene; from the next frame on.
-  void open_lesson(const std::string& name_or_file, int scene);
+  /// Opens a lesson, by name or file, at a scene; from the next frame on. `seed` draws its numbers.
+  void open_lesson(const std::string& name_or_file, int scene, std::optional<uint64_t> seed = {});
   void show_scene(int scene);
   /// True if no lesson is open, or all of its scene is shown.
   bool lesson_is_settled() const { return lesson_is_settled_; }

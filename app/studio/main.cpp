@@ -11,6 +11,7 @@
 #include "app/command_line/slow_answer.h"
 #include "app/command_line/standard_streams.h"
 #include "app/studio/frame_benchmark.h"
+#include "app/studio/handout.h"
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
 #include "app/studio/start_benchmark.h"
@@ -82,7 +83,7 @@ int open_window(const Options& options) {
   studio.view().said = fmt::format("{}", fmt::join(options.remarks, ". "));
   if (replays) studio.open_recording(options.recording.string());
   apply_looks(options, studio.view());
-  if (!options.lesson.empty()) studio.open_lesson(options.lesson, options.scene - 1);
+  if (!options.lesson.empty()) studio.open_lesson(options.lesson, options.scene - 1, options.lesson_seed);
   bool step_wanted = !options.step.empty() || !options.open.empty();
   ui::WindowLoop window(*platform, studio, told_to_end);
   while (window.next_frame()) {
@@ -97,7 +98,11 @@ int open_window(const Options& options) {
 /// Returns the exit code.
 int run(const Options& options) {
   for (const std::string& remark : options.remarks) cli::say(remark);
-  if (!options.screenshot.empty()) {
+  if (!options.handout.empty()) {
+    write_handout(options);
+  } else if (!options.slides.empty()) {
+    write_slides(options);
+  } else if (!options.screenshot.empty()) {
     write_screenshot(options);
   } else if (!options.figure.empty()) {
     export_figure(options);

@@ -328,7 +328,7 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
 
 bool is_at_rest(const Snapshot& snapshot) {
   return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
-         snapshot.activity.empty() && !snapshot.stale();
+         snapshot.activity.empty() && (!snapshot.stale() || snapshot.only_planned());
 }
 
 void draw_frame(Platform& platform, ui::Studio& studio) {
@@ -372,7 +372,7 @@ OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
   prepare_view(options.view, options);
   if (options.lesson.empty()) return;
   find_lesson(options.lesson);  // throws if there is none
-  studio_.open_lesson(options.lesson, options.scene - 1);
+  studio_.open_lesson(options.lesson, options.scene - 1, options.lesson_seed);
   wait_for_lesson();
 }
 

@@ -132,14 +132,25 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Compares this with --recording and shows where they first differ: FILE.shardlens, "
                  "gallery:NAME, or here for a run on this machine")
       ->group("Recording");
-  app.add_option(
-         "--lesson", options.lesson,
-         "Opens a lesson: the name of a built-in one or of a file in your lessons' folder, or FILE.md")
+  app.add_option("--lesson", options.lesson,
+                 "Opens a lesson: the name of a built-in one or of a file in your lessons' folder, or "
+                 "FILE.md. --seed "
+                 "draws its numbers")
       ->group("Lesson");
   app.add_option("--scene", options.scene, "The scene of the lesson that is shown first, from 1")
       ->check(cli::between(int64_t{1}, int64_t{1000}))
       ->group("Lesson");
   app.add_flag("--present", options.present, "In front of a class: larger, with the keys of a lecturer")
+      ->group("Lesson");
+  app.add_option(
+         "--handout", options.handout,
+         "Write the lesson without a display: FILE.pdf to print, or FILE.html, one file that needs no "
+         "network and asks the questions")
+      ->group("Lesson");
+  app.add_option(
+         "--slides", options.slides,
+         "Write a PNG of every scene into this folder, without a display: before and after each answer "
+         "is revealed")
       ->group("Lesson");
   app.add_option("--theme", theme, "dark, or light (for projectors)");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
@@ -154,8 +165,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       "--theme dark. --size is in points of 1/96 inch; if left out, 960 wide and as high as needed");
   app.add_option(
       "--video", options.video,
-      "Write a video of a walk through the steps, without a display, with ffmpeg: FILE.mp4, FILE.gif, or "
-      "FILE.mkv, which keeps every pixel");
+      "Write a video of a walk through the steps, or with --lesson of its scenes, without a display, with "
+      "ffmpeg: FILE.mp4, FILE.gif, or FILE.mkv, which keeps every pixel");
   app.add_option("--fps", options.fps, "Video: frames per second")
       ->capture_default_str()
       ->check(cli::between(1.0, 240.0));
@@ -198,6 +209,11 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   }
 
   if (!options.recording.empty()) refuse_model(options.recording);
+  if (!options.lesson.empty() && app.count("--seed") > 0) options.lesson_seed = run.seed;
+  for (const auto& [option, path] : {std::pair("--handout", options.handout), {"--slides", options.slides}})
+    if (!path.empty() && options.lesson.empty())
+      throw request_error(fmt::format(
+          "{} writes a lesson: add --lesson NAME; shardlens-cli lesson list has the names", option));
   if (options.frame_benchmark && app.count("--model") == 0)
     run.model = "gpt2-medium";  // its 16 heads divide by 8
   if (options.frame_benchmark && app.count("--tp") == 0) run.tp = 8;

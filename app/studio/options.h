@@ -30,16 +30,19 @@ struct Options {
   double fps = 30, speed = 1;        ///< of the video
   /// Begin and end of the video: steps, by number or name, or seconds of a recording; empty: all.
   std::string from, to;
-  std::optional<int64_t> pass;       ///< of the recording, from 0
-  std::optional<double> at_seconds;  ///< a moment of the recording, from its beginning
-  std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
-  std::optional<DType> train_dtype;  ///< none: the Train tab's last choice
-  std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
-  std::filesystem::path recording;   ///< opened in place of a run; empty: none
-  std::string lesson;                ///< a name or file, opened at once; empty: none
-  bool present = false;              ///< the lesson is shown in front of a class
-  int scene = 1;                     ///< of the lesson, from 1
-  std::string compared;              ///< recording to compare with it, or "here"; empty: none
+  std::optional<int64_t> pass;          ///< of the recording, from 0
+  std::optional<double> at_seconds;     ///< a moment of the recording, from its beginning
+  std::filesystem::path views;          ///< a folder for a picture of every view; empty: none
+  std::optional<DType> train_dtype;     ///< none: the Train tab's last choice
+  std::optional<Fault> fault;           ///< planted in the Break it tab of a picture
+  std::filesystem::path recording;      ///< opened in place of a run; empty: none
+  std::string lesson;                   ///< a name or file, opened at once; empty: none
+  bool present = false;                 ///< the lesson is shown in front of a class
+  int scene = 1;                        ///< of the lesson, from 1
+  std::optional<uint64_t> lesson_seed;  ///< draws the lesson's numbers
+  std::filesystem::path handout;        ///< .pdf or .html of the lesson; empty: none
+  std::filesystem::path slides;         ///< a folder for a PNG of every scene of the lesson; empty: none
+  std::string compared;                 ///< recording to compare with it, or "here"; empty: none
   bool frame_benchmark = false;
   bool start_benchmark = false;
   int benchmark_starts = 10;

@@ -9,9 +9,10 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <vector>
 
-#include "app/studio/offscreen_parts.h"
+#include "app/studio/lesson_show.h"
 #include "app/studio/video_file.h"
 #include "engine/base/error.h"
 #include "ui/commands/walk.h"
@@ -112,6 +113,21 @@ Film replay(const Options& options, OffscreenStudio& shown) {
           [&shown](int64_t nanoseconds) { shown.show_moment(static_cast<double>(nanoseconds) * 1e-9); }};
 }
 
+/// What a class is shown of a lesson, each picture for as long as it takes to read; a state is a still.
+Film tell(LessonShow& lesson) {
+  lesson.make_all();
+  const std::vector<Still> stills = stills_of(lesson.lesson());
+  std::vector<double> ends;
+  double seconds = 0;
+  for (const Still& still : stills) ends.push_back(seconds += reading_seconds(lesson, still));
+  const auto state_at = [ends](double at) {
+    const auto next = std::upper_bound(ends.begin(), ends.end(), at) - ends.begin();
+    return std::min<int64_t>(next, static_cast<int64_t>(ends.size()) - 1);
+  };
+  return {seconds, state_at,
+          [&lesson, stills](int64_t still) { show(lesson, stills[static_cast<size_t>(still)]); }};
+}
+
 int64_t frames_of(const Film& film, const Options& options) {
   const double frames = std::ceil(film.seconds / options.speed * options.fps - 1e-6);
   if (frames > static_cast<double>(kMostFrames))
@@ -129,8 +145,16 @@ void write_video(const Options& options) {
   const PixelSize size = options.size.value_or(kVideoSize);
   require_video(options.video, size);
   const Interruption interruption;
-  OffscreenStudio shown(options, size);
-  const Film film = shown.replays() ? replay(options, shown) : walk(options, shown.studio());
+  std::unique_ptr<OffscreenStudio> alone;
+  std::unique_ptr<LessonShow> lesson;
+  if (options.lesson.empty())
+    alone = std::make_unique<OffscreenStudio>(options, size);
+  else
+    lesson = std::make_unique<LessonShow>(in_class(options), size);
+  OffscreenStudio& shown = lesson ? lesson->shown() : *alone;
+  const Film film = lesson            ? tell(*lesson)
+                    : shown.replays() ? replay(options, shown)
+                                      : walk(options, shown.studio());
   const int64_t frames = frames_of(film, options);
 
   VideoFile file(options.video, size, options.fps);

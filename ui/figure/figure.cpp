@@ -24,7 +24,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kPixels = 2;  // pixels of the tape in a point, because panels use whole pixels
-constexpr float kWidth = 960, kFirstHeight = 540;
+constexpr float kFirstHeight = 540, kFirstStretch = 180;
 constexpr float kPadding = 12, kCaption = 44;
 constexpr float kTrackPitch = 36, kAxis = 24, kPassAxis = 42;  // lengths of the Timeline with enough room
 constexpr int kMostFrames = 8;
@@ -71,6 +71,56 @@ float missing_height() {
   return missing;
 }
 
+void draw_caption(const Context& context, FigureKind kind, const Plan& plan, float width) {
+  const Theme& theme = context.theme;
+  const TextStyle title{context.fonts.bold, context.px(kBodySize), theme.text};
+  const TextStyle note{context.fonts.body, context.px(kSmallSize), theme.dim};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text(list, at, title, fitted(title, title_of(plan.program.settings), width));
+  const std::string provenance = fitted(note, provenance_of(context.snapshot, plan), width);
+  draw_text(list, {at.x, at.y + context.px(20)}, note, provenance);
+  if (kind != FigureKind::Stage)
+    draw_legend(context, plan.program, at.x + text_width(note, provenance) + context.px(24), at.x + width,
+                at.y + context.px(20) + note.size / 2);
+  ImGui::Dummy({width, context.px(kCaption)});
+}
+
+void draw_page(const Context& context, const FigureWish& wish, const Plan& plan, ImVec2 size) {
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(kPadding), context.px(kPadding)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  ImGui::Begin("figure", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+  if (wish.caption) draw_caption(context, wish.kind, plan, size.x - 2 * context.px(kPadding));
+  switch (wish.kind) {
+    case FigureKind::Stage:
+      draw_stage(context);
+      break;
+    case FigureKind::Timeline:
+      draw_tracks(context, tracks_of(context.snapshot));
+      break;
+    case FigureKind::Recording:
+      draw_history_tracks(context);
+      break;
+  }
+  ImGui::End();
+  ImGui::PopStyleVar(2);
+}
+
+float first_height(const FigureWish& wish, const Context& context) {
+  const FigureKind kind = wish.kind;
+  if (kind == FigureKind::Stage) return wish.only ? kFirstStretch : kFirstHeight;
+  const bool whole = kind == FigureKind::Recording;
+  const auto ranks = whole ? static_cast<float>(context.history.ranks)
+                           : static_cast<float>(tracks_of(context.snapshot).ranks().size());
+  return 2 * kPadding + kCaption + (whole ? kPassAxis : kAxis) + kTrackPitch * std::max(1.0f, ranks);
+}
+
+}  // namespace
+
 std::string title_of(const Settings& settings) {
   std::string part = settings.block == Block::Model ? "whole model" : to_string(settings.block);
   if (settings.block != Block::Model) part += fmt::format(" {}", settings.layer);
@@ -87,55 +137,6 @@ std::string provenance_of(const Snapshot& snapshot, const Plan& plan) {
                             : fmt::format("{} on {}", result->provenance, result->machine);
   return fmt::format("estimated on {}, not run", find_hardware(plan.program.settings.hardware).title);
 }
-
-void draw_caption(const Context& context, FigureKind kind, const Plan& plan, float width) {
-  const Theme& theme = context.theme;
-  const TextStyle title{context.fonts.bold, context.px(kBodySize), theme.text};
-  const TextStyle note{context.fonts.body, context.px(kSmallSize), theme.dim};
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_text(list, at, title, fitted(title, title_of(plan.program.settings), width));
-  const std::string provenance = fitted(note, provenance_of(context.snapshot, plan), width);
-  draw_text(list, {at.x, at.y + context.px(20)}, note, provenance);
-  if (kind != FigureKind::Stage)
-    draw_legend(context, plan.program, at.x + text_width(note, provenance) + context.px(24), at.x + width,
-                at.y + context.px(20) + note.size / 2);
-  ImGui::Dummy({width, context.px(kCaption)});
-}
-
-void draw_page(const Context& context, FigureKind kind, const Plan& plan, ImVec2 size) {
-  ImGui::SetNextWindowPos({0, 0});
-  ImGui::SetNextWindowSize(size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(kPadding), context.px(kPadding)});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  ImGui::Begin("figure", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
-                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
-  draw_caption(context, kind, plan, size.x - 2 * context.px(kPadding));
-  switch (kind) {
-    case FigureKind::Stage:
-      draw_stage(context);
-      break;
-    case FigureKind::Timeline:
-      draw_tracks(context, tracks_of(context.snapshot));
-      break;
-    case FigureKind::Recording:
-      draw_history_tracks(context);
-      break;
-  }
-  ImGui::End();
-  ImGui::PopStyleVar(2);
-}
-
-float first_height(FigureKind kind, const Context& context) {
-  if (kind == FigureKind::Stage) return kFirstHeight;
-  const bool whole = kind == FigureKind::Recording;
-  const auto ranks = whole ? static_cast<float>(context.history.ranks)
-                           : static_cast<float>(tracks_of(context.snapshot).ranks().size());
-  return 2 * kPadding + kCaption + (whole ? kPassAxis : kAxis) + kTrackPitch * std::max(1.0f, ranks);
-}
-
-}  // namespace
 
 Figure draw_figure(const Context& context, const FigureWish& wish) {
   const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
@@ -154,6 +155,7 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   view.lecture = view.scroll_to_selection = false;
   view.stage_zoom = 1;
   view.of<StageView>().fitted = wish.size.has_value();
+  view.of<StageView>().only = wish.only;
   Theme inks = theme(wish.theme);
   if (inks.name == ThemeName::Light) inks.window = inks.panel;  // paper, and most slides, are white
   // A Timeline figure shows the whole run, without the window's position and selection.
@@ -164,7 +166,7 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   }
   const Context looking = context.of(shown, view);
   const Context paper_context = looking.with(view, inks);
-  ImVec2 size(kWidth * kPixels, first_height(wish.kind, context) * kPixels);
+  ImVec2 size(static_cast<float>(wish.width) * kPixels, first_height(wish, context) * kPixels);
   if (wish.size)
     size = {kPixels * static_cast<float>(wish.size->width), kPixels * static_cast<float>(wish.size->height)};
 
@@ -174,7 +176,7 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
     paper.tape().clear();
     ImGui::GetIO().DisplaySize = size;
     ImGui::NewFrame();
-    draw_page(paper_context, wish.kind, *plan, size);
+    draw_page(paper_context, wish, *plan, size);
     const float missing = missing_height();
     ImGui::Render();
     if (wish.size || missing <= 0) {

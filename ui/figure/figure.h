@@ -9,6 +9,7 @@
 #include "ui/context.h"
 #include "ui/figure/vector_file.h"
 #include "ui/platform/image.h"
+#include "ui/stage/stage_view.h"
 
 namespace shardlens::ui {
 
@@ -21,8 +22,11 @@ enum class FigureKind {
 struct FigureWish {
   FigureKind kind = FigureKind::Stage;
   ThemeName theme = ThemeName::Light;  ///< paper is light
-  /// In points of 1/96 inch; none: 960 wide and as high as needed.
+  /// In points of 1/96 inch; none: `width` wide and as high as needed.
   std::optional<PixelSize> size;
+  int width = 960;
+  bool caption = true;                 ///< the settings and the source of the numbers, above the panel
+  std::optional<StageStretch> only{};  ///< of the Stage: the rows of these steps; none: all
 };
 
 /// The drawn marks and their page.
@@ -31,6 +35,11 @@ struct Figure {
   Page page;
   int lost_vertices = 0;  ///< drawn without the functions of paint.h, so missing in the tape; should be 0
 };
+
+/// The shown settings, in one line.
+std::string title_of(const Settings& settings);
+/// Where the shown numbers come from: "measured on ...", or why there are none.
+std::string provenance_of(const Snapshot& snapshot, const Plan& plan);
 
 /// Draws the snapshot of `context`, with its selection and its stretch of the Timeline. Throws a request
 /// Error if there is nothing to draw yet.

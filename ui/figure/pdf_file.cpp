@@ -1,4 +1,4 @@
-// Writes a tape as PDF with cairo, which embeds the fonts and stores the text of each glyph.
+// Writes tapes as PDF with cairo, which embeds the fonts and stores the text of each glyph.
 #include <cairo-ft.h>
 #include <cairo-pdf.h>
 #include <fmt/format.h>
@@ -111,7 +111,7 @@ void draw(cairo_t* pen, const Fonts&, const mark::Pixels& m) {
   cairo_translate(pen, m.min.x, m.min.y);
   cairo_scale(pen, (m.max.x - m.min.x) / image.size.width, (m.max.y - m.min.y) / image.size.height);
   cairo_set_source_surface(pen, pixels.get(), 0, 0);
-  cairo_pattern_set_filter(cairo_get_source(pen), CAIRO_FILTER_NEAREST);
+  cairo_pattern_set_filter(cairo_get_source(pen), m.smooth ? CAIRO_FILTER_GOOD : CAIRO_FILTER_NEAREST);
   if (m.opacity < 1) {
     cairo_paint_with_alpha(pen, m.opacity);
   } else {
@@ -121,34 +121,47 @@ void draw(cairo_t* pen, const Fonts&, const mark::Pixels& m) {
 
 }  // namespace
 
-std::string to_pdf(const Tape& tape, const Page& page, const Fonts& fonts) {
+std::string to_pdf(const PdfDocument& document, const Fonts& fonts) {
   std::string file;
-  const double scale = kPointsOfPdf / page.pixels;
   {
-    const Surface surface(
-        cairo_pdf_surface_create_for_stream(&append, &file, page.size.x * scale, page.size.y * scale),
-        &cairo_surface_destroy);
-    cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, page.title.c_str());
+    const Surface surface(cairo_pdf_surface_create_for_stream(&append, &file, 1, 1), &cairo_surface_destroy);
+    cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, document.title.c_str());
     cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATOR, "Shardlens");
-    const Pen pen(cairo_create(surface.get()), &cairo_destroy);
-    cairo_scale(pen.get(), scale, scale);
-    choose(pen.get(), page.ground);
-    cairo_paint(pen.get());
-    for (const TapeMark& mark : tape.marks()) {
-      cairo_save(pen.get());
-      if (mark.clipped) {
-        add_rectangle(pen.get(), mark.clip_min, mark.clip_max, 0);
-        cairo_clip(pen.get());
+    cairo_status_t status = CAIRO_STATUS_SUCCESS;
+    for (const DrawnPage& one : document.pages) {
+      const Page& page = one.page;
+      const double scale = kPointsOfPdf / page.pixels;
+      cairo_pdf_surface_set_size(surface.get(), page.size.x * scale, page.size.y * scale);
+      const Pen pen(cairo_create(surface.get()), &cairo_destroy);
+      cairo_scale(pen.get(), scale, scale);
+      choose(pen.get(), page.ground);
+      cairo_paint(pen.get());
+      for (const TapeMark& mark : one.tape.marks()) {
+        cairo_save(pen.get());
+        if (mark.clipped) {
+          add_rectangle(pen.get(), mark.clip_min, mark.clip_max, 0);
+          cairo_clip(pen.get());
+        }
+        std::visit([&](const auto& m) { draw(pen.get(), fonts, m); }, mark.what);
+        cairo_restore(pen.get());
       }
-      std::visit([&](const auto& m) { draw(pen.get(), fonts, m); }, mark.what);
-      cairo_restore(pen.get());
+      cairo_show_page(pen.get());
+      status = std::max(status, cairo_status(pen.get()));
     }
+    for (const PdfBookmark& mark : document.bookmarks)
+      cairo_pdf_surface_add_outline(surface.get(), CAIRO_PDF_OUTLINE_ROOT, mark.words.c_str(),
+                                    fmt::format("page={}", mark.page + 1).c_str(),
+                                    CAIRO_PDF_OUTLINE_FLAG_OPEN);
     cairo_surface_finish(surface.get());
-    const cairo_status_t status = std::max(cairo_status(pen.get()), cairo_surface_status(surface.get()));
+    status = std::max(status, cairo_surface_status(surface.get()));
     if (status != CAIRO_STATUS_SUCCESS)
-      throw run_error(fmt::format("cannot make the PDF page: {}", cairo_status_to_string(status)));
+      throw run_error(fmt::format("cannot make the PDF: {}", cairo_status_to_string(status)));
   }
   return file;
+}
+
+std::string to_pdf(const Tape& tape, const Page& page, const Fonts& fonts) {
+  return to_pdf({page.title, {{tape, page}}, {}}, fonts);
 }
 
 }  // namespace shardlens::ui

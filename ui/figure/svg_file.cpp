@@ -1,6 +1,8 @@
 // Writes a tape as SVG 1.1 by hand, because cairo's SVG would turn text into outlines. HarfBuzz reduces the
 // fonts to the used characters. Every run of text has its width, so it keeps its place if another font must
 // replace it.
+#include "ui/figure/svg_sheet.h"
+
 #include <fmt/format.h>
 #include <hb-subset.h>
 
@@ -12,47 +14,25 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "ui/figure/markup.h"
 #include "ui/figure/typesetter.h"
 #include "ui/figure/vector_file.h"
 
 namespace shardlens::ui {
+
+namespace svg {
+struct ByFile {
+  bool operator()(const FontFace* a, const FontFace* b) const {
+    return std::pair(a->file, a->index) < std::pair(b->file, b->index);
+  }
+};
+/// The characters that are shown in each face.
+using UsedFaces = std::map<const FontFace*, std::set<char32_t>, ByFile>;
+}  // namespace svg
+
 namespace {
 
-std::string base64(std::string_view bytes) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k)
-      three = three << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0);
-    for (size_t k = 0; k < 4; ++k) text += i + k <= bytes.size() ? kDigits[three >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20) result += c;  // control characters are not allowed in XML
-    }
-  }
-  return result;
-}
+using svg::UsedFaces;
 
 /// Returns the font with only these characters; `characters` must not be empty.
 std::string cut_down(const FontFace& face, const std::set<char32_t>& characters) {
@@ -74,24 +54,60 @@ std::string cut_down(const FontFace& face, const std::set<char32_t>& characters)
   return {data, length};
 }
 
+std::string font_faces_of(const UsedFaces& used) {
+  std::string rules;
+  for (const auto& [face, characters] : used)
+    rules += fmt::format(
+        "@font-face{{font-family:{};font-weight:{};font-style:{};src:url(data:font/ttf;base64,{})}}\n",
+        face->family, face->bold ? 700 : 400, face->italic ? "italic" : "normal",
+        base64(cut_down(*face, characters)));
+  return rules;
+}
+
+/// As on the screen, glyphs are placed one by one: no kerning, no ligatures.
+constexpr const char* kGlyphByGlyph = "svg text{font-kerning:none;font-variant-ligatures:none}\n";
+
+std::string png_of(const Image& image) {
+  const std::vector<uint8_t> png = encode_png(image);
+  return base64({reinterpret_cast<const char*>(png.data()), png.size()});
+}
+
 class SvgFile {
  public:
-  SvgFile(const Page& page, const Fonts& fonts) : page_(page), fonts_(fonts) {}
+  /// `prefix`: before the names of what the figure refers to. `pictures`: where its pictures are kept, by
+  /// their contents; null: in the figure.
+  SvgFile(const Page& page, const Fonts& fonts, UsedFaces& used, std::string prefix = "",
+          std::map<std::string, size_t>* pictures = nullptr)
+      : page_(page), fonts_(fonts), used_(used), prefix_(std::move(prefix)), pictures_(pictures) {}
 
-  std::string write(const Tape& tape) {
-    for (const TapeMark& mark : tape.marks()) std::visit([&](const auto& m) { add(mark, m); }, mark.what);
-    const std::string width = number(page_.size.x), height = number(page_.size.y);
-    return fmt::format(
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
-               "version=\"1.1\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n<title>{2}</title>\n",
-               width, height, escaped(page_.title)) +
-           definitions() +
-           fmt::format("<rect width=\"{}\" height=\"{}\"{}/>\n", width, height, paint("fill", page_.ground)) +
-           body_ + "</svg>\n";
+  std::string file(const Tape& tape) {
+    draw(tape);
+    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" +
+           element(
+               "xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
+               "version=\"1.1\"",
+               fmt::format("<style>\n{}{}</style>\n", kGlyphByGlyph, font_faces_of(used_)));
+  }
+
+  std::string element_of_page(const Tape& tape) {
+    draw(tape);
+    return element("role=\"img\"", "");
   }
 
  private:
+  void draw(const Tape& tape) {
+    for (const TapeMark& mark : tape.marks()) std::visit([&](const auto& m) { add(mark, m); }, mark.what);
+  }
+
+  std::string element(const char* attributes, const std::string& styles) const {
+    const std::string width = number(page_.size.x), height = number(page_.size.y);
+    return fmt::format(
+        "<svg {} width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\">\n<title>{}</title>\n"
+        "<defs>\n{}{}</defs>\n<rect width=\"{}\" height=\"{}\"{}/>\n{}</svg>\n",
+        attributes, width, height, width, height, escaped(page_.title), styles, clip_paths(), width, height,
+        paint("fill", page_.ground), body_);
+  }
+
   /// Writes a length in points of the page, rounded to a hundredth.
   std::string number(float pixels) const {
     const double hundredths = std::round(static_cast<double>(pixels) / page_.pixels * 100);
@@ -111,7 +127,7 @@ class SvgFile {
     if (!mark.clipped) return {};
     const std::string rect = place(mark.clip_min, mark.clip_max);
     const auto [found, added] = clips_.try_emplace(rect, clips_.size());
-    return fmt::format(" clip-path=\"url(#c{})\"", found->second);
+    return fmt::format(" clip-path=\"url(#{}c{})\"", prefix_, found->second);
   }
 
   std::string place(ImVec2 min, ImVec2 max) const {
@@ -169,12 +185,17 @@ class SvgFile {
   }
 
   void add(const TapeMark& mark, const mark::Pixels& m) {
-    const std::vector<uint8_t> png = encode_png(*m.image);
-    body_ += fmt::format(
-        "<image{} preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\"{}{} "
-        "xlink:href=\"data:image/png;base64,{}\"/>\n",
-        place(m.min, m.max), m.opacity < 1 ? fmt::format(" opacity=\"{:.3g}\"", m.opacity) : std::string(),
-        clip(mark), base64({reinterpret_cast<const char*>(png.data()), png.size()}));
+    const std::string where = place(m.min, m.max) + clip(mark);
+    const std::string opacity = m.opacity < 1 ? fmt::format(" opacity=\"{:.3g}\"", m.opacity) : std::string();
+    if (pictures_ == nullptr) {
+      body_ += fmt::format(
+          "<image{}{} preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+          "xlink:href=\"data:image/png;base64,{}\"/>\n",
+          where, opacity, png_of(*m.image));
+      return;
+    }
+    const size_t id = pictures_->try_emplace(png_of(*m.image), pictures_->size()).first->second;
+    body_ += fmt::format("<use href=\"#p{}\"{}{}/>\n", id, where, opacity);
   }
 
   static std::string family(const FontFace& face) {
@@ -184,39 +205,69 @@ class SvgFile {
                        face.bold ? " font-weight=\"700\"" : "", face.italic ? " font-style=\"italic\"" : "");
   }
 
-  std::string definitions() const {
-    // As on the screen, glyphs are placed one by one: no kerning, no ligatures.
-    std::string text = "<defs>\n<style>\ntext{font-kerning:none;font-variant-ligatures:none}\n";
-    for (const auto& [face, characters] : used_)
-      text += fmt::format(
-          "@font-face{{font-family:{};font-weight:{};font-style:{};src:url(data:font/ttf;base64,{})}}\n",
-          face->family, face->bold ? 700 : 400, face->italic ? "italic" : "normal",
-          base64(cut_down(*face, characters)));
-    text += "</style>\n";
+  std::string clip_paths() const {
     std::map<size_t, std::string> ordered;
     for (const auto& [rect, id] : clips_) ordered[id] = rect;
+    std::string text;
     for (const auto& [id, rect] : ordered)
-      text += fmt::format("<clipPath id=\"c{}\"><rect{}/></clipPath>\n", id, rect);
-    return text + "</defs>\n";
+      text += fmt::format("<clipPath id=\"{}c{}\"><rect{}/></clipPath>\n", prefix_, id, rect);
+    return text;
   }
-
-  struct ByFile {
-    bool operator()(const FontFace* a, const FontFace* b) const {
-      return std::pair(a->file, a->index) < std::pair(b->file, b->index);
-    }
-  };
 
   const Page& page_;
   const Fonts& fonts_;
+  UsedFaces& used_;
+  const std::string prefix_;
+  std::map<std::string, size_t>* const pictures_;
   std::string body_;
-  std::map<const FontFace*, std::set<char32_t>, ByFile> used_;
   std::map<std::string, size_t> clips_;
 };
 
 }  // namespace
 
 std::string to_svg(const Tape& tape, const Page& page, const Fonts& fonts) {
-  return SvgFile(page, fonts).write(tape);
+  UsedFaces used;
+  return SvgFile(page, fonts, used).file(tape);
+}
+
+struct SvgSheet::Kept {
+  UsedFaces used;
+  std::map<std::string, size_t> pictures;
+  int figures = 0;
+};
+
+SvgSheet::SvgSheet(const Fonts& fonts) : fonts_(fonts), kept_(std::make_unique<Kept>()) {}
+SvgSheet::~SvgSheet() = default;
+
+std::string SvgSheet::add(const Tape& tape, const Page& page) {
+  const std::string prefix = fmt::format("f{}", kept_->figures++);
+  return SvgFile(page, fonts_, kept_->used, prefix, &kept_->pictures).element_of_page(tape);
+}
+
+void SvgSheet::will_show(ImFont* font, std::string_view text) {
+  mark::Words words;
+  words.style.font = font;
+  words.text = text;
+  for (const TextRun& run : set_line(fonts_, words))
+    for (const TextRun::Glyph& glyph : run.glyphs) kept_->used[run.face].insert(glyph.drawn);
+}
+
+std::string SvgSheet::styles() const {
+  return kGlyphByGlyph + font_faces_of(kept_->used);
+}
+
+std::string SvgSheet::pictures() const {
+  std::map<size_t, const std::string*> ordered;
+  for (const auto& [png, id] : kept_->pictures) ordered[id] = &png;
+  std::string symbols;
+  // A symbol's picture fills whatever rectangle it is used in.
+  for (const auto& [id, png] : ordered)
+    symbols += fmt::format(
+        "<symbol id=\"p{}\" viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\"><image width=\"1\" height=\"1\" "
+        "preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+        "href=\"data:image/png;base64,{}\"/></symbol>\n",
+        id, *png);
+  return fmt::format("<svg width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>\n{}</defs></svg>\n", symbols);
 }
 
 }  // namespace shardlens::ui

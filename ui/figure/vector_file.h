@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ui/widgets/tape.h"
 
@@ -16,9 +17,27 @@ struct Page {
   std::string title;
 };
 
+struct DrawnPage {
+  Tape tape;
+  Page page;
+};
+
+/// An entry of the list of contents that a reader shows beside the pages.
+struct PdfBookmark {
+  std::string words;
+  int page = 0;  ///< from 0
+};
+
+struct PdfDocument {
+  std::string title;
+  std::vector<DrawnPage> pages;
+  std::vector<PdfBookmark> bookmarks;
+};
+
 /// Returns the whole file.
 std::string to_svg(const Tape& tape, const Page& page, const Fonts& fonts);
-/// Returns the whole file. Throws a run Error if the page cannot be made.
+/// Returns the whole file. Throws a run Error if it cannot be made.
+std::string to_pdf(const PdfDocument& document, const Fonts& fonts);
 std::string to_pdf(const Tape& tape, const Page& page, const Fonts& fonts);
 
 }  // namespace shardlens::ui

@@ -29,12 +29,12 @@ std::string lesson_key(const LessonSnapshot& lesson) {
   return !lesson.path.empty() ? lesson.path : lesson.lesson ? lesson.lesson->name : "";
 }
 
-void open_lesson(const Context& c, const std::string& name_or_file, int scene) {
+void open_lesson(const Context& c, const std::string& name_or_file, int scene, std::optional<uint64_t> seed) {
   auto& view = c.view.of<LessonView>();
   view.starts = true;
   view.wanted = name_or_file;
   view.wanted_scene = scene;
-  c.send(lesson_command::Open{name_or_file, {}});
+  c.send(lesson_command::Open{name_or_file, seed});
 }
 
 void close_lesson(const Context& c) {

@@ -2,7 +2,9 @@
 // class has answered. What is right comes from the LessonSnapshot.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -71,7 +73,9 @@ inline bool is_in_scene(const ViewState& view) {
 std::string lesson_key(const LessonSnapshot& lesson);
 
 /// Opens a lesson at a scene. If it cannot be read, a message says why.
-void open_lesson(const Context& context, const std::string& name_or_file, int scene = 0);
+/// `seed` draws its numbers.
+void open_lesson(const Context& context, const std::string& name_or_file, int scene = 0,
+                 std::optional<uint64_t> seed = {});
 void close_lesson(const Context& context);
 
 // From scene to scene; in front of a class from question to question.

@@ -155,6 +155,16 @@ void show_left_out(std::vector<Row>& rows, const Program& program, size_t row) {
   rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(row) + 1, std::move(kept));
 }
 
+void keep_only(std::vector<Row>& rows, StepId first, StepId last) {
+  auto begin = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.step >= first; });
+  const auto end = std::find_if(rows.rbegin(), rows.rend(), [&](const Row& row) {
+                     return row.step >= 0 && row.step <= last;
+                   }).base();
+  if (begin >= end) return;
+  while (begin != rows.begin() && (begin - 1)->step < 0) --begin;
+  rows = std::vector<Row>(begin, end);
+}
+
 float row_height(RowKind kind, float zoom) {
   const float shrink = std::min(zoom, 1.0f);
   switch (kind) {

@@ -57,6 +57,9 @@ void show_left_out(std::vector<Row>& rows, const Program& program, size_t row);
 /// The rows of one part of a whole model: its own steps, with what comes from other parts as inputs.
 std::vector<Row> rows_of(const Program& program, const Sections& sections, int section);
 
+/// Leaves the rows from step `first` to step `last`, with the inputs and the heading right above them.
+void keep_only(std::vector<Row>& rows, StepId first, StepId last);
+
 /// Returns the height at scale 1. `zoom` stretches rows with tensors. Headings, dividers, bands and lines do
 /// not grow; they shrink if `zoom` is below 1. A Callout keeps the height of one line.
 float row_height(RowKind kind, float zoom);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "ui/plan/cache.h"
+#include "ui/stage/stage_view.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/within.h"
 
@@ -159,14 +160,17 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
     if (scene.rows[row].kind == RowKind::Line && scene.seen->left_out(scene.rows[row].step) != nullptr)
       show_left_out(scene.rows, scene.program(), row);
   }
+  const float gutter =
+      gutter_width(scene, section);  // of all rows, so that all figures of a plan have the same
+  if (const auto& only = context.view.of<StageView>().only) keep_only(scene.rows, only->first, only->last);
   scene.largest = contents.largest;
 
   const float across = std::max(1.0f, scene.zoom);  // lanes become wider with the zoom, never narrower
   const bool full = density == Density::Full;
   Measure& measure = scene.measure;
   measure.pad = context.px(full ? 12 : 6);
-  measure.gutter = full ? within(std::max(view.width() * 0.19f, gutter_width(scene, section)),
-                                 context.px(160), std::max(context.px(224), view.width() * 0.3f))
+  measure.gutter = full ? within(std::max(view.width() * 0.19f, gutter), context.px(160),
+                                 std::max(context.px(224), view.width() * 0.3f))
                         : within(view.width() * 0.42f, context.px(96), context.px(176));
   if (full) measure.gutter += errors_width(scene);
   measure.lane_gap = context.px(full ? 10 : 6);

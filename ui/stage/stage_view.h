@@ -3,13 +3,23 @@
 
 #include <imgui.h>
 
+#include <optional>
+
+#include "engine/program/program.h"
+
 namespace shardlens::ui {
+
+/// Neighbouring steps, the last one included.
+struct StageStretch {
+  StepId first = 0, last = 0;
+};
 
 struct StageView {
   bool fitted = false;    ///< F: all rows are visible at once, in a panel of any size
   float zoom_before = 1;  ///< of the Stage before it was fitted
   ImVec2 scroll_before{0, 0};
-  bool goes_back = false;  ///< in this frame: scroll to where it was before
+  std::optional<StageStretch> only;  ///< a figure shows these steps; none: all
+  bool goes_back = false;            ///< in this frame: scroll to where it was before
 };
 
 }  // namespace shardlens::ui

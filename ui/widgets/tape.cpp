@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace shardlens::ui {
 namespace {
@@ -35,7 +36,46 @@ Box box_of(const mark::Words& m) {
   return {{left, m.at.y}, {left + width, m.at.y + m.style.size}};
 }
 
+/// A place and a size on another tape.
+struct Move {
+  ImVec2 at;
+  float scale;
+  ImVec2 operator()(ImVec2 p) const { return at + p * scale; }
+};
+
+void move(mark::Fill& m, const Move& to) {
+  m.min = to(m.min), m.max = to(m.max), m.rounding *= to.scale;
+}
+void move(mark::Outline& m, const Move& to) {
+  m.min = to(m.min), m.max = to(m.max), m.rounding *= to.scale, m.thickness *= to.scale;
+}
+void move(mark::Line& m, const Move& to) {
+  m.from = to(m.from), m.to = to(m.to), m.thickness *= to.scale;
+}
+void move(mark::Triangle& m, const Move& to) {
+  m.a = to(m.a), m.b = to(m.b), m.c = to(m.c);
+}
+void move(mark::Words& m, const Move& to) {
+  m.at = to(m.at), m.style.size *= to.scale;
+}
+void move(mark::Pixels& m, const Move& to) {
+  m.min = to(m.min), m.max = to(m.max);
+}
+
 }  // namespace
+
+void Tape::put(decltype(TapeMark::what) what) {
+  marks_.push_back({{}, {}, false, std::move(what)});
+}
+
+void Tape::put(const Tape& other, ImVec2 at, float scale) {
+  const Move to{at, scale};
+  for (TapeMark mark : other.marks_) {
+    mark.clip_min = to(mark.clip_min), mark.clip_max = to(mark.clip_max);
+    std::visit([&](auto& m) { move(m, to); }, mark.what);
+    marks_.push_back(std::move(mark));
+  }
+}
 
 void Tape::note(const ImDrawList* list, decltype(TapeMark::what) what) {
   const Box box = std::visit([](const auto& m) { return box_of(m); }, what);

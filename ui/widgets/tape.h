@@ -43,12 +43,12 @@ struct Words {
   Align align = Align::Left;
   std::string text;
 };
-/// A picture whose pixels are cells, so it must not be smoothed. Only the part inside the clip rectangle is
-/// visible.
+/// A picture. Only the part inside the clip rectangle is visible.
 struct Pixels {
   ImVec2 min, max;
   std::shared_ptr<const Image> image;
   float opacity = 1;
+  bool smooth = false;  ///< false: its pixels are cells, so they must not be smoothed
 };
 }  // namespace mark
 
@@ -70,6 +70,10 @@ class Tape {
   void choose(int layer);
   void join();
   void clear();
+  /// Adds a mark that is not clipped.
+  void put(decltype(TapeMark::what) what);
+  /// Adds the marks of another tape, made `scale` times as large and then moved by `at`.
+  void put(const Tape& other, ImVec2 at, float scale = 1);
 
   const std::vector<TapeMark>& marks() const { return marks_; }
 

@@ -1,0 +1,162 @@
+// Fills in what a handout says.
+#include "ui/handout/handout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/io/atomic_file.h"
+#include "engine/lesson/functions.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/plan/shown_plan.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// Names that a reader finds in a picture or a text in place of the step's or tensor's own.
+std::vector<std::string> other_words(const Program& program, PointAt at,
+                                     const std::vector<std::string>& names) {
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& word) {
+    if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  };
+  for (const std::string& name : names) {
+    try {
+      if (at == PointAt::Step) {
+        const Step& step = program.step(step_named(program, name));
+        add(step.equation);
+        add(step.name);
+      } else if (at == PointAt::Tensor) {
+        const Tensor& tensor = program.tensor(tensor_named(program, name));
+        add(tensor.symbol);
+        add(tensor.name);
+      } else if (at == PointAt::Rank) {
+        add("rank " + name);
+      }
+    } catch (const Error&) {  // the picture shows another Program, so it has no other words
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string HandoutQuestion::how_to_answer() const {
+  switch (kind) {
+    case QuestionKind::Choice:
+      return "";
+    case QuestionKind::Number:
+      return unit.empty() ? "Write a number." : fmt::format("Write a number, in {}.", unit);
+    case QuestionKind::Point:
+      switch (at) {
+        case PointAt::Step:
+          return "Write the step's name or its equation.";
+        case PointAt::Tensor:
+          return "Write the tensor's name or its letter.";
+        case PointAt::Rank:
+          return "Write the rank's number.";
+        case PointAt::Bar:
+          return "Write the bar's name.";
+      }
+      break;
+    case QuestionKind::Order:
+      return fmt::format("Number them from 1 to {}.", choices.size());
+    case QuestionKind::Cut:
+      return "Write for each matrix: column, row or replicated.";
+  }
+  return "";
+}
+
+std::string HandoutQuestion::right_text() const {
+  std::string text = right.text;
+  if (kind == QuestionKind::Number && !unit.empty() && !text.ends_with(unit)) text += " " + unit;
+  if (kind == QuestionKind::Point && at != PointAt::Rank && right.accepted.size() == 1 &&
+      !other_words.empty() && other_words.front() != text)
+    text += fmt::format(" ({})", other_words.front());
+  return text;
+}
+
+int Handout::question_count() const {
+  int count = 0;
+  for (const HandoutScene& scene : scenes) count += static_cast<int>(scene.questions.size());
+  return count;
+}
+
+std::string Handout::extent() const {
+  return fmt::format("{} · {} · {}", counted(minutes, "minute"),
+                     counted(static_cast<int64_t>(scenes.size()), "scene"),
+                     counted(question_count(), "question"));
+}
+
+std::string Handout::number_of(size_t scene, size_t question) {
+  return fmt::format("{}.{}", scene + 1, question + 1);
+}
+
+Handout handout_of(const Lesson& lesson, std::optional<uint64_t> seed) {
+  return {lesson.name, lesson.title, lesson.asks, lesson.minutes, lesson.sources, seed, {}};
+}
+
+HandoutScene scene_of(const ShownScene& shown) {
+  HandoutScene scene;
+  scene.title = shown.title;
+  scene.text = shown.text;
+  scene.callouts = shown.callouts;
+  return scene;
+}
+
+HandoutQuestion question_of(const ShownQuestion& shown, const RightAnswer& right, const Program& program) {
+  const Question& question = *shown.question;
+  HandoutQuestion out;
+  out.id = question.id;
+  out.kind = question.kind;
+  out.at = question.at;
+  out.ask = shown.ask;
+  out.choices = question.kind == QuestionKind::Order ? question.items : shown.choices;
+  out.unit = question.unit;
+  out.tolerance = question.tolerance;
+  out.right = right;
+  if (question.kind == QuestionKind::Point)
+    out.other_words = other_words(program, question.at, right.accepted);
+  return out;
+}
+
+std::string numbers_of(const Snapshot& snapshot) {
+  const std::shared_ptr<const Plan> plan = shared_shown_plan(snapshot);
+  if (!plan) return "";
+  const Program& program = plan->program;
+  std::vector<std::string> facts{title_of(program.settings), provenance_of(snapshot, *plan)};
+  const std::shared_ptr<const Result> result = shown_result(snapshot);
+  if (result && result->parity_summary.known) {
+    const ParitySummary& parity = result->parity_summary;
+    facts.push_back(!parity.agrees ? "differs from the run on one rank"
+                    : parity.worst_relative_error == 0
+                        ? "equals the run on one rank exactly"
+                        : fmt::format("equals the run on one rank, largest relative error {}",
+                                      format_error(parity.worst_relative_error)));
+  }
+  int64_t bytes = 0;
+  for (const Step& step : program.steps) bytes += sent_bytes(program, step.id);
+  if (program.tp() * program.dp() > 1)
+    facts.push_back(bytes_text(static_cast<double>(bytes)) + " sent by each rank");
+  if (result && result->timed)
+    facts.push_back(format_seconds(result->forward_seconds + result->backward_seconds));
+  return fmt::format("{}", fmt::join(facts, "  ·  "));
+}
+
+void require_handout(const std::filesystem::path& path) {
+  if (path.extension() != ".pdf" && path.extension() != ".html")
+    throw request_error(fmt::format(
+        "{}: a handout's name must end in .pdf or .html; for pictures use --slides FOLDER", path.string()));
+}
+
+void write_handout(const Handout& handout, const Fonts& fonts, const std::filesystem::path& path) {
+  require_handout(path);
+  write_file_atomically(path.string(),
+                        path.extension() == ".pdf" ? to_pdf(handout, fonts) : to_html(handout, fonts));
+}
+
+}  // namespace shardlens::ui
