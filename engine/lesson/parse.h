@@ -13,7 +13,8 @@ inline constexpr size_t kLargestLesson = 256 * 1024;  ///< bytes
 inline constexpr size_t kMostScenesOfAFile = 100;
 inline constexpr size_t kMostQuestionsOfAScene = 20;
 
-/// The id of a scene with this title: small letters and digits with hyphens; empty if there are none.
+/// The id of a scene with this title: "Where do the ranks meet?" is where-do-the-ranks-meet. Empty without
+/// letters and digits.
 std::string scene_id(const std::string& title);
 
 /// Parses the text of a lesson. `file` names it in messages, and its stem is the lesson's name. Plans

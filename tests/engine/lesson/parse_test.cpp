@@ -127,7 +127,7 @@ TEST(LessonParse, AWrongFileIsNamedWithLineAndRemedy) {
       {lesson_text(scene_block("\nviw = \"stage\"")), "bad.md:16: ", "did you mean \"view\"?"},
       {lesson_text(scene_block("view = \"memory\"\npage = \"wal\"")),
        "bad.md:16: ", "did you mean \"wall\"?"},
-      {lesson_text(scene_block("view = \"program\"\npage = \"x\"")), "bad.md:16: ", "has one page"},
+      {lesson_text(scene_block("view = \"start\"\npage = \"x\"")), "bad.md:16: ", "has one page"},
       {lesson_text(scene_block("select = \"mlp.prj\"")), "bad.md:15: ", "did you mean \"mlp.proj\"?"},
       {lesson_text(scene_block("spotlight = [\"rank 4\"]")), "bad.md:15: ", "they are 0 to 3"},
       {lesson_text(scene_block("spotlight = [\"mlp.proj\", 3]")), "bad.md:15: ", "must be a list of texts"},
@@ -216,6 +216,29 @@ TEST(LessonParse, ASavedSceneIsReadBack) {
   EXPECT_EQ(read.panels, state.panels);
   EXPECT_TRUE(read.play);
   EXPECT_EQ(read.run.table.entries().size(), 2u);
+}
+
+TEST(LessonFile, ASavedSceneKeepsExpressionsAndTheOperation) {
+  const std::string scene =
+      "\n## A\n\n```scene\nview = \"program\"\npage = \"algebra\"\ncallouts = [{ at = \"mlp.fc\", text = "
+      "\"one of {{ranks}} terms\" }]\noperation = \"LayerNorm\"\nway = 2\n```\n";
+  const Lesson lesson = parse_lesson(kHead + scene, "saved.md");
+  EXPECT_EQ(lesson.scenes.at(0).state.way, 1) << "files count from 1";
+  EXPECT_EQ(scene_as_markdown("A", lesson.scenes.at(0).state), scene);
+  const std::pair<const char*, const char*> wrong[] = {
+      {"page = \"algebra\"\noperation = \"LayerNrm\"", "did you mean \"LayerNorm\"?"},
+      {"page = \"algebra\"\noperation = \"LayerNorm\"\nway = 0", "way"},
+      {"page = \"algebra\"\nway = 1", "add operation"},
+      {"operation = \"LayerNorm\"", "add page = \"algebra\""}};
+  for (const auto& [lines, why] : wrong) {
+    try {
+      parse_lesson(kHead + std::string("\n## A\n```scene\nview = \"program\"\n") + lines + "\n```\n",
+                   "saved.md");
+      ADD_FAILURE() << lines;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(why));
+    }
+  }
 }
 
 }  // namespace lesson_parse_test
