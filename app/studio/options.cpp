@@ -36,6 +36,8 @@
 namespace shardlens {
 namespace {
 
+constexpr double kStillsPerSecond = 5;  // a lesson's video shows stills for seconds
+
 PixelSize parse_size(const std::string& text) {
   PixelSize size;
   const char* const end = text.data() + text.size();
@@ -167,7 +169,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       "--video", options.video,
       "Write a video of a walk through the steps, or with --lesson of its scenes, without a display, with "
       "ffmpeg: FILE.mp4, FILE.gif, or FILE.mkv, which keeps every pixel");
-  app.add_option("--fps", options.fps, "Video: frames per second")
+  app.add_option("--fps", options.fps,
+                 "Video: frames per second; 5 for a lesson if left out, because it shows still pictures")
       ->capture_default_str()
       ->check(cli::between(1.0, 240.0));
   app.add_option("--speed", options.speed, "Video: speed, 2 is twice as fast as the studio plays")
@@ -210,6 +213,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
 
   if (!options.recording.empty()) refuse_model(options.recording);
   if (!options.lesson.empty() && app.count("--seed") > 0) options.lesson_seed = run.seed;
+  if (!options.lesson.empty() && app.count("--fps") == 0) options.fps = kStillsPerSecond;
   for (const auto& [option, path] : {std::pair("--handout", options.handout), {"--slides", options.slides}})
     if (!path.empty() && options.lesson.empty())
       throw request_error(fmt::format(

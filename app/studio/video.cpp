@@ -142,7 +142,7 @@ int64_t frames_of(const Film& film, const Options& options) {
 
 void write_video(const Options& options) {
   require_writable(options.video.string());
-  const PixelSize size = options.size.value_or(kVideoSize);
+  const PixelSize size = options.size.value_or(options.lesson.empty() ? kVideoSize : kDefaultSize);
   require_video(options.video, size);
   const Interruption interruption;
   std::unique_ptr<OffscreenStudio> alone;

@@ -152,6 +152,8 @@ class SvgFile {
   }
 
   void add(const TapeMark& mark, const mark::Outline& m) {
+    if (std::min(m.max.x - m.min.x, m.max.y - m.min.y) <= m.thickness)  // nothing is inside of the line
+      return add(mark, mark::Fill{m.min, m.max, m.colour, 0});
     const float half = m.thickness / 2;
     body_ += "<rect" + place({m.min.x + half, m.min.y + half}, {m.max.x - half, m.max.y - half}) +
              rounded(std::max(0.0f, m.rounding - half)) + " fill=\"none\"" + paint("stroke", m.colour) +

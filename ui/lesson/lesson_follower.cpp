@@ -45,8 +45,8 @@ void LessonFollower::take_reading(const Context& c) {
 void LessonFollower::show(const Context& c) {
   auto& view = c.view.of<LessonView>();
   const MadeScene& made = c.lesson.scenes[static_cast<size_t>(view.scene)];
-  const bool other = view.scene != scene_ || std::exchange(view.again, false);
-  if (!other) return;
+  const bool again = std::exchange(view.again, false);
+  if (view.scene == scene_ && !again) return;
   view.shown_for.clear();
   answer_ = nullptr;
   if (!made.shown) {

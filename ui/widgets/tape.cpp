@@ -2,6 +2,7 @@
 #include "ui/widgets/tape.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <numeric>
 #include <utility>
 
@@ -65,7 +66,7 @@ void move(mark::Pixels& m, const Move& to) {
 }  // namespace
 
 void Tape::put(decltype(TapeMark::what) what) {
-  marks_.push_back({{}, {}, false, std::move(what)});
+  marks_.push_back({{-FLT_MAX, -FLT_MAX}, {FLT_MAX, FLT_MAX}, false, std::move(what)});
 }
 
 void Tape::put(const Tape& other, ImVec2 at, float scale) {

@@ -27,6 +27,7 @@ class Reader(html.parser.HTMLParser):
         a = dict(attributes)
         for name, value in attributes:
             assert not name.startswith("on"), f"{name} on <{tag}>"
+            assert tag not in ("rect", "use") or not value.startswith("-") or name in ("x", "y"), f"{name}={value}"
             if name in FETCHING:
                 assert value.startswith(("data:image/png;base64,", "#")), f"{name}={value[:60]}"
         if "id" in a:

@@ -58,6 +58,9 @@ for i, (a, words) in enumerate(boxes):
             overlaps.append(f"\"{words}\" lies over \"{others}\"")
 assert not overlaps, overlaps[:5]
 
+for rect in root.iter(SVG + "rect"):
+    assert float(rect.get("width")) >= 0 and float(rect.get("height")) >= 0, ElementTree.tostring(rect)
+
 images = 0
 for image in root.iter(SVG + "image"):
     data = image.get("{http://www.w3.org/1999/xlink}href")

@@ -68,6 +68,16 @@ TEST(Figure, APageHasNothingToClickAt) {
     EXPECT_THAT(words, ::testing::Not(::testing::Contains(::testing::StartsWith(leads))));
 }
 
+// A browser refuses a rectangle of negative width.
+TEST(Figure, AnOutlineThatIsThinnerThanItsLineIsFilled) {
+  const std::unique_ptr<Platform> platform = make_offscreen_platform({64, 64});
+  Tape tape;
+  tape.put(mark::Outline{{10, 10}, {11, 30}, 0xFF000000, 0, 2});
+  const std::string svg = to_svg(tape, {{100, 100}, 1, 0, ""}, platform->fonts());
+  EXPECT_THAT(svg, ::testing::HasSubstr("<rect x=\"10\" y=\"10\" width=\"1\" height=\"20\""));
+  EXPECT_THAT(svg, ::testing::Not(::testing::HasSubstr("width=\"-")));
+}
+
 TEST(Figure, ThePaletteWritesOneWhereTheStudioWasStarted) {
   const std::filesystem::path start = std::filesystem::current_path();
   const std::filesystem::path folder =

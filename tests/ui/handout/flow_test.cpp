@@ -49,7 +49,8 @@ TEST_F(Flows, AWordThatIsWiderThanALineIsBroken) {
   Flow flow(fonts(), kFrame);
   flow.add_words({{"a " + name + " b", style()}});
   std::string all;
-  for (const TapeMark& mark : flow.pages("", 0).pages[0].tape.marks()) {
+  const PdfDocument document = flow.pages("", 0);
+  for (const TapeMark& mark : document.pages[0].tape.marks()) {
     const auto& words = std::get<mark::Words>(mark.what);
     EXPECT_LE(set_width(fonts(), words.style, words.text), kFrame.width() + 0.5f);
     all += words.text;
@@ -94,7 +95,8 @@ TEST_F(Flows, ALongParagraphLeavesNoLineAlone) {
     Flow flow(fonts(), kFrame);
     flow.add_block({}, above);
     flow.add_words({{words, style()}});
-    for (const DrawnPage& page : flow.pages("", 0).pages) EXPECT_NE(lines(page).size(), 1u) << above;
+    const PdfDocument document = flow.pages("", 0);
+    for (const DrawnPage& page : document.pages) EXPECT_NE(lines(page).size(), 1u) << above;
   }
 }
 
