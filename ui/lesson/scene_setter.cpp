@@ -22,6 +22,8 @@
 #include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/program/algebra_view.h"
 #include "ui/panels/recordings/diff_view.h"
+#include "ui/panels/scaling/scaling_rows.h"
+#include "ui/panels/scaling/scaling_view.h"
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/product_view.h"
@@ -63,13 +65,14 @@ void select(const Context& c, const Plan& plan, const std::string& name) {
   c.view.scroll_to_selection = true;
 }
 
-/// What the page "what a sum allows" shows.
-void show_operation(const Context& c, const SceneState& state) {
+/// What the page "what a sum allows" shows, on as many ranks as the scene has.
+void show_operation(const Context& c, const SceneState& state, int tp) {
   const auto experiments = lab::experiments();
   for (size_t i = 0; i < experiments.size(); ++i) {
     if (state.operation != experiments[i].name) continue;
     auto& view = c.view.of<AlgebraView>();
-    view.show(i, static_cast<size_t>(state.way.value_or(0)), view.ranks);
+    view.show(i, static_cast<size_t>(state.way.value_or(0)),
+              std::clamp(tp, lab::kFewestRanks, lab::kMostRanks));
   }
 }
 
@@ -80,6 +83,7 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   set_ = false;
   messages_before_ = c.replay.messages;
   recording_before_ = c.replay.recording;
+  broken_before_ = c.breaks.report ? c.breaks.report->plan : nullptr;
   const SceneState& state = wanted_->state;
   ViewState& view = c.view;
   view.close_covers();
@@ -98,7 +102,12 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
                        .inspector = roomy && has(state.panels, "inspector"),
                        .timeline = has(state.panels, "timeline")};
   compare(c, state);
-  show_operation(c, state);
+  show_operation(c, state, wanted_->settings.tp);
+  auto& scaling = view.of<ScalingView>();
+  scaling.this_run = true;  // a lesson speaks of its own layer, on its own machine
+  const std::vector<std::string> machines = node_machines();
+  if (std::find(machines.begin(), machines.end(), wanted_->settings.hardware) != machines.end())
+    scaling.crossing = wanted_->settings.hardware;
 
   if (!state.recording.empty()) {
     c.send(replay_command::Open{state.recording});
@@ -128,7 +137,8 @@ bool SceneSetter::has_arrived(const Context& c) const {
   if (c.replay.is_open()) return false;
   if (state.mistake) {
     if (c.breaks.state == BreakState::Refused || c.breaks.state == BreakState::Failed) return true;
-    return c.breaks.planted == state.mistake && c.breaks.report && c.snapshot.plan == c.breaks.report->plan;
+    return c.breaks.planted == state.mistake && c.breaks.report && c.breaks.report->plan != broken_before_ &&
+           c.snapshot.plan == c.breaks.report->plan;
   }
   if (c.breaks.planted || c.snapshot.settings != wanted_->settings) return false;
   if (c.snapshot.state == RunState::Refused || c.snapshot.state == RunState::Failed) return true;

@@ -31,6 +31,7 @@ class SceneSetter {
   std::shared_ptr<const ShownState> wanted_;
   bool set_ = false;
   std::shared_ptr<const RecordingFacts> recording_before_;  ///< open when the state was asked for
+  std::shared_ptr<const Plan> broken_before_;               ///< of the mistake that was planted then
   uint64_t messages_before_ = 0;                            ///< of the Replay, then
   Tab tab_ = Tab::Stage;                                    ///< of the state
   std::optional<Settings> settings_;                        ///< as wanted when all was set
