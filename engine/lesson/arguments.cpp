@@ -114,4 +114,13 @@ TensorId Arguments::tensor(size_t at) const {
   return tensor_named(program(), text(at));
 }
 
+std::string with_equation(const Program& program, const std::string& name) {
+  std::string other;
+  if (const StepId step = find_step(program, name); step >= 0)
+    other = program.step(step).equation;
+  else if (const TensorId tensor = find_tensor(program, name); tensor != kNoTensor)
+    other = program.tensor(tensor).symbol;
+  return other.empty() || other == name ? name : name + " (" + other + ")";
+}
+
 }  // namespace shardlens

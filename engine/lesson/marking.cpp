@@ -293,6 +293,10 @@ struct Unreadable {
 };
 
 std::string answered_text(const nlohmann::json& answer) {
+  if (answer.is_number()) return number_text(answer.get<double>(), "");
+  const bool names = answer.is_array() && std::all_of(answer.begin(), answer.end(),
+                                                      [](const auto& one) { return one.is_string(); });
+  if (names) return shown(join(answer.get<Names>()), 200);
   if (answer.is_string()) return shown(answer.get_ref<const std::string&>(), 200);
   return shown(json_text(answer), 200);
 }

@@ -24,9 +24,10 @@ bool asks(const Context& c) {
   return in_class(c) && asked_question(c) != nullptr;
 }
 
-bool asks_choice(const Context& c) {
-  return asks(c) && !asked_question(c)->choices.empty() &&
-         !c.lesson.answers.contains(asked_question(c)->question->id);
+/// Until the answer is revealed digits are hands. A question without choices counts none, but does not let a
+/// digit change T either.
+bool counts_hands(const Context& c) {
+  return asks(c) && !c.lesson.answers.contains(asked_question(c)->question->id);
 }
 
 }  // namespace
@@ -50,9 +51,9 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
     add(
         "lesson.hand_" + std::to_string(choice), "A hand for answer " + std::to_string(choice),
         "In front of a class: one more hand for this answer", {ImGuiKey_0 + choice},
-        [choice](const Context& c) { raise_hand(c, static_cast<size_t>(choice - 1)); }, asks_choice);
+        [choice](const Context& c) { raise_hand(c, static_cast<size_t>(choice - 1)); }, counts_hands);
   add("lesson.hand_back", "Take a hand back", "In front of a class: the last hand was not meant",
-      {ImGuiKey_Backspace}, take_hand_back, asks_choice);
+      {ImGuiKey_Backspace}, take_hand_back, counts_hands);
   add(
       "lesson.blank", "Blank the window, or show it", "In front of a class: nothing is shown", {ImGuiKey_B},
       [](const Context& c) { c.view.of<LessonView>().blank = !c.view.of<LessonView>().blank; }, in_class);

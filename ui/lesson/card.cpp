@@ -8,6 +8,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "engine/lesson/built_in.h"
 #include "engine/lesson/lesson_session.h"
 #include "ui/commands/command_button.h"
 #include "ui/frame/guarded.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr float kCardWidth = 300, kMostOfWindow = 0.38f;
 constexpr float kPadding = 16;
-constexpr float kFoot = 56;
+constexpr float kFoot = 56, kElsewhere = 66;
 constexpr float kLeastScale = 0.72f;  ///< of the type in front of a class
 
 /// The lesson's name, its scenes as dots, and the way out. In front of a class the Bar's place has them.
@@ -42,20 +43,40 @@ void draw_head(const Context& c, float width) {
   ImGui::SetCursorScreenPos({at.x, at.y + c.px(50)});
 }
 
-/// Says that the page shows something else than the scene, with the way back.
-void draw_elsewhere(const Context& c, float width) {
+/// Says that the page shows something else than the scene; empty: it does not.
+const char* elsewhere_words(const Context& c) {
   const auto& view = c.view.of<LessonView>();
+  if (view.away) return "The page shows something else than this scene.";
   const auto shows = c.lesson.shows.find(view.shown_for);
-  const bool answer = shows != c.lesson.shows.end() && shows->second != nullptr;
-  if (!view.away && !answer) return;
-  const char* const words =
-      view.away ? "The page shows something else than this scene." : "The page shows what the answer means.";
-  const TextStyle style{c.fonts.body, std::round(card_px(c, kCardSmall)), c.theme.dim};
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = draw_wrapped(ImGui::GetWindowDrawList(), at, style, words, width);
-  ImGui::Dummy({width, height + card_px(c, 4)});
-  command_button(c, "lesson.again", "Back to the scene");
-  ImGui::Dummy({0, card_px(c, 4)});
+  return shows != c.lesson.shows.end() && shows->second ? "The page shows what the answer means." : "";
+}
+
+/// How the lesson went, and the ways on.
+void draw_end(const Context& c, float width) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto wrapped = [&](const TextStyle& style, const std::string& words, float below) {
+    const float height = draw_wrapped(list, ImGui::GetCursorScreenPos(), style, words, width);
+    ImGui::Dummy({width, height + card_px(c, below)});
+  };
+  const Lesson& lesson = *c.lesson.lesson;
+  const auto& progress = c.view.of<LessonView>().progress[lesson_key(c.lesson)];
+  const TextStyle text{c.fonts.body, std::round(card_px(c, kCardText)), c.theme.text};
+  wrapped({c.fonts.bold, std::round(card_px(c, kCardTitle)), c.theme.text}, "The end of the lesson", 10);
+  wrapped(text,
+          fmt::format("You have answered {} of {} questions right.", progress.right.size(),
+                      lesson.question_count()),
+          16);
+  wrapped(text, "The lesson asked:", 4);
+  wrapped({c.fonts.bold, text.size, c.theme.text}, lesson.asks, 4);
+  wrapped(text, "Can you answer it now, in two sentences?", 16);
+  const auto& all = built_in_lessons();
+  const auto here = std::find(all.begin(), all.end(), c.lesson.lesson);
+  if (here != all.end() && here + 1 != all.end() &&
+      draw_button(c, "next lesson", "Next lesson: " + (*(here + 1))->title, ButtonLook::Accent, true,
+                  (*(here + 1))->asks))
+    open_lesson(c, (*(here + 1))->name);
+  ImGui::Dummy({0, card_px(c, 8)});
+  if (draw_button(c, "end lesson", "Close the lesson", ButtonLook::Plain, true, "")) close_lesson(c);
 }
 
 void draw_scene(const Context& c, float width) {
@@ -76,7 +97,6 @@ void draw_scene(const Context& c, float width) {
   if (!made.shown)
     return wrapped(small, "Its plan is made, and run where the text has numbers of a run …", 8);
   draw_card_text(c, made.shown->text, width, c.theme.text);
-  draw_elsewhere(c, width);
   if (is_class(c.view)) {
     if (const ShownQuestion* asked = asked_question(c)) draw_question(c, *asked, width);
   } else {
@@ -88,8 +108,17 @@ void draw_scene(const Context& c, float width) {
   draw_card_text(c, made.shown->notes, width, c.theme.dim);
 }
 
-/// Back and on.
+/// Back and on; and back to the scene, if the page shows something else.
 void draw_foot(const Context& c) {
+  if (const char* const words = elsewhere_words(c); *words != 0) {
+    const TextStyle style{c.fonts.body, std::round(c.px(kCardSmall)), c.theme.dim};
+    draw_text(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style,
+              fitted(style, words, ImGui::GetContentRegionAvail().x));
+    ImGui::Dummy({0, style.size + c.px(8)});
+    command_button(c, "lesson.again", ICON_FA_UNDO "  Back to the scene", ButtonLook::Accent, "lesson again");
+    ImGui::Dummy({0, c.px(8)});
+  }
+  if (is_class(c.view)) return;
   command_button(c, "lesson.back", ICON_FA_CHEVRON_LEFT "  Back", ButtonLook::Plain, "lesson back");
   ImGui::SameLine(0, c.px(8));
   command_button(c, "lesson.next", "Next  " ICON_FA_CHEVRON_RIGHT, ButtonLook::Accent, "lesson next");
@@ -107,17 +136,23 @@ void fit_to_class(const Context& c, float room, float content) {
 void draw_content(const Context& c) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (!is_class(c.view)) draw_head(c, room.x);
-  // A class goes on with keys.
-  const float height = ImGui::GetContentRegionAvail().y - (is_class(c.view) ? 0 : c.px(kFoot));
+  // A class goes on with keys, but comes back with a click as well.
+  const bool elsewhere = *elsewhere_words(c) != 0;
+  const float foot = elsewhere ? c.px(kElsewhere) + (is_class(c.view) ? 0 : c.px(kFoot))
+                               : (is_class(c.view) ? 0 : c.px(kFoot));
+  const float height = ImGui::GetContentRegionAvail().y - foot;
   // The text scrolls, and the ways on stay. A scene begins at its top.
   ImGui::BeginChild(fmt::format("scene {}", c.view.of<LessonView>().scene).c_str(), {0, height},
                     ImGuiChildFlags_NavFlattened);
   const float top = ImGui::GetCursorPosY();
-  draw_scene(c, ImGui::GetContentRegionAvail().x - c.px(2));
+  if (c.view.of<LessonView>().ended)
+    draw_end(c, ImGui::GetContentRegionAvail().x - c.px(2));
+  else
+    draw_scene(c, ImGui::GetContentRegionAvail().x - c.px(2));
   const float content = ImGui::GetCursorPosY() - top;
   ImGui::EndChild();
   fit_to_class(c, height, content);
-  if (is_class(c.view)) return;
+  if (foot <= 0) return;
   ImGui::Dummy({0, c.px(4)});
   draw_foot(c);
 }

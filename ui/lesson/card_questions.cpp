@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/config/splits.h"
+#include "engine/lesson/functions.h"
 #include "engine/lesson/lesson_session.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/lesson/card_parts.h"
@@ -104,7 +105,7 @@ void draw_choice(const Asked& asked, size_t index) {
                  card_px(c, 4), std::max(1.0f, card_px(c, 1.5f)));
   const float middle = (at.y + end.y) / 2;
   draw_text(list, {at.x + card_px(c, kPad), middle - number.size * 0.56f}, number,
-            fmt::format("{}", index + 1));
+            in_class ? fmt::format("{}", index + 1) : std::string(1, static_cast<char>('A' + index)));
   const float text_height = wrapped_height(style, words, room);
   draw_wrapped(list, {at.x + left, middle - text_height / 2}, style, words, room);
   const float mark_x = at.x + left + room + mark / 2;
@@ -158,6 +159,12 @@ void draw_number(const Asked& asked) {
   if ((clicked || entered) && is_number) answer(asked, number);
 }
 
+/// A step or tensor as the page calls it, too.
+std::string named(const Context& c, const std::string& name) {
+  const Plan* const plan = shown_plan(c.snapshot);
+  return plan == nullptr ? name : with_equation(plan->program, name);
+}
+
 /// The name under which a click on the Stage answers this question; empty: nothing was clicked that can.
 std::string pointed_name(const Asked& asked) {
   const ViewState& view = asked.c.view;
@@ -183,7 +190,7 @@ void draw_point(const Asked& asked) {
   const std::string name = pointed_name(asked);
   const std::string words = name.empty()
                                 ? fmt::format("Click a {} on the page.", to_string(asked.question().at))
-                                : fmt::format("Selected: {}", name);
+                                : fmt::format("Selected: {}", named(c, name));
   draw_words(asked, asked.text(kCardQuestion, name.empty() ? c.theme.dim : c.theme.text), words);
   if (draw_small_button(asked, "answer", "This one", ButtonLook::Accent, !name.empty())) answer(asked, name);
   ImGui::NewLine();
@@ -211,7 +218,7 @@ void draw_order(const Asked& asked) {
                 fmt::format("{}", place - order.begin() + 1));
     const TextStyle mono{c.fonts.mono, std::round(card_px(c, kCardQuestion)), c.theme.text};
     draw_text(list, {at.x + card_px(c, kPad + 22), middle - mono.size * 0.56f}, mono,
-              fitted(mono, items[i], asked.width - card_px(c, 2 * kPad + 22)));
+              fitted(mono, named(c, items[i]), asked.width - card_px(c, 2 * kPad + 22)));
     ImGui::SetCursorScreenPos({at.x, end.y + card_px(c, 6)});
     if (!clicked || asked.is_done()) continue;
     if (place != order.end())
@@ -260,7 +267,9 @@ void draw_not_right(const Asked& asked) {
   const Context& c = asked.c;
   if (asked.marked == nullptr || asked.is_done()) return;
   const Marked& marked = *asked.marked;
-  std::string words = marked.answered.empty() ? "" : fmt::format("Not {}.", marked.answered);
+  const bool is_name = asked.question().kind == QuestionKind::Point;
+  const std::string answered = is_name ? named(c, marked.answered) : marked.answered;
+  std::string words = answered.empty() ? "" : fmt::format("Not {}.", answered);
   if (!marked.message.empty()) words += (words.empty() ? "" : " ") + as_sentence(marked.message) + ".";
   const auto shows = c.lesson.shows.find(asked.id());
   if (shows != c.lesson.shows.end() && shows->second)
@@ -278,12 +287,24 @@ void draw_right(const Asked& asked) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float indent = card_px(c, 12);
   const bool by_person = asked.marked != nullptr && asked.marked->right;
-  const std::string head = (by_person ? "Right: " : "") + asked.right->text;
+  std::string answer = asked.right->text;
+  if (asked.question().kind == QuestionKind::Point) {  // of many that are right, the one that was given
+    const size_t others = asked.right->accepted.size() - 1;
+    answer = named(c, by_person ? asked.marked->answered : asked.right->accepted.front());
+    if (others > 0 && !by_person) answer += fmt::format(", or one of {} others", others);
+  }
+  const std::string head = (by_person ? "Right: " : "") + answer;
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), head, indent, 4);
   draw_words(asked, asked.text(kCardQuestion, c.theme.text), asked.right->because, indent, 0);
   fill_rect(ImGui::GetWindowDrawList(), at, {at.x + card_px(c, 3), ImGui::GetCursorScreenPos().y},
             c.theme.agreement);
   ImGui::Dummy({0, card_px(c, 8)});
+  if (by_person || is_class(c.view)) return;
+  if (draw_small_button(asked, "try again", "Try it again", ButtonLook::Plain)) {
+    c.view.of<LessonView>().questions.erase(asked.id());
+    c.send(lesson_command::Forget{asked.id()});
+  }
+  ImGui::NewLine();
 }
 
 }  // namespace

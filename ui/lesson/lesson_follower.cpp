@@ -35,7 +35,7 @@ void LessonFollower::take_reading(const Context& c) {
     view.starts = false;
     view.scene = view.wanted_scene;
     view.began_seconds = ImGui::GetTime();
-    view.blank = view.notes = false;
+    view.blank = view.notes = view.ended = false;
   }
   const int last = view.open ? static_cast<int>(c.lesson.scenes.size()) - 1 : 0;
   view.scene = std::clamp(view.scene, 0, last);
@@ -74,9 +74,13 @@ void LessonFollower::show_answer(const Context& c) {
     if (marked.right) progress.right.insert(id);
   if (view.shown_for.empty()) return;
   const auto found = c.lesson.shows.find(view.shown_for);
-  if (found == c.lesson.shows.end() || !found->second || found->second == answer_) return;
-  answer_ = found->second;
-  setter_.begin(c, answer_);
+  if (found == c.lesson.shows.end() || found->second == answer_) return;
+  if (found->second) {
+    answer_ = found->second;
+    setter_.begin(c, answer_);
+  } else {
+    view.again = true;  // the page showed what the answer before meant
+  }
 }
 
 void LessonFollower::follow(const Context& c) {
@@ -107,7 +111,12 @@ void LessonFollower::follow(const Context& c) {
     view.pointed = true;
   selection_ = selection;
   was_set_ = setter_.is_set();
-  view.away = setter_.was_left(c);
+  const ShownScene* const scene = made_scene(c);
+  const bool asks_cut = scene != nullptr && std::any_of(scene->questions.begin(), scene->questions.end(),
+                                                        [](const ShownQuestion& question) {
+                                                          return question.question->kind == QuestionKind::Cut;
+                                                        });
+  view.away = setter_.was_left(c, asks_cut);
   view.card_width = lesson_card_width(c);
   // The next scene's values are made while the class looks at this one.
   const auto next = static_cast<size_t>(view.scene) + 1;

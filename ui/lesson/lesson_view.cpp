@@ -34,12 +34,16 @@ void open_lesson(const Context& c, const std::string& name_or_file, int scene, s
   view.starts = true;
   view.wanted = name_or_file;
   view.wanted_scene = scene;
+  if (!view.open && !c.replay.is_open()) view.before = c.wanted();
   c.send(lesson_command::Open{name_or_file, seed});
 }
 
 void close_lesson(const Context& c) {
-  c.view.of<LessonView>().open = false;
-  c.view.of<LessonView>().card_width = 0;
+  auto& view = c.view.of<LessonView>();
+  view.open = false;
+  view.card_width = 0;
+  if (view.before && !c.replay.is_open()) c.want(*view.before);
+  view.before.reset();
   c.view.of<StageLight>() = {};
   c.send(lesson_command::Close{});
 }
@@ -49,18 +53,17 @@ void show_scene(const Context& c, int scene) {
   view.scene = std::clamp(scene, 0, std::max(0, scene_count(c) - 1));
   view.question = 0;
   view.again = true;
+  view.ended = false;
 }
 
 bool has_next(const Context& c) {
   const auto& view = c.view.of<LessonView>();
-  if (!view.open) return false;
-  if (view.away || view.scene + 1 < scene_count(c)) return true;
-  return is_class(c.view) && view.question + 1 < question_count(c, view.scene);
+  return view.open && !view.ended;
 }
 
 bool has_previous(const Context& c) {
   const auto& view = c.view.of<LessonView>();
-  return view.open && (view.away || view.scene > 0 || (is_class(c.view) && view.question > 0));
+  return view.open && (view.ended || view.away || view.scene > 0 || (is_class(c.view) && view.question > 0));
 }
 
 void next_scene(const Context& c) {
@@ -71,6 +74,8 @@ void next_scene(const Context& c) {
   } else if (is_class(c.view) && view.question + 1 < question_count(c, view.scene)) {
     ++view.question;
     view.again = is_elsewhere(view);
+  } else if (view.scene + 1 == scene_count(c)) {
+    view.ended = true;
   } else {
     show_scene(c, view.scene + 1);
   }
@@ -79,7 +84,9 @@ void next_scene(const Context& c) {
 void previous_scene(const Context& c) {
   auto& view = c.view.of<LessonView>();
   view.blank = false;
-  if (view.away) {
+  if (view.ended) {
+    view.ended = false;
+  } else if (view.away) {
     view.again = true;
   } else if (is_class(c.view) && view.question > 0) {
     --view.question;

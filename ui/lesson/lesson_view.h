@@ -41,10 +41,12 @@ struct LessonView {
   std::string wanted;   ///< the lesson whose scene is to be shown when it is read
   int wanted_scene = 0;
   int scene = 0;
-  int question = 0;       ///< of the scene: the one that a class is asked
-  bool again = false;     ///< the scene is to be shown as it was in the beginning
-  bool away = false;      ///< a person has left the scene: other settings, or another tab
-  std::string shown_for;  ///< the question whose answer the studio shows; empty: the scene itself
+  int question = 0;                ///< of the scene: the one that a class is asked
+  bool again = false;              ///< the scene is to be shown as it was in the beginning
+  bool ended = false;              ///< the page after the last scene is shown
+  std::optional<Settings> before;  ///< the settings when the lesson was opened
+  bool away = false;               ///< a person has left the scene: other settings, or another tab
+  std::string shown_for;           ///< the question whose answer the studio shows; empty: the scene itself
   std::map<std::string, OpenQuestion> questions;   ///< by id
   bool notes = false;                              ///< the text for who teaches is shown
   bool blank = false;                              ///< nothing is shown to the class

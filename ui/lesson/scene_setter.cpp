@@ -118,9 +118,8 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
     const BreakPage page = view.of<BreakView>().page;
     plant(c, wanted_->settings, *state.mistake, state.training_steps.value_or(break_command::Start{}.steps));
     view.of<BreakView>().page = page;
-    return;
-  }
-  if (c.breaks.planted) c.send(break_command::Clear{});
+  } else if (c.breaks.planted)
+    c.send(break_command::Clear{});
   if (c.replay.is_open() || c.train.frozen) {
     view.wanted.sent(c.snapshot, wanted_->settings);
     c.send(command::SetSettings{wanted_->settings});
@@ -195,12 +194,14 @@ void SceneSetter::advance(const Context& c) {
   set_ = true;
 }
 
-bool SceneSetter::was_left(const Context& c) const {
+bool SceneSetter::was_left(const Context& c, bool cut_is_asked) const {
   if (!wanted_ || !set_) return false;
   if (c.view.tab != tab_) return true;
   const SceneState& state = wanted_->state;
   if (!state.recording.empty()) return !c.replay.is_open();
-  return c.replay.is_open() || c.breaks.planted != state.mistake || c.wanted() != *settings_;
+  Settings now = c.wanted();
+  if (cut_is_asked) now.split = settings_->split;
+  return c.replay.is_open() || c.breaks.planted != state.mistake || now != *settings_;
 }
 
 }  // namespace shardlens::ui

@@ -19,8 +19,9 @@ class SceneSetter {
   void advance(const Context& context);
   /// True if all of the state is shown, or can never be.
   bool is_set() const { return wanted_ == nullptr || set_; }
-  /// True if a person has changed the settings, the tab or the mistake since.
-  bool was_left(const Context& context) const;
+  /// True if a person has changed the settings, the tab or the mistake since. `cut_is_asked`: another split
+  /// is what the scene is about.
+  bool was_left(const Context& context, bool cut_is_asked) const;
   /// Nothing is to be shown any more; the studio stays as it is.
   void stop() { wanted_ = nullptr; }
 
