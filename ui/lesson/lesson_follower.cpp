@@ -102,15 +102,13 @@ void LessonFollower::follow(const Context& c) {
   if (!view.open) return;
   show(c);
   show_answer(c);
-  if (!setter_.is_set()) view.pointed = false;
+  const bool sets = !setter_.is_set();  // what it selects in this frame no person has pointed at
   setter_.advance(c);
   const std::tuple selection(c.view.selected_step, c.view.selected_tensor, c.view.selected_rank);
   const bool clicks = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
                       ImGui::GetMousePos().x > ImGui::GetMainViewport()->Pos.x + view.card_width;
-  if (!view.pointed && setter_.is_set() && (clicks || (was_set_ && selection != selection_)))
-    view.pointed = true;
+  view.pointed = !sets && (view.pointed || clicks || selection != selection_);
   selection_ = selection;
-  was_set_ = setter_.is_set();
   const ShownScene* const scene = made_scene(c);
   const bool asks_cut = scene != nullptr && std::any_of(scene->questions.begin(), scene->questions.end(),
                                                         [](const ShownQuestion& question) {

@@ -28,8 +28,7 @@ class LessonFollower {
   uint64_t reading_ = 0;                         ///< of the lesson that is followed
   int scene_ = -1;                               ///< the scene that was set last; -1: none
   std::shared_ptr<const ShownState> answer_;     ///< the state that an answer shows, set after the scene
-  bool was_set_ = false;                         ///< in the last frame: all of the scene
-  std::tuple<StepId, TensorId, int> selection_;  ///< then
+  std::tuple<StepId, TensorId, int> selection_;  ///< in the last frame
   double looked_ = 0;                            ///< ImGui's time of the last look at the file
   std::string message_;                          ///< the last one that was said
 };

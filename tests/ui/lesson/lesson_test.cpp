@@ -180,7 +180,7 @@ TEST_F(Lessons, AWrongAnswerIsShownAndARightOneExplained) {
   click("//Lesson/**/choice 1.2");
   EXPECT_THAT(card_text(), HasSubstr("Not 2. That would be right with split"));
   EXPECT_NE(harness_.snapshot().settings.split, named_split("megatron"));
-  click("//Lesson/**/lesson.again");
+  click("//Lesson/lesson again");
   EXPECT_EQ(harness_.snapshot().settings.split, named_split("megatron"));
   click("//Lesson/**/choice 1.3");
   EXPECT_THAT(card_text(), HasSubstr("Not 5. Try again"));
@@ -223,11 +223,12 @@ TEST_F(Lessons, StepsArePointedAtAndPutInOrder) {
   EXPECT_TRUE(harness_.view().of<ProductView>().number);
   EXPECT_EQ(harness_.view().of<ProductView>().row, 3);
   EXPECT_EQ(harness_.view().of<ProductView>().col, 5);
+  EXPECT_THAT(card(), Contains("Click a step on the page.")) << "what the scene selects is no answer";
   press(ImGuiKey_Escape);  // from the number to the matrices
   press(ImGuiKey_Escape);  // to the Stage
   const std::string row = "//Stage/**/##stage_step_" + std::to_string(step("mlp.gelu")) + "_rank_1";
   click(row.c_str());
-  EXPECT_THAT(card(), Contains("Selected: mlp.gelu"));
+  EXPECT_THAT(card(), Contains("Selected: mlp.gelu (G = GeLU(H))"));
   click("//Lesson/**/answer 1");
   EXPECT_THAT(card_text(), HasSubstr("Right: "));
   click("//Lesson/**/item 2.2");
@@ -252,7 +253,7 @@ TEST_F(Lessons, ACutIsMadeInSetup) {
   settings.split = named_split("replicated");
   harness_.studio().session().send(command::SetSettings{settings});
   ASSERT_TRUE(harness_.draw_until([&] { return harness_.snapshot().settings == settings; }));
-  EXPECT_TRUE(lesson().away);
+  EXPECT_FALSE(lesson().away) << "another cut is what the scene asks for";
   click("//Lesson/**/answer 1");
   EXPECT_TRUE(session().snapshot()->marked.at("your-own-cut/1").right)
       << session().snapshot()->marked.at("your-own-cut/1").message;
@@ -319,12 +320,46 @@ TEST_F(Lessons, WhoLeavesThePathComesBack) {
   EXPECT_EQ(harness_.view().selected_step, step("mlp.proj"));
 }
 
-TEST_F(Lessons, TheLessonIsClosed) {
+TEST_F(Lessons, ALessonHasAnEnd) {
+  open(3);
+  press(ImGuiKey_PageDown);
+  EXPECT_TRUE(lesson().ended);
+  EXPECT_THAT(card(), Contains("The end of the lesson"));
+  EXPECT_THAT(card(), Contains("You have answered 0 of 5 questions right."));
+  press(ImGuiKey_PageUp);
+  EXPECT_FALSE(lesson().ended);
+  EXPECT_EQ(lesson().scene, 3);
+}
+
+TEST_F(Lessons, WhatWasShownCanBeTriedAgain) {
   open();
+  click("//Lesson/**/choice 1.3");
+  click("//Lesson/**/reveal 1");
+  EXPECT_TRUE(session().snapshot()->answers.contains("the-only-meeting/1"));
+  click("//Lesson/**/try again 1");
+  EXPECT_FALSE(session().snapshot()->answers.contains("the-only-meeting/1"));
+  click("//Lesson/**/choice 1.1");
+  EXPECT_THAT(card(), Contains("Right: 1"));
+}
+
+TEST_F(Lessons, ARightAnswerComesBackToTheScene) {
+  open();
+  click("//Lesson/**/choice 1.2");
+  EXPECT_NE(harness_.snapshot().settings.split, named_split("megatron"));
+  click("//Lesson/**/choice 1.1");
+  EXPECT_EQ(harness_.snapshot().settings.split, named_split("megatron"));
+  EXPECT_THAT(card(), Contains("Right: 1"));
+}
+
+TEST_F(Lessons, TheLessonIsClosed) {
+  const Settings before = small_settings();
+  open();
+  EXPECT_NE(harness_.snapshot().settings.block, before.block);
   click("//Lesson/close lesson");
   EXPECT_FALSE(lesson().open);
   EXPECT_FALSE(is_shown("Lesson"));
   EXPECT_TRUE(harness_.view().of<StageLight>().lit.empty());
+  EXPECT_EQ(harness_.snapshot().settings, before) << "what ran before the lesson runs again";
 }
 
 TEST_F(Lessons, AnUnknownLessonIsSaid) {
