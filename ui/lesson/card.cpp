@@ -62,18 +62,19 @@ void draw_end(const Context& c, float width) {
   const auto& progress = c.view.of<LessonView>().progress[lesson_key(c.lesson)];
   const TextStyle text{c.fonts.body, std::round(card_px(c, kCardText)), c.theme.text};
   wrapped({c.fonts.bold, std::round(card_px(c, kCardTitle)), c.theme.text}, "The end of the lesson", 10);
-  wrapped(text,
-          fmt::format("You have answered {} of {} questions right.", progress.right.size(),
-                      lesson.question_count()),
-          16);
+  if (!is_class(c.view))  // a class answers with its hands
+    wrapped(text,
+            fmt::format("You have answered {} of {} questions right.", progress.right.size(),
+                        lesson.question_count()),
+            16);
   wrapped(text, "The lesson asked:", 4);
   wrapped({c.fonts.bold, text.size, c.theme.text}, lesson.asks, 4);
   wrapped(text, "Can you answer it now, in two sentences?", 16);
   const auto& all = built_in_lessons();
   const auto here = std::find(all.begin(), all.end(), c.lesson.lesson);
   if (here != all.end() && here + 1 != all.end() &&
-      draw_button(c, "next lesson", "Next lesson: " + (*(here + 1))->title, ButtonLook::Accent, true,
-                  (*(here + 1))->asks))
+      draw_button(c, "next lesson", fitted_button(c, "Next: " + (*(here + 1))->title, width),
+                  ButtonLook::Accent, true, (*(here + 1))->asks))
     open_lesson(c, (*(here + 1))->name);
   ImGui::Dummy({0, card_px(c, 8)});
   if (draw_button(c, "end lesson", "Close the lesson", ButtonLook::Plain, true, "")) close_lesson(c);

@@ -155,6 +155,13 @@ void draw_sum_of_number(const Page& page, const Number& number, const Rect& box)
   const float left_width = width_of(left);
   if (right.size() == 1)
     right[0].text = fitted(right[0].style, right[0].text, room - left_width - right[0].gap);
+  // Beside a lesson's card there may be room for a smaller comparison only.
+  const float share = (room - left_width) / std::max(1.0f, width_of(right));
+  if (share < 1)
+    for (Span& span : right) {
+      span.style.size = std::floor(span.style.size * std::max(0.6f, share));
+      span.gap *= std::max(0.6f, share);
+    }
   float x = std::max(box.min.x + page.px(12), (box.min.x + box.max.x - left_width - width_of(right)) / 2);
   for (const auto* spans : {&left, &right})
     for (const Span& span : *spans) {

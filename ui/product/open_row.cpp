@@ -18,6 +18,7 @@ namespace {
 
 constexpr float kBendHeight = 212;  ///< at scale 1, the least that GeLU's panel needs
 constexpr float kHeader = 44, kFormula = 56;
+constexpr float kFormulaWidth = 330;  ///< of the formula beside a choice
 
 /// The opened step of the shown plan.
 struct Opened {
@@ -200,14 +201,17 @@ void draw_number_page(Page& page, const Opened& row, Rect room) {
   page.unit = 0.72f;
   const float least = number_height(page) + gap + page.px(kBendHeight) + page.px(kFormula);
   const bool both = room.height() >= least;
+  float choices = 0;
   if (!both) {
-    const std::string labels[] = {"the number", bend_title(*number)};
+    std::string labels[] = {"the number", bend_title(*number)};
+    if (room.width() - choice_row_width(page.context, labels) < page.px(kFormulaWidth)) labels[1] = "Why?";
+    choices = choice_row_width(page.context, labels);
     const ImVec2 at{room.max.x - choice_row_width(page.context, labels), room.min.y};
     const int clicked = choice_row(page.context, "panel", at, labels, view.bend_page ? 1 : 0);
     if (clicked >= 0) view.bend_page = clicked == 1;
   }
   const float formula = page.px(both ? kFormula : 46);
-  const float formula_width = both ? room.width() : room.width() - page.px(360);
+  const float formula_width = both ? room.width() : room.width() - choices - gap;
   draw_formula(page, *number, {room.min, {room.min.x + formula_width, room.min.y + formula}});
   room.min.y += formula;
   if (!both && view.bend_page) {

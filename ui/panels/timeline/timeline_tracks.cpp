@@ -323,10 +323,15 @@ void explain_gap(const Frame& frame, size_t rank) {
   const int ranks = frame.program().tp() * frame.program().dp(), cores = available_cores();
   const bool on_cpu = frame.program().settings.backend == BackendChoice::Cpu;
   const bool shares = on_cpu && !frame.tracks.replayed && ranks > cores;
-  tooltip(
-      frame.context,
-      fmt::format("Rank {} did nothing for {}, between two steps{}", rank, format_seconds(gap->size()),
-                  shares ? fmt::format(": {} ranks take turns on {}", ranks, counted(cores, "core")) : ""));
+  const auto& delays = frame.program().settings.delays;
+  const bool on_purpose = std::any_of(delays.begin(), delays.end(), [&](const Delay& delay) {
+    return delay.rank == static_cast<int>(rank) && gap->size() * 1e3 >= delay.milliseconds / 2;
+  });
+  const std::string why = on_purpose ? ": it is late on purpose"
+                          : shares ? fmt::format(": {} ranks take turns on {}", ranks, counted(cores, "core"))
+                                   : "";
+  tooltip(frame.context, fmt::format("Rank {} did nothing for {}, between two steps{}", rank,
+                                     format_seconds(gap->size()), why));
 }
 
 void follow_selection(const Frame& frame) {
