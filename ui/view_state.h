@@ -105,8 +105,8 @@ struct ViewState : TypedStore {
   float screen_scale = 1.0f;  ///< the screen's pixels for each one at 96 dpi
   bool lecture = false;
   bool lecture_given = false;  ///< by the command line: the next start is as the person had it
-  bool playing = false;     ///< Space: the selection walks through the steps
-  float walk_speed = 1.0f;  ///< of that walk; at 2 it stops at a step for half as long
+  bool playing = false;        ///< Space: the selection walks through the steps
+  float walk_speed = 1.0f;     ///< of that walk; at 2 it stops at a step for half as long
 
   // Covers: at most one is open over the panels.
   bool palette_open = false;

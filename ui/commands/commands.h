@@ -18,9 +18,9 @@ enum class CommandGroup { Run, Walk, Train, Lesson, Replay, View, Settings, Glos
 std::string title_of(CommandGroup group);
 
 struct UiCommand {
-  std::string id;     ///< "walk.next_collective": stable, for tests and lookups
-  std::string title;  ///< its name in the palette
-  std::string help;   ///< one sentence for tooltips and the sheet
+  std::string id;                ///< "walk.next_collective": stable, for tests and lookups
+  std::string title;             ///< its name in the palette
+  std::string help;              ///< one sentence for tooltips and the sheet
   std::string other_words = {};  ///< that the palette finds it by, too
   CommandGroup group = CommandGroup::View;
   std::vector<ImGuiKeyChord> keys = {};  ///< any of them; the first is the one shown

@@ -13,7 +13,8 @@ namespace shardlens::ui {
 SidePanels needs_of(const ViewState& view);
 
 /// Returns the panels that stand beside the open page without a key: those that it needs, but none in lecture
-/// mode and in a lesson, and only Setup in a window of `size` pixels that is too small for a page beside the others.
+/// mode and in a lesson, and only Setup in a window of `size` pixels that is too small for a page beside the
+/// others.
 SidePanels own_panels(const ViewState& view, ImVec2 size);
 
 /// Returns the panels that are shown: the page's own, unless a key has hidden them, and those that a key has

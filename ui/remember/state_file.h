@@ -28,8 +28,8 @@ struct RememberedState {
   ScalingView scaling = {};
   ComparePage compare_page = ComparePage::Splits;
   std::array<std::string, 3> compare_splits = CompareView().splits;
-  WritingWish writing = writing_choices();  ///< of the Train tab
-  std::vector<std::string> recent = {};     ///< paths of the recordings made or opened last
+  WritingWish writing = writing_choices();             ///< of the Train tab
+  std::vector<std::string> recent = {};                ///< paths of the recordings made or opened last
   std::map<std::string, LessonProgress> lessons = {};  ///< by lesson_key()
   std::string last_lesson = {};                        ///< the one that was open last
 
