@@ -421,7 +421,7 @@ void Studio::frame() {
   lesson_.follow(now);
   lesson_is_settled_ = lesson_.is_settled(now);
   draw_blank(now);
-  const float card = view_.of<LessonView>().card_width;
+  const float card = lesson_card_width(view_);
   const float bar = std::floor(now.px(kBarHeight));
   if (is_inside_collective(now)) {  // it takes the whole window, but for a lesson
     const float top = is_class(view_) ? bar : 0;

@@ -90,7 +90,7 @@ class PictureMaker {
   std::vector<HandoutPicture> page(const SceneState& state, ui::ThemeName theme) {
     if (view().of<ui::CollectiveView>().open) {
       const ImVec2 size = ImGui::GetMainViewport()->Size;
-      return {part_of_screen({{view().of<ui::LessonView>().card_width, 0}, size})};
+      return {part_of_screen({{ui::lesson_card_width(view()), 0}, size})};
     }
     const ImRect whole = window(names_of(view().tab).window);
     if (view().tab == ui::Tab::Stage && !view().of<ui::ProductView>().open) {

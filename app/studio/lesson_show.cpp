@@ -7,7 +7,6 @@
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/run_keys.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
-#include "engine/train/experiments/break_snapshot.h"
 #include "ui/collective/collective_view.h"
 #include "ui/lesson/lesson_view.h"
 
@@ -44,11 +43,6 @@ std::shared_ptr<const LessonSnapshot> LessonShow::rest() {
 }
 
 std::shared_ptr<const ShownScene> LessonShow::show(size_t scene) {
-  if (studio().breaks().snapshot()->planted) {  // its report would pass for that of the scene's mistake
-    studio().breaks().send(break_command::Clear{});
-    studio().breaks().wait_until_idle(kTimeoutSeconds);
-    shown_.draw_frame();
-  }
   shown_.show_scene(static_cast<int>(scene));
   now_ = rest();
   const MadeScene& made = now_->scenes[scene];

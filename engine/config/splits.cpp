@@ -11,14 +11,10 @@
 namespace shardlens {
 namespace {
 
-struct CutKey {
-  const char* key;
-  Cut Split::*cut;
-};
-constexpr CutKey kCutKeys[] = {{"attn.qkv", &Split::attn_qkv},
-                               {"attn.proj", &Split::attn_proj},
-                               {"mlp.fc", &Split::mlp_fc},
-                               {"mlp.proj", &Split::mlp_proj}};
+constexpr MatrixCut kMatrixCuts[] = {{"attn.qkv", &Split::attn_qkv, Block::Attention},
+                                     {"attn.proj", &Split::attn_proj, Block::Attention},
+                                     {"mlp.fc", &Split::mlp_fc, Block::Mlp},
+                                     {"mlp.proj", &Split::mlp_proj, Block::Mlp}};
 
 Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_proj,
             EmbeddingCut embedding = EmbeddingCut::Vocab, NormCut norm = NormCut::Replicated) {
@@ -34,6 +30,10 @@ Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_p
 }
 
 }  // namespace
+
+std::span<const MatrixCut> matrix_cuts() {
+  return kMatrixCuts;
+}
 
 const std::vector<Split>& named_splits() {
   static const std::vector<Split> splits = {
@@ -68,7 +68,7 @@ Split split_from_json(const nlohmann::json& json, const std::string& source) {
   const auto read = [&](const char* key, auto& value, const auto& parse) {
     if (reader.has(key)) value = reader.word(key, parse);
   };
-  for (const CutKey& key : kCutKeys) read(key.key, split.*key.cut, parse_cut);
+  for (const MatrixCut& matrix : kMatrixCuts) read(matrix.name, split.*matrix.cut, parse_cut);
   read("embedding", split.embedding, parse_embedding_cut);
   read("norm", split.norm, parse_norm_cut);
   read("loss", split.loss, parse_loss_form);

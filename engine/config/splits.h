@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,18 @@ std::vector<std::string> split_names();
 
 /// Returns a named split. Throws a request Error that lists the names.
 Split named_split(const std::string& name);
+
+/// A matrix whose cut a split file can state.
+struct MatrixCut {
+  const char* name;  ///< of its product, and the key in a split file
+  Cut Split::*cut;
+  Block block;  ///< planned in this block, in a layer and in a whole model
+  bool is_in(Block planned) const {
+    return planned == block || planned == Block::Layer || planned == Block::Model;
+  }
+};
+/// In the order in which a layer multiplies by them.
+std::span<const MatrixCut> matrix_cuts();
 
 /// Reads what a split file holds; `source` names it in errors, and its stem names the split. Throws as
 /// find_split().

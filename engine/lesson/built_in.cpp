@@ -26,6 +26,12 @@ constexpr const char* kBuiltIn[] = {"the-memory-wall",
                                     "two-kinds-of-dropout",
                                     "where-the-norm-stands"};
 
+std::vector<std::string> built_in_files() {
+  std::vector<std::string> files;
+  for (const char* name : kBuiltIn) files.push_back(std::string("lessons/") + name + ".md");
+  return files;
+}
+
 LessonEntry entry_of(const Lesson& lesson) {
   LessonEntry entry{lesson.name,
                     lesson.title,
@@ -54,13 +60,18 @@ std::vector<std::filesystem::path> files_of(const std::string& folder) {
 const std::vector<std::shared_ptr<const Lesson>>& built_in_lessons() {
   static const std::vector<std::shared_ptr<const Lesson>> lessons = [] {
     std::vector<std::shared_ptr<const Lesson>> all;
-    for (const char* name : kBuiltIn) {
-      const std::string file = std::string("lessons/") + name + ".md";
+    for (const std::string& file : built_in_files())
       all.push_back(std::make_shared<const Lesson>(parse_lesson(std::string(asset(file)), file)));
-    }
     return all;
   }();
   return lessons;
+}
+
+std::vector<Lesson> built_in_heads() {
+  std::vector<Lesson> heads;
+  for (const std::string& file : built_in_files())
+    heads.push_back(parse_lesson_head(std::string(asset(file)), file));
+  return heads;
 }
 
 std::string lessons_folder() {

@@ -25,6 +25,9 @@ struct LessonEntry {
 /// The built-in lessons, in teaching order.
 const std::vector<std::shared_ptr<const Lesson>>& built_in_lessons();
 
+/// Their heads, without scenes: for names and titles where there is no time to parse all of them.
+std::vector<Lesson> built_in_heads();
+
 /// The folder of the user's own lessons; empty if the environment names none.
 std::string lessons_folder();
 

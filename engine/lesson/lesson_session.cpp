@@ -2,26 +2,20 @@
 #include "engine/lesson/lesson_session.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <thread>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/suggest.h"
+#include "engine/io/file_state.h"
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/run_keys.h"
 #include "engine/lesson/what_if.h"
 #include "engine/runtime/mailbox.h"
 
 namespace shardlens {
-class LessonSession::Worker {
-  // What tells whether a file has changed.
-  struct FileState {
-    std::filesystem::file_time_type time{};
-    uintmax_t bytes = 0;
-    bool operator==(const FileState&) const = default;
-  };
 
+class LessonSession::Worker {
  public:
   Worker() {
     mail_.publish(std::make_shared<LessonSnapshot>());
@@ -55,7 +49,6 @@ class LessonSession::Worker {
   void handle(const lesson_command::Forget& command);
   void take(std::shared_ptr<const Lesson> lesson, const FileState& file);
   std::pair<const Scene&, const Question&> find(const std::string& question) const;
-  static FileState state_of(const std::string& path);
   /// The state with its values in place; null if it is not there.
   std::shared_ptr<const ShownState> made(const std::optional<SceneState>& state);
   void publish();
@@ -72,13 +65,6 @@ class LessonSession::Worker {
   bool news_ = false;  ///< the present command has changed something
   std::thread thread_;
 };
-
-LessonSession::Worker::FileState LessonSession::Worker::state_of(const std::string& path) {
-  std::error_code unknown;
-  FileState state{std::filesystem::last_write_time(path, unknown), 0};
-  state.bytes = std::filesystem::file_size(path, unknown);
-  return state;
-}
 
 void LessonSession::Worker::publish() {
   ++now_.version;
@@ -125,7 +111,7 @@ void LessonSession::Worker::take(std::shared_ptr<const Lesson> lesson, const Fil
 void LessonSession::Worker::handle(const lesson_command::Open& command) {
   now_.asked = command.name_or_file;
   std::shared_ptr<const Lesson> lesson = find_lesson(command.name_or_file);
-  const FileState file = state_of(lesson->source);
+  const FileState file = state_of_file(lesson->source);
   const std::optional<uint64_t> seed = std::exchange(seed_, command.seed);
   if (!store_) store_ = std::make_shared<EvidenceStore>();
   std::shared_ptr<const Lesson> old = now_.lesson;  // run_ needs it until it is replaced
@@ -151,7 +137,7 @@ void LessonSession::Worker::handle(const lesson_command::Close&) {
 
 void LessonSession::Worker::handle(const lesson_command::Look&) {
   if (now_.path.empty()) return;
-  const FileState file = state_of(now_.path);
+  const FileState file = state_of_file(now_.path);
   if (file == file_ || file == failed_) return;
   try {
     std::shared_ptr<const Lesson> old = now_.lesson;

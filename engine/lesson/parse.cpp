@@ -89,6 +89,11 @@ class FileReader {
     return std::move(lesson_);
   }
 
+  Lesson read_head_alone() {
+    read_the_head();
+    return std::move(lesson_);
+  }
+
  private:
   Error fail(int line, const std::string& message) const {
     return lesson_error(lesson_.source, line, message);
@@ -198,14 +203,25 @@ std::string scene_id(const std::string& title) {
   return id;
 }
 
-Lesson parse_lesson(const std::string& text, const std::string& file) {
+// Refuses what is no text, and returns it with the line ends of Unix.
+static std::string as_text(const std::string& text, const std::string& file) {
   if (text.size() > kLargestLesson)
     throw lesson_error(
         file, 1, fmt::format("the file has {} bytes; a lesson has at most {}", text.size(), kLargestLesson));
   if (!is_utf8(text)) throw lesson_error(file, 1, "the file is not UTF-8: save it as UTF-8");
   if (text.find('\0') != std::string::npos)
     throw lesson_error(file, 1, "the file holds a byte of 0: it is no text");
-  return FileReader(unix_lines(text), file).read();
+  return unix_lines(text);
+}
+
+Lesson parse_lesson(const std::string& text, const std::string& file) {
+  const std::string lines = as_text(text, file);
+  return FileReader(lines, file).read();
+}
+
+Lesson parse_lesson_head(const std::string& text, const std::string& file) {
+  const std::string lines = as_text(text, file);
+  return FileReader(lines, file).read_head_alone();
 }
 
 Lesson read_lesson(const std::string& path) {

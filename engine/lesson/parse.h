@@ -21,6 +21,9 @@ std::string scene_id(const std::string& title);
 /// nothing: steps and tensors are not looked up yet.
 Lesson parse_lesson(const std::string& text, const std::string& file);
 
+/// Parses the head alone: a lesson without scenes. Throws as parse_lesson().
+Lesson parse_lesson_head(const std::string& text, const std::string& file);
+
 /// Checks that every step, tensor and rank that a scene or question names is in the Program planned for it,
 /// for the lesson without a seed. Throws a request Error with file and line.
 void check_names(const Lesson& lesson);

@@ -28,9 +28,9 @@ std::string known_word(const std::string& what, const std::string& word,
   return word;
 }
 
-const LessonView& view_of(const std::string& name) {
+const StudioView& view_of(const std::string& name) {
   const auto views = lesson_views();
-  return *std::find_if(views.begin(), views.end(), [&](const LessonView& view) { return view.name == name; });
+  return *std::find_if(views.begin(), views.end(), [&](const StudioView& view) { return view.name == name; });
 }
 
 void read_view(TableReader& reader, SceneState& state) {
@@ -38,7 +38,7 @@ void read_view(TableReader& reader, SceneState& state) {
     state.view = reader.word(
         "view", [](const std::string& word) { return known_word("view", word, lesson_view_names()); });
   if (!reader.has("page")) return;
-  const LessonView& view = view_of(state.view.empty() ? "stage" : state.view);
+  const StudioView& view = view_of(state.view.empty() ? "stage" : state.view);
   if (view.pages.empty())
     throw reader.fail("page", fmt::format("the view {} has one page: leave `page` out", view.name));
   state.page = reader.word("page", [&](const std::string& word) {

@@ -3,8 +3,8 @@
 
 namespace shardlens {
 
-std::span<const LessonView> lesson_views() {
-  static const std::vector<LessonView> views = {
+std::span<const StudioView> lesson_views() {
+  static const std::vector<StudioView> views = {
       {"start", {}},
       {"stage", {"rows", "product", "number", "collective"}},
       {"memory", {"wall", "layer", "machine"}},
@@ -20,7 +20,7 @@ std::span<const LessonView> lesson_views() {
 
 std::vector<std::string> lesson_view_names() {
   std::vector<std::string> names;
-  for (const LessonView& view : lesson_views()) names.emplace_back(view.name);
+  for (const StudioView& view : lesson_views()) names.emplace_back(view.name);
   return names;
 }
 

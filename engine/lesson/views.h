@@ -8,12 +8,12 @@
 
 namespace shardlens {
 
-struct LessonView {
+struct StudioView {
   const char* name;
   std::vector<std::string> pages;  ///< the first is shown if a scene names none
 };
 
-std::span<const LessonView> lesson_views();
+std::span<const StudioView> lesson_views();
 std::vector<std::string> lesson_view_names();
 
 /// The side panels that a scene can ask for.

@@ -61,11 +61,9 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
       "lesson.notes", "Show or hide the notes of the scene", "What the lesson tells who teaches it",
       {ImGuiKey_N}, [](const Context& c) { c.view.of<LessonView>().notes = !c.view.of<LessonView>().notes; },
       is_open);
-  for (const auto& lesson : built_in_lessons()) {
-    const std::string name = lesson->name;
-    add("lesson.open." + name, "Lesson: " + lesson->title, lesson->asks, {},
-        [name](const Context& c) { open_lesson(c, name); });
-  }
+  for (const Lesson& lesson : built_in_heads())
+    add("lesson.open." + lesson.name, "Lesson: " + lesson.title, lesson.asks, {},
+        [name = lesson.name](const Context& c) { open_lesson(c, name); });
   add("lesson.save_scene", "Save as scene",
       "Writes what the studio shows as a scene of the open lesson, or of a new one in your folder",
       {ImGuiMod_Shift | ImGuiKey_S}, save_scene);

@@ -4,7 +4,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <tuple>
 
@@ -15,7 +14,6 @@
 #include "ui/lesson/card_parts.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/widgets/controls.h"
-#include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -53,10 +51,8 @@ const char* elsewhere_words(const Context& c) {
 
 /// How the lesson went, and the ways on.
 void draw_end(const Context& c, float width) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const auto wrapped = [&](const TextStyle& style, const std::string& words, float below) {
-    const float height = draw_wrapped(list, ImGui::GetCursorScreenPos(), style, words, width);
-    ImGui::Dummy({width, height + card_px(c, below)});
+    draw_card_words(c, style, words, width, below);
   };
   const Lesson& lesson = *c.lesson.lesson;
   const auto& progress = c.view.of<LessonView>().progress[lesson_key(c.lesson)];
@@ -82,10 +78,8 @@ void draw_end(const Context& c, float width) {
 
 void draw_scene(const Context& c, float width) {
   auto& view = c.view.of<LessonView>();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const auto wrapped = [&](const TextStyle& style, const std::string& words, float below) {
-    const float height = draw_wrapped(list, ImGui::GetCursorScreenPos(), style, words, width);
-    ImGui::Dummy({width, height + card_px(c, below)});
+    draw_card_words(c, style, words, width, below);
   };
   const TextStyle small{c.fonts.body, std::round(card_px(c, kCardSmall)), c.theme.dim};
   const TextStyle title{c.fonts.bold, std::round(card_px(c, kCardTitle)), c.theme.text};
@@ -139,8 +133,7 @@ void draw_content(const Context& c) {
   if (!is_class(c.view)) draw_head(c, room.x);
   // A class goes on with keys, but comes back with a click as well.
   const bool elsewhere = *elsewhere_words(c) != 0;
-  const float foot = elsewhere ? c.px(kElsewhere) + (is_class(c.view) ? 0 : c.px(kFoot))
-                               : (is_class(c.view) ? 0 : c.px(kFoot));
+  const float foot = c.px((elsewhere ? kElsewhere : 0) + (is_class(c.view) ? 0 : kFoot));
   const float height = ImGui::GetContentRegionAvail().y - foot;
   // The text scrolls, and the ways on stay. A scene begins at its top.
   ImGui::BeginChild(fmt::format("scene {}", c.view.of<LessonView>().scene).c_str(), {0, height},
@@ -160,14 +153,15 @@ void draw_content(const Context& c) {
 
 }  // namespace
 
-float lesson_card_width(const Context& c) {
-  return std::floor(std::min(c.px(kCardWidth), ImGui::GetMainViewport()->Size.x * kMostOfWindow));
+float lesson_card_width(const ViewState& view) {
+  if (!view.of<LessonView>().open) return 0;
+  return std::floor(std::min(kCardWidth * view.ui_scale(), ImGui::GetMainViewport()->Size.x * kMostOfWindow));
 }
 
 void draw_lesson_card(const Context& c, float top) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
-  const ImVec2 size{c.view.of<LessonView>().card_width, viewport.Size.y - top};
+  const ImVec2 size{lesson_card_width(c.view), viewport.Size.y - top};
   ImGui::SetNextWindowPos(min);
   ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));

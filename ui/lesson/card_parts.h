@@ -3,10 +3,12 @@
 
 #include <imgui.h>
 
+#include <string>
 #include <vector>
 
 #include "engine/lesson/marking.h"
 #include "ui/context.h"
+#include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
 
@@ -18,6 +20,10 @@ float card_px(const Context& context, float at_scale_one);
 
 /// A dot a scene, `pitch` apart: seen, shown, and still to come. A click goes there.
 void draw_scene_dots(const Context& context, ImVec2 left_middle, float pitch);
+
+/// Words of one style, wrapped, with so much room below them; nothing if there are none.
+void draw_card_words(const Context& context, const TextStyle& style, const std::string& words, float width,
+                     float below, float indent = 0);
 
 /// Paragraphs with their emphasis, lists, quotes and code.
 void draw_card_text(const Context& context, const std::vector<ShownParagraph>& paragraphs, float width,

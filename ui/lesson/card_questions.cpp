@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <optional>
 #include <utility>
 
+#include "engine/base/counted.h"
 #include "engine/config/splits.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/lesson_session.h"
@@ -54,11 +54,7 @@ void answer(const Asked& asked, nlohmann::json value) {
 
 void draw_words(const Asked& asked, const TextStyle& style, const std::string& words, float indent = 0,
                 float below = 6) {
-  if (words.empty()) return;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height =
-      draw_wrapped(ImGui::GetWindowDrawList(), {at.x + indent, at.y}, style, words, asked.width - indent);
-  ImGui::Dummy({asked.width, height + card_px(asked.c, below)});
+  draw_card_words(asked.c, style, words, asked.width, below, indent);
 }
 
 bool draw_small_button(const Asked& asked, const char* what, const std::string& words, ButtonLook look,
@@ -232,15 +228,9 @@ void draw_order(const Asked& asked) {
   ImGui::NewLine();
 }
 
-/// The matrices whose cuts answer a question, by their names in a split file.
-constexpr std::pair<const char*, Cut Split::*> kCuts[] = {{"attn.qkv", &Split::attn_qkv},
-                                                          {"attn.proj", &Split::attn_proj},
-                                                          {"mlp.fc", &Split::mlp_fc},
-                                                          {"mlp.proj", &Split::mlp_proj}};
-
 nlohmann::json as_json(const Split& split) {
   nlohmann::json cuts = nlohmann::json::object();
-  for (const auto& [name, cut] : kCuts) cuts[name] = to_string(split.*cut);
+  for (const MatrixCut& matrix : matrix_cuts()) cuts[matrix.name] = to_string(split.*matrix.cut);
   return cuts;
 }
 
@@ -250,13 +240,10 @@ void draw_cut(const Asked& asked) {
   const Split& split = c.wanted().split;
   draw_words(asked, asked.text(kCardSmall, c.theme.dim),
              "Choose the cuts of the matrices in Setup. Your cut is planned and run, and then marked.");
-  for (const auto& [name, cut] : kCuts) {
-    const Block missing =
-        name[0] == 'a' ? Block::Mlp : Block::Attention;  // the block that has no such matrix
-    if (c.wanted().block == missing) continue;
-    draw_words(asked, asked.text(kCardQuestion, c.theme.text),
-               fmt::format("{}: {}", name, to_string(split.*cut)), 0, 2);
-  }
+  for (const MatrixCut& matrix : matrix_cuts())
+    if (matrix.is_in(c.wanted().block))
+      draw_words(asked, asked.text(kCardQuestion, c.theme.text),
+                 fmt::format("{}: {}", matrix.name, to_string(split.*matrix.cut)), 0, 2);
   ImGui::Dummy({0, card_px(c, 4)});
   if (draw_small_button(asked, "answer", "Mark my cut", ButtonLook::Accent)) answer(asked, as_json(split));
   ImGui::NewLine();
@@ -323,7 +310,7 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), shown.ask, 0, 8);
   if (is_class(c.view) && !asked.open.hands.empty())
     draw_words(asked, asked.text(kCardSmall, c.theme.dim),
-               fmt::format("{} hand{}", asked.open.hands.size(), asked.open.hands.size() == 1 ? "" : "s"));
+               counted(static_cast<int64_t>(asked.open.hands.size()), "hand"));
   switch (shown.question->kind) {
     case QuestionKind::Choice:
       for (size_t i = 0; i < shown.choices.size(); ++i) draw_choice(asked, i);

@@ -104,6 +104,15 @@ float card_px(const Context& c, float at_scale_one) {
   return c.px(at_scale_one) * c.view.of<LessonView>().card_scale;
 }
 
+void draw_card_words(const Context& c, const TextStyle& style, const std::string& words, float width,
+                     float below, float indent) {
+  if (words.empty()) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), {at.x + indent, at.y}, style, words, width - indent);
+  ImGui::Dummy({width, height + card_px(c, below)});
+}
+
 void draw_card_text(const Context& c, const std::vector<ShownParagraph>& paragraphs, float width,
                     ImU32 colour) {
   using Kind = LessonParagraph::Kind;

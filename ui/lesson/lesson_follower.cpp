@@ -86,12 +86,9 @@ void LessonFollower::show_answer(const Context& c) {
 void LessonFollower::follow(const Context& c) {
   auto& view = c.view.of<LessonView>();
   if (c.lesson.reading != reading_) take_reading(c);
-  if (!c.lesson.is_open()) {
-    if (std::exchange(view.open, false)) {
-      setter_.stop();
-      c.view.of<StageLight>() = {};
-    }
-    view.card_width = 0;
+  if (!c.lesson.is_open() && std::exchange(view.open, false)) {
+    setter_.stop();
+    c.view.of<StageLight>() = {};
   }
   if (c.lesson.message != message_) {
     message_ = c.lesson.message;
@@ -106,7 +103,7 @@ void LessonFollower::follow(const Context& c) {
   setter_.advance(c);
   const std::tuple selection(c.view.selected_step, c.view.selected_tensor, c.view.selected_rank);
   const bool clicks = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
-                      ImGui::GetMousePos().x > ImGui::GetMainViewport()->Pos.x + view.card_width;
+                      ImGui::GetMousePos().x > ImGui::GetMainViewport()->Pos.x + lesson_card_width(c.view);
   view.pointed = !sets && (view.pointed || clicks || selection != selection_);
   selection_ = selection;
   const ShownScene* const scene = made_scene(c);
@@ -115,7 +112,6 @@ void LessonFollower::follow(const Context& c) {
                                                           return question.question->kind == QuestionKind::Cut;
                                                         });
   view.away = setter_.was_left(c, asks_cut);
-  view.card_width = lesson_card_width(c);
   // The next scene's values are made while the class looks at this one.
   const auto next = static_cast<size_t>(view.scene) + 1;
   const bool rests = setter_.is_set() && !c.lesson.busy && c.snapshot.activity.empty() &&

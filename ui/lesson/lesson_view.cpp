@@ -41,7 +41,6 @@ void open_lesson(const Context& c, const std::string& name_or_file, int scene, s
 void close_lesson(const Context& c) {
   auto& view = c.view.of<LessonView>();
   view.open = false;
-  view.card_width = 0;
   if (view.before && !c.replay.is_open()) c.want(*view.before);
   view.before.reset();
   c.view.of<StageLight>() = {};

@@ -32,7 +32,6 @@ struct OpenQuestion {
   std::string typed;               ///< a number
   std::vector<std::string> order;  ///< items in the order in which they were clicked
   std::vector<int> hands;  ///< of a class: the choice of each, in the order in which they were counted
-  std::string pointed;     ///< what a click chose, not answered yet
 };
 
 struct LessonView {
@@ -56,9 +55,8 @@ struct LessonView {
 
   float card_scale = 1;                    ///< of the card's type, to fit a scene in front of a class
   std::tuple<int, int, float> fitted_for;  ///< the scene, its question and the room that it was fitted for
-  bool pointed =
-      false;  ///< since the scene is shown, a person has clicked on the page or gone to another step
-  float card_width = 0;  ///< of the card in this frame, in pixels; 0: no lesson is open
+  /// Since the scene is shown, a person has clicked on the page or gone to another step.
+  bool pointed = false;
 };
 
 /// True in front of a class: a lesson is open in lecture mode.
@@ -74,8 +72,7 @@ inline bool is_in_scene(const ViewState& view) {
 /// The name by which a lesson's progress is remembered: of a built-in one its name, of a file its path.
 std::string lesson_key(const LessonSnapshot& lesson);
 
-/// Opens a lesson at a scene. If it cannot be read, a message says why.
-/// `seed` draws its numbers.
+/// Opens a lesson at a scene; `seed` draws its numbers. If it cannot be read, a message says why.
 void open_lesson(const Context& context, const std::string& name_or_file, int scene = 0,
                  std::optional<uint64_t> seed = {});
 void close_lesson(const Context& context);
@@ -100,8 +97,8 @@ void take_hand_back(const Context& context);
 
 /// Draws the card at the window's left, from `top` down.
 void draw_lesson_card(const Context& context, float top);
-/// The width of the card, in pixels.
-float lesson_card_width(const Context& context);
+/// The width of the card, in pixels; 0: no lesson is open.
+float lesson_card_width(const ViewState& view);
 /// In front of a class: what stands in place of the Bar.
 void draw_class_bar(const Context& context);
 /// Covers the window while a class should see nothing.

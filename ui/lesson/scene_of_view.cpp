@@ -45,7 +45,7 @@ std::string page_of(const Context& c, const std::string& view) {
   std::string page = shown_page(c.view);
   if (c.view.tab == Tab::Stage)  // a step that has nothing to open leaves the rows
     page = is_inside_collective(c) ? "collective" : shows_open_row(c) ? page : "";
-  for (const shardlens::LessonView& row : lesson_views())
+  for (const StudioView& row : lesson_views())
     if (view == row.name && !row.pages.empty() && row.pages.front() == page) return "";
   return page;
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/lesson/functions.h"
-#include "engine/lesson/names.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
@@ -118,8 +117,9 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
     const BreakPage page = view.of<BreakView>().page;
     plant(c, wanted_->settings, *state.mistake, state.training_steps.value_or(break_command::Start{}.steps));
     view.of<BreakView>().page = page;
-  } else if (c.breaks.planted)
+  } else if (c.breaks.planted) {
     c.send(break_command::Clear{});
+  }
   if (c.replay.is_open() || c.train.frozen) {
     view.wanted.sent(c.snapshot, wanted_->settings);
     c.send(command::SetSettings{wanted_->settings});
@@ -176,12 +176,8 @@ void SceneSetter::place(const Context& c) const {
   } else {
     view.playing = state.play;
   }
-  if (!state.run_to.empty()) {
-    try {
-      c.send(command::Seek{static_cast<size_t>(step_named(plan->program, state.run_to)) + 1});
-    } catch (const Error&) {  // another plan than the scene's
-    }
-  }
+  if (const StepId last = find_step(plan->program, state.run_to); last >= 0)
+    c.send(command::Seek{static_cast<size_t>(last) + 1});
   auto& light = view.of<StageLight>();
   light.lit = state.spotlight;
   for (const ShownCallout& callout : wanted_->callouts) light.callouts.push_back({callout.at, callout.text});

@@ -12,12 +12,6 @@
 namespace shardlens::ui::stage {
 namespace {
 
-StepId first_reader(const Program& program, TensorId tensor) {
-  for (const Step& step : program.steps)
-    if (std::find(step.inputs.begin(), step.inputs.end(), tensor) != step.inputs.end()) return step.id;
-  return -1;
-}
-
 /// The rows of a place that is no rank. A collective that is left out has two.
 std::vector<size_t> rows_at(const std::vector<Row>& rows, const NamedPlace& place) {
   std::vector<size_t> inputs, found;
@@ -54,7 +48,9 @@ NamedPlace place_named(const Program& program, const std::string& name) {
   place.tensor = find_tensor(program, name);
   if (place.tensor == kNoTensor) return place;
   place.step = producer_of(program, place.tensor);
-  if (place.step < 0) place.step = first_reader(program, place.tensor);
+  if (const std::vector<StepId> readers = consumers_of(program, place.tensor);
+      place.step < 0 && !readers.empty())
+    place.step = readers.front();
   return place;
 }
 

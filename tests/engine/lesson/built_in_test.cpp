@@ -117,7 +117,7 @@ TEST(Lessons, ThePageForAuthorsIsUpToDate) {
   EXPECT_THAT(page, HasSubstr(functions_as_markdown()))
       << "put what `shardlens-cli lesson --functions` prints into it";
   EXPECT_THAT(page, HasSubstr(run_keys_as_markdown()));
-  for (const LessonView& view : lesson_views()) {
+  for (const StudioView& view : lesson_views()) {
     EXPECT_THAT(page, HasSubstr("`" + std::string(view.name) + "`"));
     for (const std::string& of_view : view.pages) EXPECT_THAT(page, HasSubstr("`" + of_view + "`"));
   }
@@ -127,6 +127,18 @@ TEST(Lessons, ThePageForAuthorsIsUpToDate) {
   const LessonCheck check = check_lesson(example, {});
   for (const LessonProblem& problem : check.problems) ADD_FAILURE() << problem.where << ": " << problem.what;
   EXPECT_EQ(check.questions, 1);
+}
+
+TEST(BuiltInLessons, HeadsSayWhatTheLessonsSay) {
+  const std::vector<Lesson> heads = built_in_heads();
+  ASSERT_EQ(heads.size(), built_in_lessons().size());
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const Lesson& whole = *built_in_lessons()[i];
+    EXPECT_EQ(heads[i].name, whole.name);
+    EXPECT_EQ(heads[i].title, whole.title);
+    EXPECT_EQ(heads[i].asks, whole.asks);
+    EXPECT_TRUE(heads[i].scenes.empty());
+  }
 }
 
 }  // namespace lesson_built_in_test

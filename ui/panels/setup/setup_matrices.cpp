@@ -19,17 +19,7 @@
 namespace shardlens::ui {
 namespace {
 
-struct Matrix {
-  const char* name;  ///< of the product in the Program
-  Cut Split::*cut;
-  Block block;  ///< planned in this block and in the whole layer
-};
-constexpr std::array<Matrix, 4> kMatrices{{{"attn.qkv", &Split::attn_qkv, Block::Attention},
-                                           {"attn.proj", &Split::attn_proj, Block::Attention},
-                                           {"mlp.fc", &Split::mlp_fc, Block::Mlp},
-                                           {"mlp.proj", &Split::mlp_proj, Block::Mlp}}};
-
-MatrixShape shape_of(const Matrix& matrix, const Model& model) {
+MatrixShape shape_of(const MatrixCut& matrix, const Model& model) {
   const std::string_view name = matrix.name;
   if (name == "attn.qkv") return {model.hidden, model.hidden + 2 * model.key_heads() * model.head_dim()};
   if (name == "attn.proj") return {model.hidden, model.hidden};
@@ -39,7 +29,7 @@ MatrixShape shape_of(const Matrix& matrix, const Model& model) {
 
 /// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none. A whole model has
 /// one in each layer: returns that of `layer`, else the first.
-StepId product_of(const Plan* plan, const Matrix& matrix, int64_t layer) {
+StepId product_of(const Plan* plan, const MatrixCut& matrix, int64_t layer) {
   if (plan == nullptr) return -1;
   const auto is_named = [](const std::string& step, const std::string& name) {
     return step == name || step.ends_with("." + name);
@@ -122,7 +112,7 @@ void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int g
 
 /// Draws the picture of the cut: from the planned weight if there is a plan for the wanted settings (it
 /// exists before the run), else from the cut alone.
-void draw_picture(const Context& context, const Settings& wanted, const Matrix& matrix, const Plan* shown,
+void draw_picture(const Context& context, const Settings& wanted, const MatrixCut& matrix, const Plan* shown,
                   ImVec2 min, ImVec2 max) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Plan* planned = context.snapshot.plan.get();
@@ -158,15 +148,14 @@ bool draw_picture_button(const Context& context, ImVec2 min, ImVec2 max, const s
   return clicked;
 }
 
-void draw_card(const Context& context, const Settings& wanted, const Matrix& matrix) {
+void draw_card(const Context& context, const Settings& wanted, const MatrixCut& matrix) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const bool narrow = width < context.px(224);  // then the choice takes the shape's place below the name
   const float height = context.px(56), pad = context.px(8), option_width = context.px(100);
-  const bool in_block =
-      wanted.block == Block::Layer || wanted.block == Block::Model || wanted.block == matrix.block;
+  const bool in_block = matrix.is_in(wanted.block);
   const Plan* shown = shown_plan(context.snapshot);
   const StepId product = product_of(shown, matrix, layer_looked_at(context, shown));
   const MatrixShape shape = shape_of(matrix, wanted.model);
@@ -283,7 +272,7 @@ void draw_field(const Context& context, const Settings& wanted, const char* name
 }  // namespace
 
 void draw_matrices(const Context& context, const Settings& wanted) {
-  for (const Matrix& matrix : kMatrices) draw_card(context, wanted, matrix);
+  for (const MatrixCut& matrix : matrix_cuts()) draw_card(context, wanted, matrix);
   draw_field(
       context, wanted, "Stream X", &Split::norm,
       std::array{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence}, {"whole", "hidden", "tokens"},

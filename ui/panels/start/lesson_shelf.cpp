@@ -7,22 +7,20 @@
 #include <utility>
 
 #include "engine/io/file_kind.h"
+#include "engine/io/file_state.h"
 
 namespace shardlens::ui {
 namespace {
 
-/// What tells whether a file has changed, by its name.
-using FolderState = std::map<std::string, std::pair<std::filesystem::file_time_type, uintmax_t>>;
+using FolderState = std::map<std::string, FileState>;  ///< by path
 
 FolderState state_of(const std::string& folder) {
   FolderState state;
   std::error_code error;
   if (folder.empty()) return state;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (ending_of(at->path().string()) != ".md") continue;
-    std::error_code unknown;
-    const auto time = at->last_write_time(unknown);
-    state[at->path().string()] = {time, at->file_size(unknown)};
+    const std::string path = at->path().string();
+    if (ending_of(path) == ".md") state[path] = state_of_file(path);
   }
   return state;
 }
@@ -53,8 +51,8 @@ void LessonShelf::main() {
         lessons_ = std::move(read);
         known = std::move(now);
       }
-    } catch (
-        const std::exception&) {  // such as too little memory: what was read stays, and the next look tries
+    } catch (const std::exception&) {
+      // Such as too little memory: what was read stays, and the next look tries again.
     }
     std::unique_lock lock(mutex_);
     looks_ = false;
