@@ -28,12 +28,12 @@ fi
 
 # Once more than the suites: the hot paths' instructions, and files from anywhere, for a minute. Not where only
 # some tests were asked for. The damage is the same each time, so that a change is judged by what it did and not by the
-# day's luck; without --seed, tests/fuzz/run.sh tries what nobody has tried.
+# day's luck. tests/fuzz/run.sh by itself has sanitizers, and without --seed it tries what nobody has tried.
 if [ "$preset" = release ] && [ $# -eq 0 ]; then
   echo "tests: counting instructions, and damaging files for a minute"
   ./app/build.sh release reader_fuzz
   # Each takes one core; only one of them builds.
-  SHARDLENS_BUILT=1 ./tests/fuzz/run.sh 60 --seed 1 >build/release/fuzz.log 2>&1 &
+  SHARDLENS_BUILT=1 SHARDLENS_FUZZ=reader_fuzz ./tests/fuzz/run.sh 60 --seed 1 >build/release/fuzz.log 2>&1 &
   fuzz=$!
   SHARDLENS_HARM_SECONDS=60 ./build/release/tests/engine_tests --gtest_filter='LessonHarm.*' >build/release/lessons.log 2>&1 &
   lessons=$!

@@ -356,7 +356,7 @@ void wait_for_rest(Platform& platform, ui::Studio& studio) {
 
 OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
     : replays_(!options.recording.empty() || is_replay_view(options.view)),
-      platform_(make_offscreen_platform(size)),
+      platform_(make_offscreen_platform(size, {}, Rasterize::when_read)),
       studio_(options.settings, platform_->fonts(), {},
               replays_ ? Session::Begin::WhenAsked : Session::Begin::AtOnce) {
   apply_looks(options, studio_.view());

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,10 @@ class Communicator {
   /// Error with `why`. A failed rank calls it, or any code that cancels. Safe from any thread, any number of
   /// times.
   virtual void abort(const std::string& why) = 0;
+
+  /// The rank of this group that failed asynchronously: the one that its FailedRank names. A device that
+  /// throws the same failure from its marks does not say which group it is of. Safe from any thread.
+  virtual std::optional<int> failed_rank() { return std::nullopt; }
 };
 
 /// Makes one communicator per rank, for ranks that are threads of this process. `ranks` >= 1. Waiting ranks

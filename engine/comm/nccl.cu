@@ -221,6 +221,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
+  std::optional<int> failed_rank() override { return group_->failed_rank(); }
 
  private:
   NcclGroup::Member& member() { return group_->member(rank_); }

@@ -214,6 +214,17 @@ void NcclGroup::throw_failure() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+std::optional<int> NcclGroup::failed_rank() {
+  try {
+    throw_failure();
+  } catch (const FailedRank& failed) {
+    return failed.rank();
+  } catch (const std::exception&) {
+    // It is of the whole group, or of ranks that did not come.
+  }
+  return std::nullopt;
+}
+
 // Returns the ranks that have not come to collective `number`.
 std::vector<int> NcclGroup::missing(int64_t number) {
   std::vector<int> late;

@@ -102,6 +102,8 @@ class NcclGroup {
   /// did not start.
   void fail_at_the_begin();
   void throw_failure();
+  /// Returns the rank that the failure is of, if it is one rank's.
+  std::optional<int> failed_rank();
 
   /// Returns the state that NCCL reports for a communicator, or the error of that query.
   static ncclResult_t state_of(ncclComm_t comm);

@@ -7,7 +7,6 @@
 #include "engine/base/clock.h"
 #include "engine/runtime/execute.h"
 #include "engine/runtime/gpu_room.h"
-#include "engine/runtime/run_failure.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
@@ -25,18 +24,9 @@ Rank::Rank(const Plan& of_plan, int world_rank, bool is_here, RankGroups of_rank
 
 void Rank::prepare() {
   const Program& program = plan.program;
-  const int own = world();
-  const auto attach = [&](Communicator& group, int apart) {
-    try {
-      group.attach(*device);
-    } catch (const FailedRank& failed) {
-      const int who = own + (failed.rank() - group.rank()) * apart;
-      throw RunFailed(failed.kind(), failed_message(program, who, -1, failed.what()), {{who}, -1, false});
-    }
-  };
-  attach(*groups.layer, 1);
-  attach(*groups.replicas, program.tp());
-  attach(*groups.same_slice, 1);
+  groups.layer->attach(*device);
+  groups.replicas->attach(*device);
+  groups.same_slice->attach(*device);
   groups.layer->make_room(packed_copy_bytes(program, index));
   memory->make_staging_room();
   if (device->behind() != nullptr) {
@@ -48,6 +38,14 @@ void Rank::prepare() {
   const bool lanes = std::any_of(program.steps.begin(), program.steps.end(),
                                  [](const Step& step) { return step.overlapped; });
   if (lanes && device->host_visible()) lane = std::make_unique<SideLane>();
+}
+
+std::optional<int> Rank::failed_member() const {
+  const int tp = plan.program.tp();
+  for (const auto& [group, apart] :
+       {std::pair(groups.layer.get(), 1), {groups.replicas.get(), tp}, {groups.same_slice.get(), 1}})
+    if (const auto failed = group->failed_rank()) return world() + (*failed - group->rank()) * apart;
+  return std::nullopt;
 }
 
 // Runs steps on the rank's device; for a collective it also notes where this rank is.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 
@@ -72,6 +73,8 @@ struct Rank {
   /// Returns the collective that a group's failure belongs to, if this rank threw in `step`. If `step` is no
   /// collective, the rank waited for an earlier one that it had asked for. -1: it has been in none.
   StepId met_in(StepId step) const;
+  /// Returns the world rank whose failure one of this rank's groups has, if one has (FailedRank).
+  std::optional<int> failed_member() const;
 
  private:
   CollectiveTimes run(std::span<const Step> steps, const PassNumbers& numbers);

@@ -666,17 +666,16 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
   const StepId met = ranks_[static_cast<size_t>(rank)]->met_in(step);
   const auto* const lost = dynamic_cast<const LostRanks*>(&error);
   const auto* const failed = dynamic_cast<const FailedRank*>(&error);
-  // A rank can hear of another's failure before it has been in a collective: the group is that of its next
-  // one.
+  // A rank can hear of another's failure before it has been in a collective: the step is then its next one.
   const StepId in = failed != nullptr && met < 0 && step >= 0 ? next_collective(program, step) : met;
   if (lost != nullptr && met >= 0) {
     const std::lock_guard lock(mutex_);
     failure = finder_.missed_in(met, rank, *lost);
-  } else if (failed != nullptr && in >= 0) {
-    const std::vector<int> members = ranks_of_group(program, program.step(in), rank);
-    const int who = members[static_cast<size_t>(failed->rank())];
-    failure.what = RunFailure{{who}, in, false};
-    failure.message = failed_message(program, who, in, failed->what());
+  } else if (failed != nullptr) {
+    const StepId at = in >= 0 ? in : step;
+    const int who = ranks_[static_cast<size_t>(rank)]->failed_member().value_or(rank);
+    failure.what = RunFailure{{who}, at, false};
+    failure.message = failed_message(program, who, at, failed->what());
   } else if (const auto* of_all = dynamic_cast<const RunFailed*>(&error)) {
     failure.kind = of_all->kind();
     failure.what = of_all->failure();

@@ -7,7 +7,7 @@
 
 namespace shardlens::fuzz {
 
-/// Counts what is allocated from now on; needs AddressSanitizer.
+/// Counts what is allocated from now on: all of it under sanitizers, otherwise what operator new gives.
 void watch_memory();
 /// Begins anew, and the largest sum of bytes held at once since then.
 void begin_memory();

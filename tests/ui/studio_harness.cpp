@@ -12,6 +12,8 @@
 namespace shardlens::ui {
 namespace {
 
+// Of a window; what is waited for needs the cores meanwhile.
+constexpr std::chrono::milliseconds kFrameTime{16};
 constexpr double kTimeoutSeconds = 500;  ///< only turns a hang into a message; a loaded machine is slow
 
 }  // namespace
@@ -29,8 +31,8 @@ Settings small_settings() {
 }
 
 StudioHarness::StudioHarness(PixelSize size, const Settings& settings,
-                             const std::filesystem::path& state_path)
-    : platform_(make_offscreen_platform(size)), engine_(ImGuiTestEngine_CreateContext()) {
+                             const std::filesystem::path& state_path, Rasterize rasterize)
+    : platform_(make_offscreen_platform(size, {}, rasterize)), engine_(ImGuiTestEngine_CreateContext()) {
   ImGuiTestEngineIO& io = ImGuiTestEngine_GetIO(engine_);
   io.ConfigRunSpeed = ImGuiTestRunSpeed_Fast;
   io.ConfigVerboseLevel = ImGuiTestVerboseLevel_Warning;
@@ -76,7 +78,7 @@ bool StudioHarness::draw_until(const std::function<bool()>& is_so) {
   while (!is_so()) {
     if (std::chrono::steady_clock::now() > end) return false;
     draw_frames(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(kFrameTime);
   }
   draw_frames(4);
   return true;

@@ -27,7 +27,8 @@ bool is_shown(const char* window);
 class StudioHarness {
  public:
   explicit StudioHarness(PixelSize size = {1920, 1080}, const Settings& settings = small_settings(),
-                         const std::filesystem::path& state_path = {});
+                         const std::filesystem::path& state_path = {},
+                         Rasterize rasterize = Rasterize::when_read);
   ~StudioHarness();
   StudioHarness(const StudioHarness&) = delete;
   StudioHarness& operator=(const StudioHarness&) = delete;

@@ -283,7 +283,7 @@ TEST(Studio, ThePaletteDrawsWholeLetters) {
 // Only what changes is drawn, while ranks run, tabs change and the mouse passes: what is left on the screen
 // in the end must be what drawing all of it gives.
 TEST(Studio, ThePictureThatIsKeptIsTheOneDrawnWhole) {
-  StudioHarness harness({1920, 1080});
+  StudioHarness harness({1920, 1080}, small_settings(), {}, Rasterize::every_frame);
   const auto expect_whole = [&](const char* when) {
     harness.wait_until_at_rest();
     harness.studio().machine().wait_until_idle(60);  // its answer is drawn too
@@ -426,7 +426,7 @@ TEST(Studio, KeysChangeHowFastStepsPlay) {
 }
 
 TEST(Studio, TheSpotlightFollowsTheMouseWhileItsKeyIsHeld) {
-  StudioHarness harness({1280, 720});
+  StudioHarness harness({1280, 720}, small_settings(), {}, Rasterize::every_frame);
   harness.wait_until_at_rest();
   harness.view().theme = ThemeName::Light;  // where darkness is easy to see
   const auto brightness = [&](int x, int y) {

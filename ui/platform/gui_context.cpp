@@ -88,14 +88,22 @@ void GuiContext::begin_frame() {
   ImGui::GetBackgroundDrawList()->AddCallback(ImGui::GetPlatformIO().DrawCallback_SetSamplerNearest, nullptr);
 }
 
-int64_t GuiContext::render(PixelSize size) {
+void GuiContext::end_frame() {
   // Render() begins only one window, the list of panels of Ctrl+Tab. It needs a border to be visible in the
   // light theme.
   float& border = ImGui::GetStyle().WindowBorderSize;
   const float usual = std::exchange(border, 1.0F);
   ImGui::Render();
   border = usual;
-  if (size.width == 0 || size.height == 0) return 0;  // an iconified window
+}
+
+void GuiContext::skip() {
+  changes_.forget();
+  for (ImTextureData* const texture : ImGui::GetPlatformIO().Textures)
+    if (texture->Status != ImTextureStatus_OK) ImGui_ImplOpenGL3_UpdateTexture(texture);
+}
+
+int64_t GuiContext::draw(PixelSize size) {
   ImDrawData& data = *ImGui::GetDrawData();
   const ImVec4 ground = ImGui::GetStyleColorVec4(ImGuiCol_WindowBg);
   const ImU32 ground_colour = ImGui::ColorConvertFloat4ToU32(ground);

@@ -26,9 +26,13 @@ class GuiContext {
   GuiContext& operator=(const GuiContext&) = delete;
 
   void begin_frame();
-  // Ends the frame and draws it into the bound framebuffer, which has size `size` and holds the last frame.
-  // Draws only what has changed. Returns the number of drawn pixels.
-  int64_t render(PixelSize size);
+  // Ends the frame: what it shows can be drawn from here on, until the next one begins.
+  void end_frame();
+  // Draws the frame into the bound framebuffer, which has size `size` and holds the last frame. Draws only
+  // what has changed. Returns the number of drawn pixels.
+  int64_t draw(PixelSize size);
+  // Instead of draw(): takes over the frame's new glyphs and no more.
+  void skip();
   // Call it if the framebuffer no longer holds the last frame: the next frame is then drawn whole.
   void forget_picture() { changes_.forget(); }
   // Reads the bound framebuffer.

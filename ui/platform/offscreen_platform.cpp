@@ -105,13 +105,15 @@ class SurfacelessContext {
 
 class OffscreenPlatform final : public Platform {
  public:
-  OffscreenPlatform(PixelSize size, std::optional<ui::ColoursBy> colours_by)
-      : gui_(&eglGetProcAddress, colours_by) {
+  OffscreenPlatform(PixelSize size, std::optional<ui::ColoursBy> colours_by, Rasterize rasterize)
+      : rasterize_(rasterize), gui_(&eglGetProcAddress, colours_by) {
     ImGui::GetIO().BackendPlatformName = "shardlens offscreen";
     picture_.allocate(size);
   }
 
   void begin_frame(double) override {
+    if (is_due_) gui_.skip();
+    is_due_ = false;
     ImGuiIO& io = ImGui::GetIO();
     const PixelSize size = picture_.size();
     io.DisplaySize = ImVec2(static_cast<float>(size.width), static_cast<float>(size.height));
@@ -120,12 +122,16 @@ class OffscreenPlatform final : public Platform {
   }
 
   void render() override {
-    picture_.bind();
-    drawn_pixels_ = gui_.render(picture_.size());
+    gui_.end_frame();
+    is_due_ = true;
+    if (rasterize_ == Rasterize::every_frame) draw();
   }
 
   void present() override { glFinish(); }
-  Image read_pixels() override { return gui_.read_pixels(picture_.size()); }
+  Image read_pixels() override {
+    if (is_due_) draw();
+    return gui_.read_pixels(picture_.size());
+  }
   void wake() override {}
 
   void resize(PixelSize size) override {
@@ -142,6 +148,14 @@ class OffscreenPlatform final : public Platform {
   const ui::Fonts& fonts() const override { return gui_.fonts(); }
 
  private:
+  void draw() {
+    picture_.bind();
+    drawn_pixels_ = gui_.draw(picture_.size());
+    is_due_ = false;
+  }
+
+  const Rasterize rasterize_;
+  bool is_due_ = false;  // the frame has ended and is not drawn
   SurfacelessContext context_;
   GuiContext gui_;
   KeptPicture picture_{KeptPicture::Bytes::OfFiles};
@@ -150,8 +164,9 @@ class OffscreenPlatform final : public Platform {
 
 }  // namespace
 
-std::unique_ptr<Platform> make_offscreen_platform(PixelSize size, std::optional<ui::ColoursBy> colours_by) {
-  return std::make_unique<OffscreenPlatform>(size, colours_by);
+std::unique_ptr<Platform> make_offscreen_platform(PixelSize size, std::optional<ui::ColoursBy> colours_by,
+                                                  Rasterize rasterize) {
+  return std::make_unique<OffscreenPlatform>(size, colours_by, rasterize);
 }
 
 }  // namespace shardlens

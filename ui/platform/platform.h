@@ -87,10 +87,16 @@ enum class VerticalSync { on, off };
 std::unique_ptr<Platform> make_window_platform(const std::string& title, std::optional<PixelSize> size,
                                                VerticalSync vertical_sync = VerticalSync::on);
 
-// Draws without a display. `colours_by`: who makes the colours of heatmaps, if not as usual. Throws Error if
-// there is no EGL or no OpenGL 3.3.
+// Which frames are drawn where there is no display: a picture that nobody reads need not be drawn, and a
+// software renderer takes most of a frame's time for it.
+enum class Rasterize { every_frame, when_read };
+
+// Draws without a display. `colours_by`: who makes the colours of heatmaps, if not as usual. With
+// Rasterize::when_read only read_pixels() draws, and drawn_pixels() is of the last drawn frame. Throws Error
+// if there is no EGL or no OpenGL 3.3.
 std::unique_ptr<Platform> make_offscreen_platform(PixelSize size,
-                                                  std::optional<ui::ColoursBy> colours_by = {});
+                                                  std::optional<ui::ColoursBy> colours_by = {},
+                                                  Rasterize rasterize = Rasterize::every_frame);
 
 // True if the environment names an X server, so that a window can probably open.
 bool has_display();

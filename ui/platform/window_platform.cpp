@@ -140,16 +140,14 @@ class WindowPlatform final : public Platform {
   void render() override {
     const PixelSize size = framebuffer_size();
     drawn_pixels_ = 0;
-    if (size.width == 0 || size.height == 0) {  // iconified
-      gui_->render(size);
-      return;
-    }
+    gui_->end_frame();
+    if (size.width == 0 || size.height == 0) return;  // iconified
     if (size != picture_->size()) {
       picture_->allocate(size);
       gui_->forget_picture();
     }
     picture_->bind();
-    drawn_pixels_ = gui_->render(size);
+    drawn_pixels_ = gui_->draw(size);
     shown_ = shown_ && drawn_pixels_ == 0;
   }
 

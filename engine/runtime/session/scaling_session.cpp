@@ -24,7 +24,7 @@
 namespace shardlens {
 namespace {
 
-constexpr int kRepetitions = 9, kCalibrationRepetitions = 5;
+constexpr int kRepetitions = 9;
 constexpr int64_t kHiddenSizes[] = {1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 constexpr int kMostDrawnStages = 8, kMostDrawnParts = 48;
 constexpr int64_t kUsualHead = 64;  // typical number of features of a head
@@ -141,7 +141,7 @@ class ScalingSession::Worker {
     } else if (const auto* measure = std::get_if<scaling_command::Measure>(&command)) {
       start("measuring this machine", [this, settings = measure->settings] { run_study(settings); });
     } else if (const auto* calibration = std::get_if<scaling_command::Calibrate>(&command)) {
-      start("calibrating this machine", [this, dtype = calibration->dtype] { run_calibration(dtype); });
+      start("calibrating this machine", [this, asked = *calibration] { run_calibration(asked); });
     }
   }
 
@@ -204,9 +204,9 @@ class ScalingSession::Worker {
     });
   }
 
-  void run_calibration(DType dtype) {
+  void run_calibration(const scaling_command::Calibrate& asked) {
     const Hardware hardware = with_other_dtypes(
-        calibrate(calibration_models(dtype), kCalibrationRepetitions, measuring("calibrating")),
+        calibrate(calibration_models(asked.dtype), asked.repetitions, measuring("calibrating")),
         find_hardware(kThisMachine));
     adopt_calibration(hardware);
     // Stored last: if that fails, this process still uses it, and the message gives the reason.

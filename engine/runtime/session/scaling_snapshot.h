@@ -81,6 +81,7 @@ struct Measure {
 /// finds it.
 struct Calibrate {
   DType dtype = DType::Fp32;
+  int repetitions = 5;  ///< of every model; of these the median counts
 };
 struct Stop {
   std::string why = "stopped";

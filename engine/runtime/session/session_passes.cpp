@@ -14,7 +14,6 @@
 namespace shardlens {
 namespace {
 
-constexpr int kCeilingRepetitions = 3;
 constexpr double kSlowSeconds = 30;  // a step that takes longer is not run again on one rank automatically
 
 std::string activity_of(Pass pass) {
@@ -317,7 +316,7 @@ void Session::Worker::begin_pass() {
                                                    shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
           double flops = 0;
           try {
-            flops = measure_ceiling(settings, shapes, kCeilingRepetitions).best().median_flops;
+            flops = measured_ceiling_flops(settings, shapes);
           } catch (const Error&) {
             // The GPU has no room for it beside a run: the speed that the run reaches is used instead.
           }

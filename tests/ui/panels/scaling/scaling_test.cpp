@@ -188,7 +188,14 @@ TEST_F(Times, ACalibrationMadeHereIsStoredAndSeenAtOnce) {
     harness.view().of<TrafficView>().times = true;
     open(harness, Tab::Traffic);
     EXPECT_EQ(harness.snapshot().result->times->predicted_seconds, 0);
+    ScalingSession& scaling = harness.studio().scaling();
     harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Traffic/scaling.calibrate"); });
+    EXPECT_TRUE(harness.draw_until([&] { return scaling.snapshot()->measures(); })) << "the button";
+    // One repetition is as good here, and a fifth of the work.
+    scaling.send(scaling_command::Stop{});
+    settle(harness);
+    EXPECT_FALSE(find_hardware("this-machine").is_calibrated()) << "it was stopped";
+    scaling.send(scaling_command::Calibrate{DType::Fp32, 1});
     settle(harness);
     harness.wait_until_at_rest();
     EXPECT_TRUE(find_hardware("this-machine").is_calibrated());

@@ -64,7 +64,7 @@ void draw_until(StudioHarness& harness, const Condition& is_so) {
   const auto end = too_late();
   while (!is_so(*harness.studio().training().snapshot()) && std::chrono::steady_clock::now() < end) {
     harness.draw_frames(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(std::chrono::milliseconds(16));
   }
 }
 
