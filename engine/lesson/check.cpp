@@ -29,6 +29,25 @@ nlohmann::json as_answer(const Question& question, const RightAnswer& right) {
   }
 }
 
+bool same(const Expression& a, const Expression& b) {
+  return a.kind == b.kind && a.number == b.number && a.text == b.text &&
+         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(),
+                    [](const ExpressionPtr& x, const ExpressionPtr& y) { return same(*x, *y); });
+}
+
+/// True if the text shows the value of `answer`, as the same expression.
+bool shows(const Template& text, const Expression& answer) {
+  return std::any_of(text.pieces.begin(), text.pieces.end(), [&](const Template::Piece& piece) {
+    return piece.expression && same(*piece.expression, answer);
+  });
+}
+bool shows(const LessonText& text, const Expression& answer) {
+  for (const LessonParagraph& paragraph : text.paragraphs)
+    for (const LessonSpan& span : paragraph.spans)
+      if (shows(span.text, answer)) return true;
+  return false;
+}
+
 class Checker {
  public:
   explicit Checker(const Lesson& lesson) : lesson_(lesson) {}
@@ -53,6 +72,10 @@ class Checker {
         problem(scene.line,
                 fmt::format("the scene has {} words; at most {} are read while something moves beside them",
                             scene.text.words, kMostWordsOfAScene));
+    for (const Scene& scene : lesson_.scenes)
+      for (const Question& question : scene.questions)
+        if (question.answer && (shows(scene.text, *question.answer) || shows(question.ask, *question.answer)))
+          problem(question.line, "the answer stands in the text above the question: leave it to the reason");
     found_.questions = lesson_.question_count();
   }
 

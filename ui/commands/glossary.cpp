@@ -1,10 +1,13 @@
 // The glossary: the words of the field. Each is a command of the palette. It says what the word means and
 // goes to a place in the studio where a person can see it.
+#include "ui/commands/glossary.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -147,6 +150,28 @@ const std::vector<Term>& terms() {
        {is<Op::ReduceScatter>, "megatron-sp"}},
       {"Split", "cut partition",
        "The choice how each weight matrix is cut: by columns, by rows, or not at all.", "view.tournament"},
+      {"Split megatron", "column then row",
+       "The first matrix of attention and of the MLP is cut by columns, the second by rows. Each of the two "
+       "then needs one all-reduce forward and one backward.",
+       "view.tournament"},
+      {"Split megatron-sp", "sequence parallelism",
+       "The split megatron with sequence parallelism: between attention and the MLP each rank holds only "
+       "some "
+       "of the tokens.",
+       "view.tournament"},
+      {"Split reversed", "row then column",
+       "The first matrix of attention and of the MLP is cut by rows, the second by columns: the other way "
+       "round than megatron. The ranks must then meet inside attention and before GeLU as well.",
+       "view.tournament"},
+      {"Split row-row", "row then row",
+       "Every matrix is cut by rows, so every product leaves terms that the ranks must add.",
+       "view.tournament"},
+      {"Split column-column", "column then column",
+       "Every matrix is cut by columns, so every product leaves slices. The ranks must gather them where the "
+       "next matrix needs all columns.",
+       "view.tournament"},
+      {"Split replicated", "no cut", "No matrix is cut. Every rank computes everything, and nothing is sent.",
+       "view.tournament"},
       {"Attention head", "heads QKV",
        "A part of attention with queries, keys and values of its own. Heads do not need each other's "
        "numbers, "
@@ -184,6 +209,47 @@ const std::vector<Term>& terms() {
   return all;
 }
 
+std::string lower(std::string_view words) {
+  std::string text(words);
+  for (char& letter : text)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return text;
+}
+
+bool is_letter(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         static_cast<unsigned char>(byte) > 127;
+}
+
+/// Without what stands around the letters, and without "'s".
+std::string_view bare(std::string_view words) {
+  while (!words.empty() && !is_letter(words.front())) words.remove_prefix(1);
+  while (!words.empty() && !is_letter(words.back())) words.remove_suffix(1);
+  for (const std::string_view of : {"'s", "\u2019s"})
+    if (words.ends_with(of)) words.remove_suffix(of.size());
+  return words;
+}
+
+/// By what a text calls them, in small letters. A split is called by its name alone as well.
+const std::unordered_map<std::string, const Term*>& by_word() {
+  static const auto all = [] {
+    constexpr std::string_view kSplit = "split ";
+    std::unordered_map<std::string, const Term*> found;
+    for (const Term& term : terms()) {
+      const std::string word = lower(term.word);
+      found.emplace(word, &term);
+      if (word.starts_with(kSplit)) found.emplace(word.substr(kSplit.size()), &term);
+      if (word == "tensor parallelism") found.emplace("t", &term);
+    }
+    // In a text this is the layout; the split of the same name has "split" before it.
+    const auto layout = std::find_if(terms().begin(), terms().end(),
+                                     [](const Term& term) { return lower(term.word) == "replicated"; });
+    if (layout != terms().end()) found["replicated"] = &*layout;
+    return found;
+  }();
+  return all;
+}
+
 /// Returns the first step of the kind; -1 if the Program has none.
 StepId first_step(const Program& program, IsStep is_step) {
   const auto found = std::find_if(program.steps.begin(), program.steps.end(),
@@ -217,6 +283,16 @@ void show_term(const Context& context, const Term& term) {
 }
 
 }  // namespace
+
+std::string glossary_text(std::string_view words, bool is_name) {
+  const std::string text = lower(bare(words));
+  if (text.empty() || (text.size() == 1 && !is_name)) return {};
+  auto found = by_word().find(text);
+  if (found == by_word().end() && text.ends_with('s'))
+    found = by_word().find(text.substr(0, text.size() - 1));
+  if (found == by_word().end()) return {};
+  return fmt::format("{}: {}", found->second->word, found->second->meaning);
+}
 
 void add_glossary_commands(std::vector<UiCommand>& table) {
   for (const Term& term : terms()) {

@@ -58,11 +58,15 @@ void draw_end(const Context& c, float width) {
   const auto& progress = c.view.of<LessonView>().progress[lesson_key(c.lesson)];
   const TextStyle text{c.fonts.body, std::round(card_px(c, kCardText)), c.theme.text};
   wrapped({c.fonts.bold, std::round(card_px(c, kCardTitle)), c.theme.text}, "The end of the lesson", 10);
-  if (!is_class(c.view))  // a class answers with its hands
+  if (!is_class(c.view)) {  // a class answers with its hands
+    const auto at_once = std::count_if(progress.right.begin(), progress.right.end(),
+                                       [&](const std::string& id) { return !progress.wrong.contains(id); });
     wrapped(text,
-            fmt::format("You have answered {} of {} questions right.", progress.right.size(),
-                        lesson.question_count()),
+            fmt::format("You have answered {} of {} questions right{}.", progress.right.size(),
+                        lesson.question_count(),
+                        progress.right.empty() ? "" : fmt::format(", {} of them at the first try", at_once)),
             16);
+  }
   wrapped(text, "The lesson asked:", 4);
   wrapped({c.fonts.bold, text.size, c.theme.text}, lesson.asks, 4);
   wrapped(text, "Can you answer it now, in two sentences?", 16);

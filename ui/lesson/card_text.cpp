@@ -1,18 +1,24 @@
-// Draws the text of a lesson: words of several styles in one flow.
+// Draws the text of a lesson: words of several styles in one flow. A word of the glossary is explained under
+// the mouse where the text has it first.
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <set>
 
+#include "ui/commands/glossary.h"
 #include "ui/lesson/card_parts.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
 namespace {
 
 constexpr float kLine = 1.42f;       ///< of a line, in heights of its type
+constexpr float kUnderline = 1.22f;  ///< below the top of the type, in its heights
 constexpr float kBetween = 0.55f;    ///< between two paragraphs
 constexpr float kMonoScale = 0.98f;  ///< Inconsolata looks larger beside Roboto
 
@@ -24,7 +30,15 @@ struct Word {
   };
   std::vector<Piece> pieces;
   float space = 0;
-  bool breaks = false;  ///< a new line begins before it
+  bool breaks = false;   ///< a new line begins before it
+  bool is_name = false;  ///< set apart from the other words: f, `megatron`
+  std::string meaning;   ///< of the glossary; empty: none, or it was explained before
+
+  std::string text() const {
+    std::string all;
+    for (const Piece& piece : pieces) all += piece.text;
+    return all;
+  }
 
   float width() const {
     float all = 0;
@@ -48,7 +62,10 @@ std::vector<Word> words_of(const Context& c, const std::vector<ShownSpan>& spans
     const TextStyle style = style_of(c, span, size, colour);
     for (size_t at = 0; at < span.text.size();) {
       const size_t end = std::min(span.text.find_first_of(" \n", at), span.text.size());
-      if (end > at) words.back().pieces.push_back({span.text.substr(at, end - at), style});
+      if (end > at) {
+        words.back().pieces.push_back({span.text.substr(at, end - at), style});
+        words.back().is_name = words.back().is_name || span.emphasis || span.code;
+      }
       if (end == span.text.size()) break;
       if (!words.back().pieces.empty()) words.emplace_back();
       words.back().space = text_width(style, " ");
@@ -58,6 +75,25 @@ std::vector<Word> words_of(const Context& c, const std::vector<ShownSpan>& spans
   }
   if (words.back().pieces.empty()) words.pop_back();
   return words;
+}
+
+/// Finds the words of the glossary that are not in `explained`, also those of two words.
+void find_meanings(std::vector<Word>& words, std::set<std::string>& explained) {
+  for (size_t at = 0; at < words.size(); ++at) {
+    for (const size_t count : {size_t{2}, size_t{1}}) {
+      if (at + count > words.size()) continue;
+      std::string text = words[at].text();
+      if (count == 2) text += " " + words[at + 1].text();
+      if (const auto first = static_cast<unsigned char>(text.front()); count == 2 && std::isalpha(first) == 0)
+        continue;  // "4 ranks" is "ranks"
+      const std::string meaning = glossary_text(text, words[at].is_name || text.starts_with('T'));
+      if (meaning.empty()) continue;
+      if (explained.insert(meaning).second)
+        for (size_t i = at; i < at + count; ++i) words[i].meaning = meaning;
+      at += count - 1;
+      break;
+    }
+  }
 }
 
 /// Returns how many bytes of `text` fit in `width`, at least one character.
@@ -71,8 +107,17 @@ size_t fitting_bytes(const TextStyle& style, std::string_view text, float width)
   return fits;
 }
 
+/// A line of dots below a word that can be pointed at, and what it means while it is.
+void draw_meaning(const Context& c, ImVec2 min, ImVec2 max, const std::string& meaning) {
+  const float dot = std::max(1.0f, std::round(c.px(1)));
+  for (float x = min.x; x + dot <= max.x; x += 3 * dot)
+    fill_rect(ImGui::GetWindowDrawList(), {x, max.y - dot}, {x + dot, max.y}, c.theme.dim);
+  if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max)) show_tooltip(c, meaning);
+}
+
 /// Draws words from `at` on; returns the height.
-float draw_flow(ImDrawList* list, ImVec2 at, const std::vector<Word>& words, float line, float width) {
+float draw_flow(const Context& c, ImVec2 at, const std::vector<Word>& words, float line, float width) {
+  ImDrawList* const list = ImGui::GetWindowDrawList();
   float x = 0, y = 0;
   for (const Word& word : words) {
     const float wide = word.width();
@@ -82,6 +127,7 @@ float draw_flow(ImDrawList* list, ImVec2 at, const std::vector<Word>& words, flo
     } else if (x > 0) {
       x += word.space;
     }
+    const ImVec2 begin{at.x + x, at.y + y};
     for (const Word::Piece& piece : word.pieces) {
       std::string_view rest = piece.text;
       while (wide > width && x + text_width(piece.style, rest) > width) {  // longer than a whole line
@@ -94,6 +140,9 @@ float draw_flow(ImDrawList* list, ImVec2 at, const std::vector<Word>& words, flo
       draw_text(list, {at.x + x, at.y + y}, piece.style, rest);
       x += text_width(piece.style, rest);
     }
+    if (!word.meaning.empty())
+      draw_meaning(c, begin, {at.x + x, at.y + y + word.pieces.front().style.size * kUnderline},
+                   word.meaning);
   }
   return words.empty() ? 0 : y + line;
 }
@@ -118,6 +167,7 @@ void draw_card_text(const Context& c, const std::vector<ShownParagraph>& paragra
   using Kind = LessonParagraph::Kind;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float size = std::round(card_px(c, kCardText)), line = std::round(size * kLine);
+  std::set<std::string> explained;
   for (const ShownParagraph& paragraph : paragraphs) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool listed = paragraph.kind == Kind::Bullet || paragraph.kind == Kind::Numbered;
@@ -128,8 +178,9 @@ void draw_card_text(const Context& c, const std::vector<ShownParagraph>& paragra
     const TextStyle mark{c.fonts.body, size, c.theme.dim};
     if (paragraph.kind == Kind::Bullet) draw_text(list, {at.x + card_px(c, 6), at.y}, mark, "\u2022");
     if (paragraph.kind == Kind::Numbered) draw_text(list, at, mark, fmt::format("{}.", paragraph.number));
-    const float height = draw_flow(list, {at.x + indent, at.y}, words_of(c, paragraph.spans, size, colour),
-                                   line, width - indent);
+    std::vector<Word> words = words_of(c, paragraph.spans, size, colour);
+    if (paragraph.kind != Kind::Code) find_meanings(words, explained);
+    const float height = draw_flow(c, {at.x + indent, at.y}, words, line, width - indent);
     if (paragraph.kind == Kind::Quote)
       fill_rect(list, at, {at.x + card_px(c, 3), at.y + height}, c.theme.line);
     ImGui::Dummy({width, height + std::round(size * (listed ? kBetween / 2 : kBetween))});

@@ -71,7 +71,7 @@ void LessonFollower::show_answer(const Context& c) {
   auto& view = c.view.of<LessonView>();
   auto& progress = view.progress[lesson_key(c.lesson)];
   for (const auto& [id, marked] : c.lesson.marked)
-    if (marked.right) progress.right.insert(id);
+    (marked.right ? progress.right : progress.wrong).insert(id);
   if (view.shown_for.empty()) return;
   const auto found = c.lesson.shows.find(view.shown_for);
   if (found == c.lesson.shows.end() || found->second == answer_) return;

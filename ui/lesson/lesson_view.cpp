@@ -75,6 +75,7 @@ void next_scene(const Context& c) {
     view.again = is_elsewhere(view);
   } else if (view.scene + 1 == scene_count(c)) {
     view.ended = true;
+    view.progress[lesson_key(c.lesson)].scene = 0;  // who comes back after the end begins again
   } else {
     show_scene(c, view.scene + 1);
   }

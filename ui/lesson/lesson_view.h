@@ -24,6 +24,7 @@ struct LessonProgress {
   int scene = 0;                ///< the one that was shown last
   std::set<int> seen;           ///< scenes
   std::set<std::string> right;  ///< questions answered right
+  std::set<std::string> wrong;  ///< questions answered wrong at least once
   bool operator==(const LessonProgress&) const = default;
 };
 

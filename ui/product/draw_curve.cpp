@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "engine/program/gelu.h"
 #include "ui/product/bend.h"
+#include "ui/widgets/label_places.h"
 
 namespace shardlens::ui {
 namespace {
@@ -38,6 +41,34 @@ void draw_point(const Page& page, ImVec2 at, ImU32 colour, const std::string& nu
   const TextStyle style{page.context.fonts.bold, page.px(12), legible_on(page.theme, colour)};
   draw_text(page.list, {at.x, at.y - style.size * 0.56f}, style, number, Align::Centre);
 }
+
+/// The words beside a curve, placed so that none covers another one, a point or a line.
+class Names {
+ public:
+  Names(const Page& page, const Rect& room) : page_(page) { room_.bounds = {room.min, room.max}; }
+
+  void keep_clear(ImVec2 from, ImVec2 to) { room_.lines.push_back({from, to}); }
+  void keep_clear_of(const Rect& place) { room_.taken.push_back({place.min, place.max}); }
+  void keep_clear_of_point(ImVec2 at, float radius) {
+    keep_clear_of({{at.x - radius, at.y - radius}, {at.x + radius, at.y + radius}});
+  }
+  /// `prefers`: as of LabelWish.
+  void add(ImVec2 at, const TextStyle& style, const char* words, int prefers) {
+    wishes_.push_back({at, {text_width(style, words), style.size}, prefers});
+    words_.emplace_back(style, words);
+  }
+  void draw() const {
+    const std::vector<ImVec2> corners = place_labels(wishes_, room_, page_.px(8));
+    for (size_t i = 0; i < corners.size(); ++i)
+      draw_text(page_.list, corners[i], words_[i].first, words_[i].second);
+  }
+
+ private:
+  const Page& page_;
+  LabelRoom room_;
+  std::vector<LabelWish> wishes_;
+  std::vector<std::pair<TextStyle, const char*>> words_;
+};
 
 }  // namespace
 
@@ -90,33 +121,32 @@ void draw_curve(const Page& page, const Number& number, const Bend& bend, const 
                      page.theme.dim, page.thin(1.5f), page.px(5));
   draw_curve_line(page, plane, form, page.theme.text, page.thin(2));
   const TextStyle note = page.type.note;
-  const ImVec2 zero = plane.at(0, 0);
-  draw_text(page.list, {zero.x + page.px(4), zero.y + page.px(2)}, page.type.mono_note, "0");
-  const ImVec2 begin = plane.at(plane.x0, gelu(form, plane.x0));
-  draw_text(page.list, {begin.x, begin.y - page.px(24)}, in(page.type.strong, page.theme.text), "GeLU");
+  Names names(page, room);
+  for (int i = 0; i < kCurvePoints; ++i) {
+    const auto x = [&](int at) { return plane.x0 + (plane.x1 - plane.x0) * at / kCurvePoints; };
+    names.keep_clear(plane.at(x(i), gelu(form, x(i))), plane.at(x(i + 1), gelu(form, x(i + 1))));
+  }
+  names.add(plane.at(0, 0), page.type.mono_note, "0", -1);
+  names.add(plane.at(plane.x0, gelu(form, plane.x0)), in(page.type.strong, page.theme.text), "GeLU", 1);
   if (number.is_terms()) {
-    const ImVec2 line =
-        plane.at(plane.x0 * 0.55 + plane.x1 * 0.45, slope * (plane.x0 * 0.55 + plane.x1 * 0.45));
-    draw_text(page.list, {line.x + page.px(10), line.y + page.px(10)}, note, "a straight line");
-    for (size_t i = 0; i < bend.x.size(); ++i)
-      draw_point(page, plane.at(bend.x[i], bend.y[i]), page.theme.ranks[bend.ranks[i] % 8],
-                 fmt::format("{}", bend.ranks[i]));
+    const double middle = plane.x0 * 0.55 + plane.x1 * 0.45;
+    names.keep_clear(plane.at(plane.x0, slope * plane.x0), plane.at(plane.x1, slope * plane.x1));
+    names.add(plane.at(middle, slope * middle), note, "a straight line", -1);
+    for (size_t i = 0; i < bend.x.size(); ++i) {
+      const ImVec2 at = plane.at(bend.x[i], bend.y[i]);
+      names.keep_clear_of_point(at, page.px(9));
+      draw_point(page, at, page.theme.ranks[bend.ranks[i] % 8], fmt::format("{}", bend.ranks[i]));
+    }
     const ImVec2 right = plane.at(bend.sum, bend.of_sum), wrong = plane.at(bend.sum, bend.sum_of);
     draw_line(page.list, right, wrong, page.theme.communication, page.thin(3));
     page.list->AddCircle(wrong, page.px(6), page.theme.text, 0, page.thin(2));
     draw_point(page, right, page.theme.agreement, {});
-    // Above the curve there is room at the left, below it at the right.
-    const bool right_above = right.y < wrong.y;
-    const auto name = [&](ImVec2 point, bool above, const std::string& words, ImU32 colour) {
-      const TextStyle style = in(page.type.strong, colour);
-      const float width = text_width(style, words);
-      const float x = above ? point.x - page.px(12) - width : point.x - page.px(6);
-      const float y = above ? point.y - style.size - page.px(8) : point.y + page.px(12);
-      draw_text(page.list, {std::clamp(x, room.min.x, std::max(room.min.x, room.max.x - width)), y}, style,
-                words);
-    };
-    name(right, right_above, "GeLU of the sum", page.theme.agreement);
-    name(wrong, !right_above, "sum of the GeLUs", page.theme.text);
+    names.keep_clear_of_point(right, page.px(6));
+    names.keep_clear_of_point(wrong, page.px(6));
+    names.keep_clear(right, wrong);
+    const int above = right.y < wrong.y ? 1 : -1;
+    names.add(right, in(page.type.strong, page.theme.agreement), "GeLU of the sum", above);
+    names.add(wrong, in(page.type.strong, page.theme.text), "sum of the GeLUs", -above);
   } else {
     draw_point(page, plane.at(bend.sum, bend.of_sum), page.theme.agreement, {});
   }
@@ -131,6 +161,8 @@ void draw_curve(const Page& page, const Number& number, const Bend& bend, const 
                   4,
                   -0.4,
                   4};
+  names.keep_clear_of(small);
+  names.draw();
   draw_text(page.list, {small.min.x + page.px(6), small.min.y + page.px(3)}, note, "all of it");
   draw_curve_line(page, all, form, page.theme.text, page.thin(1.5f));
   const ImVec2 box_min = all.at(std::clamp(plane.x0, -4.0, 4.0), std::clamp(plane.y1, -0.4, 4.0));

@@ -163,7 +163,8 @@ nlohmann::json as_json(const std::map<std::string, LessonProgress>& lessons) {
     list.push_back({{"lesson", path_text(key)},
                     {"scene", progress.scene},
                     {"seen", progress.seen},
-                    {"right", progress.right}});
+                    {"right", progress.right},
+                    {"wrong", progress.wrong}});
   return list;
 }
 
@@ -185,6 +186,8 @@ std::map<std::string, LessonProgress> parse_lessons(const nlohmann::json& json, 
     progress.scene = scene.get<int>();
     progress.seen = seen.get<std::set<int>>();
     for (std::string& id : texts_of(reader.child("right"), where)) progress.right.insert(std::move(id));
+    if (reader.has("wrong"))  // not in older files
+      for (std::string& id : texts_of(reader.child("wrong"), where)) progress.wrong.insert(std::move(id));
   }
   return lessons;
 }

@@ -262,10 +262,12 @@ bool end_cover() {
 }
 
 void tooltip(const Context& c, const std::string& text) {
-  if (text.empty() ||
-      !ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled)) {
-    return;
-  }
+  if (!text.empty() &&
+      ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled))
+    show_tooltip(c, text);
+}
+
+void show_tooltip(const Context& c, const std::string& text) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(12), c.px(8)));
   if (ImGui::BeginTooltip()) {
     ImGui::PushTextWrapPos(c.px(360));

@@ -70,5 +70,7 @@ bool end_cover();
 
 /// A tooltip for the last item, wrapped at a readable width. Also for items that are disabled.
 void tooltip(const Context& context, const std::string& text);
+/// The same for what is no item: call it while the mouse is there.
+void show_tooltip(const Context& context, const std::string& text);
 
 }  // namespace shardlens::ui

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "ui/widgets/within.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -25,10 +27,12 @@ Box box_at(ImVec2 min, ImVec2 size) {
   return {min, {min.x + size.x, min.y + size.y}};
 }
 
-/// Returns the corners of the places around a point, the most natural first.
-std::array<ImVec2, 12> places(const LabelWish& wish, float gap) {
+/// Returns the corners of the places around a point, the most natural first. Above and below the point a
+/// label moves aside to stay within `bounds`.
+std::array<ImVec2, 12> places(const LabelWish& wish, const Box& bounds, float gap) {
   const ImVec2 at = wish.at, size = wish.size;
-  const float middle = at.x - size.x / 2, left = at.x - size.x - gap, right = at.x + gap;
+  const float middle = within(at.x - size.x / 2, bounds.min.x, bounds.max.x - size.x),
+              left = at.x - size.x - gap, right = at.x + gap;
   const float above = at.y - size.y - gap, below = at.y + gap, beside = at.y - size.y / 2;
   const float near_above = at.y - size.y - gap / 3, near_below = at.y + gap / 3;
   const ImVec2 up{middle, above}, down{middle, below}, east{right, beside}, west{left, beside};
@@ -82,7 +86,7 @@ std::vector<ImVec2> place_labels(const std::vector<LabelWish>& wishes, const Lab
     for (size_t i = 0; i < wishes.size(); ++i) {
       float least = INFINITY, farther = 0;
       Box best;
-      for (const ImVec2& corner : places(wishes[i], gap)) {
+      for (const ImVec2& corner : places(wishes[i], room.bounds, gap)) {
         const Box box = box_at(corner, wishes[i].size);
         const float here = cost(box, room, placed, i) + farther;
         if (here < least) {

@@ -85,6 +85,25 @@ TEST(Lessons, ALongSceneAndATwofoldAnswerAreFound) {
   EXPECT_THAT(check.problems[1].what, HasSubstr("61 words"));
 }
 
+TEST(Lessons, AnAnswerInTheTextAboveItsQuestionIsFound) {
+  const auto checked = [](const std::string& text) {
+    return check_lesson(
+               parse_lesson(testing::lesson_text(
+                                text + "\n" +
+                                testing::question_block("ask = \"?\"\nkind = \"number\"\nanswer = "
+                                                        "\"with('tp', 2, collectives(forward))\"\nbecause = "
+                                                        "\"explain(collective(1))\"")),
+                            "said.md"),
+               {})
+        .problems;
+  };
+  EXPECT_TRUE(checked("{{ranks}} ranks, and {{collectives(forward)}} here.\n").empty());
+  const std::vector<LessonProblem> found =
+      checked("They meet *{{with(\"tp\", 2, collectives(forward))}}* times.\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].what, HasSubstr("the answer stands in the text above"));
+}
+
 TEST(Lessons, TheUsersOwnAreFoundByNameAndByFile) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "own-lessons";
   std::filesystem::create_directories(folder);

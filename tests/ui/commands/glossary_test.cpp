@@ -8,6 +8,7 @@
 #include "engine/program/program.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
+#include "ui/commands/glossary.h"
 
 namespace shardlens::ui {
 namespace glossary_test {
@@ -41,6 +42,19 @@ TEST(Glossary, AWordIsExplainedWhereItCanBeSeen) {
   EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("only one term of a sum")));
   ask(harness, "What is: g");
   EXPECT_EQ(selected(harness).conjugate, Conjugate::G);
+}
+
+TEST(Glossary, AWordOfATextIsFoundInItsForms) {
+  for (const char* words : {"rank", "Ranks", "ranks,", "(rank)", "rank\u2019s", "rank's"})
+    EXPECT_THAT(glossary_text(words), ::testing::StartsWith("Rank: ")) << words;
+  EXPECT_THAT(glossary_text("all-reduces."), ::testing::StartsWith("All-reduce: "));
+  EXPECT_THAT(glossary_text("tensor parallelism"), ::testing::StartsWith("Tensor parallelism: "));
+  EXPECT_THAT(glossary_text("megatron"), HasSubstr("cut by columns"));
+  EXPECT_THAT(glossary_text("replicated"), ::testing::StartsWith("Replicated: "))
+      << "the layout, not the split";
+  EXPECT_THAT(glossary_text("f", true), HasSubstr("before a column-parallel product"));
+  for (const char* words : {"", "f", "g", "T", "—", "table", "loss", "tensor", "s", "'s"})
+    EXPECT_EQ(glossary_text(words), "") << words;
 }
 
 TEST(Glossary, AnotherWordForItFindsIt) {

@@ -188,6 +188,13 @@ TEST_F(Lessons, AWrongAnswerIsShownAndARightOneExplained) {
   click("//Lesson/**/choice 1.1");
   EXPECT_THAT(card(), Contains("Right: 1"));
   EXPECT_EQ(lesson().progress[path_].right.size(), 1u);
+  harness_.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Lesson/**/##number 2");
+    person.KeyCharsReplaceEnter("96");
+  });
+  ASSERT_TRUE(settle());
+  for (int scene = 0; scene < 4; ++scene) press(ImGuiKey_PageDown);
+  EXPECT_THAT(card_text(), HasSubstr("2 of 5 questions right, 1 of them at the first try."));
 }
 
 TEST_F(Lessons, ANumberIsTyped) {
@@ -320,12 +327,25 @@ TEST_F(Lessons, WhoLeavesThePathComesBack) {
   EXPECT_EQ(harness_.view().selected_step, step("mlp.proj"));
 }
 
+TEST_F(Lessons, AWordOfTheFieldIsExplainedUnderTheMouse) {
+  open();
+  std::vector<ImVec2> at;
+  for (const mark::Words& words : words_on_screen(harness_))
+    if (words.text == "ranks" && words.at.x < 300) at.push_back(words.at);
+  ASSERT_EQ(at.size(), 1u) << "of the text, once";
+  harness_.perform([&](ImGuiTestContext& person) { person.MouseMoveToPos({at[0].x + 4, at[0].y + 4}); });
+  EXPECT_TRUE(is_shown("##Tooltip_00"));
+  harness_.perform([&](ImGuiTestContext& person) { person.MouseMoveToPos({at[0].x + 4, at[0].y + 60}); });
+  EXPECT_FALSE(is_shown("##Tooltip_00"));
+}
+
 TEST_F(Lessons, ALessonHasAnEnd) {
   open(3);
   press(ImGuiKey_PageDown);
   EXPECT_TRUE(lesson().ended);
   EXPECT_THAT(card(), Contains("The end of the lesson"));
   EXPECT_THAT(card(), Contains("You have answered 0 of 5 questions right."));
+  EXPECT_EQ(lesson().progress[path_].scene, 0) << "who comes back begins again";
   press(ImGuiKey_PageUp);
   EXPECT_FALSE(lesson().ended);
   EXPECT_EQ(lesson().scene, 3);

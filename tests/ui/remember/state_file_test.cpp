@@ -42,8 +42,8 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
   state.compare_splits = {"row-row", kOwnSplit, ""};
   state.writing = {"And God said", 320, 0.5, 100};
   state.recent = {"/a/run.shardlens", "/b/caf\xe9.shardlens"};  // not UTF-8
-  state.lessons = {{"column-then-row", {3, {0, 1, 3}, {"where-do-the-ranks-meet/1"}}},
-                   {"/b/caf\xe9.md", {0, {0}, {}}}};
+  state.lessons = {{"column-then-row", {3, {0, 1, 3}, {"where-do-the-ranks-meet/1"}, {"heads/2"}}},
+                   {"/b/caf\xe9.md", {0, {0}, {}, {}}}};
   state.last_lesson = "/b/caf\xe9.md";
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);

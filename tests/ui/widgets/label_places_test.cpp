@@ -51,6 +51,14 @@ TEST(LabelPlaces, AFigureLeavesALineThatCrossesItsPlace) {
   for (const LineSegment& line : room.lines) EXPECT_EQ(length_inside(line, box), 0);
 }
 
+TEST(LabelPlaces, AtTheBorderAFigureMovesAsideAndStaysBelow) {
+  LabelRoom room = empty_room();
+  room.lines = {{{200, 100}, {395, 100}}};  // a curve comes from the left
+  const ImVec2 corner = place_labels({{{395, 100}, kSize, -1}}, room, kGap)[0];
+  EXPECT_EQ(corner.x, 360);
+  EXPECT_EQ(corner.y, 108);
+}
+
 TEST(LabelPlaces, NoFigureLeavesTheChart) {
   const LabelRoom room = empty_room();
   for (const ImVec2 point : {ImVec2{0, 0}, ImVec2{400, 0}, ImVec2{0, 200}, ImVec2{400, 200}}) {

@@ -201,7 +201,7 @@ float draw_strip_head(const Context& context, const BreakReport& report, const B
   const char* title = "Error of every tensor";
   const float middle = at.y + choice_row_height(context) / 2;
   draw_text(list, {at.x, middle - type.strong.size / 2}, type.strong, title);
-  draw_break_legend(context, report, {at.x + text_width(type.strong, title) + context.px(20), middle},
+  draw_break_legend(context, report, shown, {at.x + text_width(type.strong, title) + context.px(20), middle},
                     at.x + room);
   return choice_row_height(context) + context.px(6);
 }

@@ -40,7 +40,8 @@ float draw_side_switch(const Context& context, const SeenBreak& seen, ImVec2 at,
 void draw_break_head(const Context& context);
 
 /// What the strip's marks mean, between `at` (its middle height) and `right`: as much as fits.
-void draw_break_legend(const Context& context, const BreakReport& report, ImVec2 at, float right);
+void draw_break_legend(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 at,
+                       float right);
 /// The strip of one probe in `size` pixels from `min`: a click selects the tensor in every panel.
 void draw_break_strip(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 min,
                       ImVec2 size);

@@ -276,7 +276,8 @@ std::vector<StripStretch> strip_stretches(const Program& program, const BreakPro
   return stretches;
 }
 
-void draw_break_legend(const Context& context, const BreakReport& report, ImVec2 at, float right) {
+void draw_break_legend(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 at,
+                       float right) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float swatch = context.px(10), gap = context.px(6), between = context.px(16);
@@ -285,10 +286,16 @@ void draw_break_legend(const Context& context, const BreakReport& report, ImVec2
     const char* sign;
     std::string words;
   };
-  const Entry entries[] = {{context.theme.backward, "", "wrong"},
-                           {0, "≠", "and its ranks hold different bits"},
-                           {context.theme.agreement, "", "right (no bar: to the last bit)"},
-                           {0, "- -", fmt::format("bound {}", format_error(report.bound))}};
+  // The colours of wrong tensors that the bars have; of one phase alone there is one.
+  std::vector<Entry> entries;
+  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::Update})
+    if (std::any_of(probe.errors.begin(), probe.errors.end(), [&](const TensorError& error) {
+          return error.broken && error.step >= 0 && report.plan->program.step(error.step).phase == phase;
+        }))
+      entries.push_back({phase_colour(context.theme, phase), "", fmt::format("wrong, {}", to_string(phase))});
+  entries.insert(entries.end(), {{0, "≠", "and its ranks hold different bits"},
+                                 {context.theme.agreement, "", "right (no bar: to the last bit)"},
+                                 {0, "- -", fmt::format("bound {}", format_error(report.bound))}});
   for (const Entry& entry : entries) {
     const float mark = entry.colour != 0 ? swatch : text_width(type.strong, entry.sign);
     if (at.x + mark + gap + text_width(type.note, entry.words) > right) return;

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/lesson_session.h"
@@ -43,14 +45,20 @@ class StartPage : public ::testing::Test {
     harness.draw_frames(4);
   }
 
-  /// Clicks a card and returns the tab that is shown then: after a script the focus goes back to where it
-  /// was.
-  static Tab click(StudioHarness& harness, const std::string& card) {
+  /// Clicks a card and returns the tab that is shown then, or in the end if it should be `expected`: a
+  /// recording is read in a thread of its own. Inside the script, because after it the focus goes back to
+  /// where it was.
+  static Tab click(StudioHarness& harness, const std::string& card, std::optional<Tab> expected = {}) {
     Tab shown = Tab::Start;
     harness.perform([&](ImGuiTestContext& person) {
       person.SetRef(person.WindowInfo("//Start/start page").ID);
       person.ItemClick(card.c_str());
       harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (expected && harness.view().tab != *expected && std::chrono::steady_clock::now() < end) {
+        person.Yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(16));
+      }
       person.Yield(4);
       shown = harness.view().tab;
     });
@@ -140,12 +148,12 @@ TEST_F(StartPage, ALessonOpensAndGoesOnWhereItWasLeftAlsoAfterARestart) {
 TEST_F(StartPage, WhatIsAnsweredIsCountedAndAFinishedLessonIsNotResumed) {
   LessonEntry lesson{"heads", "Heads", "Why?", 12, 6, 5, "", "", {}};
   EXPECT_EQ(progress_words(lesson, {}), "12 min · 6 scenes · 5 questions");
-  LessonProgress progress{3, {0, 1, 2, 3}, {"a/1", "b/1", "c/1"}};
+  LessonProgress progress{3, {0, 1, 2, 3}, {"a/1", "b/1", "c/1"}, {}};
   EXPECT_EQ(progress_words(lesson, progress), "12 min · 4 of 6 scenes · 3 of 5 questions right");
   EXPECT_EQ(left_words(lesson, progress), "2 scenes and 2 questions left");
   progress.seen.insert(9);  // of a longer lesson, as the file was before
   EXPECT_EQ(share_of(lesson, progress).scenes_seen, 4);
-  progress = {5, {0, 1, 2, 3, 4, 5}, {"a/1", "b/1", "c/1", "d/1"}};
+  progress = {5, {0, 1, 2, 3, 4, 5}, {"a/1", "b/1", "c/1", "d/1"}, {}};
   EXPECT_EQ(left_words(lesson, progress), "1 question left");
   progress.right.insert("e/1");
   EXPECT_EQ(share_of(lesson, progress).done, 1);
@@ -184,7 +192,7 @@ TEST_F(StartPage, OwnLessonsFollowAndAreReadAgainWhenTheirFileChanges) {
 TEST_F(StartPage, ACardOfTheGalleryIsReplayedOnTheStage) {
   StudioHarness harness;
   open(harness);
-  EXPECT_EQ(click(harness, "piece:late-rank"), Tab::Stage);
+  EXPECT_EQ(click(harness, "piece:late-rank", Tab::Stage), Tab::Stage);
   ASSERT_TRUE(harness.studio().replay().snapshot()->is_open());
   EXPECT_EQ(harness.snapshot().plan->program.tp(), 4);
   EXPECT_THAT(harness.snapshot().result->provenance, ::testing::HasSubstr("replayed on"));
@@ -218,7 +226,7 @@ TEST_F(StartPage, AKeyShowsIt) {
 TEST_F(StartPage, ATrainingIsShownInItsTab) {
   StudioHarness harness;
   open(harness);
-  EXPECT_EQ(click(harness, "piece:training"), Tab::Train);
+  EXPECT_EQ(click(harness, "piece:training", Tab::Train), Tab::Train);
 }
 
 TEST_F(StartPage, ALookAtWhatRunsHereLeavesTheRecording) {
@@ -226,7 +234,7 @@ TEST_F(StartPage, ALookAtWhatRunsHereLeavesTheRecording) {
   open(harness);
   click(harness, "piece:layer-megatron");
   open(harness);
-  EXPECT_EQ(click(harness, "look:reversed"), Tab::Stage);
+  EXPECT_EQ(click(harness, "look:reversed", Tab::Stage), Tab::Stage);
   harness.wait_until_at_rest();
   EXPECT_FALSE(harness.studio().replay().snapshot()->is_open());
   EXPECT_EQ(harness.snapshot().settings.split.name, "reversed");
