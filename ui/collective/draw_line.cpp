@@ -117,7 +117,7 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
   const int hops = inside.hops();
   const float pitch = room.width() / static_cast<float>(hops + 1);
   const auto tick_x = [&](float hop) { return room.min.x + pitch * (hop + 0.5f); };
-  const float axis = std::round(room.min.y + type.body.size + context.px(18));
+  const float axis = std::round(room.min.y + type.body.size + context.px(21));  // below the words, the playhead too
   // The two parts of an all-reduce, each over its own stretch.
   const int adding = inside.route().adding_hops;
   const auto part = [&](int from, int to) {
@@ -186,9 +186,9 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
   }
   // The playhead.
   const float x = tick_x(now), wide = context.px(7);
-  fill_rect(list, {x - wide, axis - context.px(16)}, {x + wide, axis - context.px(7)}, theme.text,
+  fill_rect(list, {x - wide, axis - context.px(14)}, {x + wide, axis - context.px(6)}, theme.text,
             context.px(2));
-  fill_triangle(list, {x - wide, axis - context.px(8)}, {x + wide, axis - context.px(8)}, {x, axis},
+  fill_triangle(list, {x - wide, axis - context.px(7)}, {x + wide, axis - context.px(7)}, {x, axis},
                 theme.text);
 }
 
