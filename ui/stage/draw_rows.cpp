@@ -317,6 +317,13 @@ void draw_divider(const Scene& scene, ImDrawList* list, size_t row_index) {
   if (legible) draw_text(list, {centre, middle - style.size * 0.56f}, style, row.title, Align::Centre);
 }
 
+std::optional<Rect> lane_head(const Scene& scene, const Lane& lane, const Rect& room) {
+  const float left = std::max(scene.lane_left(lane), room.min.x + scene.measure.gutter);
+  const float right = std::min(scene.lane_left(lane) + lane.width, room.max.x);
+  if (right - left < scene.px(8)) return std::nullopt;
+  return Rect{{left, room.min.y + scene.px(4)}, {right, room.max.y - scene.px(4)}};
+}
+
 void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
   const Theme& theme = scene.context.theme;
   const Fonts& fonts = scene.context.fonts;
@@ -324,10 +331,9 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
   const RunFailure* const failure = shown_failure(scene.context.snapshot);
   list->PushClipRect(lanes.min, lanes.max, true);
   for (const Lane& lane : scene.lanes) {
-    const float left = scene.lane_left(lane), right = left + lane.width;
-    const float seen_left = std::max(left, lanes.min.x), seen_right = std::min(right, lanes.max.x);
-    if (seen_right - seen_left < scene.px(8)) continue;
-    const ImVec2 min(seen_left, room.min.y + scene.px(4)), max(seen_right, room.max.y - scene.px(4));
+    const std::optional<Rect> head = lane_head(scene, lane, room);
+    if (!head) continue;
+    const ImVec2 min = head->min, max = head->max;
     fill_rect(list, min, max, scene.ink(theme.panel), scene.px(3));
     // A lane for several ranks shows the colours of all of them.
     const int count = lane.last - lane.first + 1;
@@ -344,6 +350,8 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     const std::string title = lane_title(lane, failure, name, max.x - x - scene.px(4));
     if (title.starts_with(ICON_FA_UNLINK))
       outline_rect(list, min, max, theme.text, scene.px(3), std::max(1.0f, scene.px(2)));
+    else if (!lane.group() && scene.context.view.selected_rank == lane.first)
+      outline_rect(list, min, max, theme.forward, scene.px(3), std::max(1.0f, scene.px(1.5f)));
     draw_text(list, {x, middle - name.size * 0.56f}, name, title);
     std::string aside;
     if (lane.group()) {
@@ -358,9 +366,11 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     const bool hovered =
         ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::IsMouseHoveringRect(min, max);
     if (hovered && !aside.empty())
-      ImGui::SetTooltip("%s", lane.group()
-                                  ? "These ranks hold shards of the same shapes: drawn once"
-                                  : (aside + " in this rank's arenas; the Memory tab lists them").c_str());
+      ImGui::SetTooltip(
+          "%s", lane.group()
+                    ? "These ranks hold shards of the same shapes: drawn once"
+                    : (aside + " in this rank's arenas; the Memory tab lists them. Click to select the rank")
+                          .c_str());
   }
   list->PopClipRect();
 }

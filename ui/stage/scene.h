@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,8 @@ void draw_rows(const Scene& scene, ImDrawList* list);
 
 // Each of these draws its part of the visible area.
 void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room);
+/// Where a lane's head is in the room of all heads; nothing if it is scrolled away.
+std::optional<Rect> lane_head(const Scene& scene, const Lane& lane, const Rect& room);
 void draw_gutter(const Scene& scene, ImDrawList* list, size_t row);
 void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row);
 void draw_band(const Scene& scene, ImDrawList* list, size_t row);

@@ -75,6 +75,17 @@ bool item(const std::string& id, const Rect& rect, bool overlapped) {
   return clicked && !dragged();
 }
 
+/// A click on a lane's head selects its rank in every panel; another one takes that back.
+void interact_with_heads(const Scene& scene, const Rect& room) {
+  int& selected = scene.context.view.selected_rank;
+  ImGui::PushItemFlag(ImGuiItemFlags_NoNav, true);
+  for (const Lane& lane : scene.lanes)
+    if (const auto head = lane_head(scene, lane, room);
+        head && !lane.group() && item(fmt::format("head of rank {}", lane.first), *head, false))
+      selected = selected == lane.first ? -1 : lane.first;
+  ImGui::PopItemFlag();
+}
+
 /// Opens the row of the last item if it was double-clicked.
 void open_if_double_clicked(const Scene& scene, const Row& row) {
   const bool twice =
@@ -491,6 +502,7 @@ void draw_stage(const Context& context) {
   draw_corner(scene, list, heads);
   draw_errors_head(scene, list, heads);
   draw_lane_heads(scene, list, heads);
+  interact_with_heads(scene, heads);
 }
 
 }  // namespace shardlens::ui

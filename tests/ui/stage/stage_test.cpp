@@ -184,6 +184,19 @@ TEST_F(StageUnderTheMouse, TheGutterAndTheBandsSelectTheStep) {
   }
 }
 
+TEST_F(StageUnderTheMouse, ALanesHeadSelectsItsRankAndTakesItBack) {
+  frames(2);
+  const Scene now = scene();
+  const Rect heads{{0, 0}, {now.view.max.x, kHeader}};
+  const auto head = lane_head(now, now.lanes[2], heads);
+  ASSERT_TRUE(head);
+  click(middle(*head));
+  EXPECT_EQ(view.selected_rank, 2);
+  EXPECT_EQ(view.selected_step, -1) << "no step is selected by it";
+  click(middle(*head));
+  EXPECT_EQ(view.selected_rank, -1);
+}
+
 TEST_F(StageUnderTheMouse, ASelectionOutOfSightComesIntoView) {
   frames(2);
   const StepId last = static_cast<StepId>(plan->program.steps.size()) - 1;
