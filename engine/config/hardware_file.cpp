@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
@@ -37,7 +38,7 @@ void read_rates(const nlohmann::json& json, const std::string& source, Hardware&
     const RatePoint point{reader.number("work"), reader.number("per_second")};
     reader.finish();
     if (!(point.work > 0 && point.per_second > 0))
-      throw request_error(source + ": a rate of " + key.op + " must be above 0, and so must its work");
+      throw request_error(source + ": a rate of " + shown(key.op) + " must be above 0, and so must its work");
     std::vector<RatePoint>& points = hardware.rates[std::move(key)];
     if (!points.empty() && points.back().work >= point.work)
       throw request_error(source + ": rates of one kind of step must be sorted by ascending work");
@@ -79,7 +80,8 @@ Hardware hardware_from_json(const nlohmann::json& json, const std::string& sourc
   hardware.node_latency_seconds = reader.number_or("node_latency_seconds", 0);
   hardware.node_bytes_per_second = reader.number_or("node_bytes_per_second", 0);
   for (const auto& [figure, from] : reader.child("sources").items()) {
-    if (!from.is_string()) throw request_error(source + ": the source of " + figure + " must be a text");
+    if (!from.is_string())
+      throw request_error(source + ": the source of " + shown(figure) + " must be a text");
     hardware.sources.emplace_back(figure, from.get<std::string>());
   }
   if (reader.has("rates")) read_rates(reader.child("rates"), source, hardware);

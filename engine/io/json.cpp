@@ -21,6 +21,11 @@ constexpr int64_t kMostValues =
     8'000'000;  // a value of a few letters may take a hundred times its bytes in memory
 constexpr int64_t kLargestFile = 64ll << 20;
 
+// A key can come from the file, where every tensor or figure has a name of its own.
+std::string quoted(const std::string& key) {
+  return "\"" + shown(key) + "\"";
+}
+
 // Returns a value as it is shown in an error: always short.
 std::string shown_value(const json& value) {
   if (value.is_object()) return "an object";
@@ -144,10 +149,11 @@ bool ObjectReader::given(const std::string& key) {
 
 const json& ObjectReader::require(const std::string& key, bool (json::*is_type)() const noexcept,
                                   const char* type) {
-  if (!has(key)) throw request_error(where_ + ": the key \"" + key + "\" is missing (expected " + type + ")");
+  if (!has(key))
+    throw request_error(where_ + ": the key " + quoted(key) + " is missing (expected " + type + ")");
   const json& found = *value_.find(key);
   if (!(found.*is_type)()) {
-    throw request_error(where_ + ": \"" + key + "\" must be " + type + ", found " + shown_value(found));
+    throw request_error(where_ + ": " + quoted(key) + " must be " + type + ", found " + shown_value(found));
   }
   return found;
 }
@@ -155,7 +161,7 @@ const json& ObjectReader::require(const std::string& key, bool (json::*is_type)(
 int64_t ObjectReader::integer(const std::string& key) {
   const json& found = require(key, &json::is_number_integer, "a whole number");
   if (found.is_number_unsigned() && found.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
-    throw request_error(where_ + ": \"" + key + "\" is too large: " + shown_value(found));
+    throw request_error(where_ + ": " + quoted(key) + " is too large: " + shown_value(found));
   }
   return found.get<int64_t>();
 }
@@ -163,7 +169,7 @@ int64_t ObjectReader::integer(const std::string& key) {
 int ObjectReader::small_integer(const std::string& key) {
   const int64_t value = integer(key);
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
-    throw request_error(where_ + ": \"" + key + "\" is out of range: " + std::to_string(value));
+    throw request_error(where_ + ": " + quoted(key) + " is out of range: " + std::to_string(value));
   return static_cast<int>(value);
 }
 
@@ -173,7 +179,7 @@ uint64_t ObjectReader::unsigned_integer(const std::string& key) {
 
 double ObjectReader::number(const std::string& key) {
   const double found = require(key, &json::is_number, "a number").get<double>();
-  if (!std::isfinite(found)) throw request_error(where_ + ": \"" + key + "\" must be a finite number");
+  if (!std::isfinite(found)) throw request_error(where_ + ": " + quoted(key) + " must be a finite number");
   return found;
 }
 
@@ -186,7 +192,7 @@ std::string ObjectReader::string(const std::string& key) {
 }
 
 const json& ObjectReader::child(const std::string& key) {
-  if (!has(key)) throw request_error(where_ + ": the key \"" + key + "\" is missing");
+  if (!has(key)) throw request_error(where_ + ": the key " + quoted(key) + " is missing");
   return *value_.find(key);
 }
 

@@ -72,6 +72,14 @@ TEST(Hardware, AFileCarriesACalibration) {
   EXPECT_EQ(find_hardware(path), hardware);
   std::filesystem::remove_all(std::filesystem::path(path).parent_path());
   nlohmann::json broken = hardware_to_json(hardware);
+  broken["sources"]["a\nline"] = 1;
+  try {
+    hardware_from_json(broken, "mine.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "mine.json: the source of a\\x0aline must be a text");
+  }
+  broken = hardware_to_json(hardware);
   std::swap(broken["rates"][0]["work"], broken["rates"][1]["work"]);
   EXPECT_THROW(hardware_from_json(broken, "mine.json"), Error);
   broken = hardware_to_json(hardware);

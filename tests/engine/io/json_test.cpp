@@ -47,6 +47,20 @@ TEST_F(JsonTest, RefusesOtherTypesAndSurprises) {
   EXPECT_THAT(error_of([&] { reader.finish(); }), HasSubstr("unknown key \"extra\""));
 }
 
+// Where every tensor or figure has a name of its own, the keys come from the file.
+TEST_F(JsonTest, AKeyOfTheFileIsShownAndNotPrinted) {
+  const std::string key = "a\n\x1b[2J";
+  const nlohmann::json json{{key, nlohmann::json::array()}};
+  ObjectReader reader(json, "t");
+  for (const std::string& said :
+       {error_of([&] { reader.integer(key); }), error_of([&] { reader.number(key); }),
+        error_of([&] { reader.boolean(key); }), error_of([&] { reader.string(key + "?"); }),
+        error_of([&] { reader.child(key + "?"); })}) {
+    EXPECT_THAT(said, HasSubstr("\"a\\x0a\\x1b[2J"));
+    EXPECT_THAT(said, ::testing::Not(::testing::ContainsRegex("[\x01-\x1f]")));
+  }
+}
+
 TEST_F(JsonTest, RefusesBrokenText) {
   for (const char* text :
        {"", "{", "{\"a\": 1,}", "nul", "{\"a\": 1e999}", "\xff\xfe", "{\"a\": \"\xc3\"}", "{} x"}) {
