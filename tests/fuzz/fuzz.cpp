@@ -77,8 +77,9 @@ void tell(char (&place)[4096], const std::string& text) {
 
 double mebibytes_in(const std::string& folder) {
   double bytes = 0;
+  std::error_code none;  // a damaged folder has links that lead nowhere
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) bytes += static_cast<double>(entry.file_size());
+    if (entry.is_regular_file(none)) bytes += static_cast<double>(entry.file_size(none));
   return bytes / (1 << 20);
 }
 
