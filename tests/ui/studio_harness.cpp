@@ -8,6 +8,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "ui/panels/start/start_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -104,6 +105,15 @@ void StudioHarness::perform(const std::function<void(ImGuiTestContext&)>& steps)
   EXPECT_EQ(test->Output.Status, ImGuiTestStatus_Success)
       << "an action of the scripted person failed, see above";
   ImGuiTestEngine_UnregisterTest(engine_, test);
+}
+
+void open_start_page(StudioHarness& harness) {
+  harness.wait_until_at_rest();
+  harness.view().tab = Tab::Start;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  harness.view().of<StartView>().shelf->wait();
+  harness.draw_frames(4);
 }
 
 std::vector<mark::Words> words_on_screen(StudioHarness& harness) {

@@ -59,6 +59,10 @@ class StudioHarness {
   std::unique_ptr<Studio> studio_;
 };
 
+/// Shows the Start page with its lessons read: the cards move when these come, and a click would meet another
+/// one.
+void open_start_page(StudioHarness& harness);
+
 /// Every text that a frame draws.
 std::vector<mark::Words> words_on_screen(StudioHarness& harness);
 /// Those that begin inside a window; none where there is no such window.

@@ -121,10 +121,7 @@ TEST(KeysOfControls, ATooltipGoesWithAKeyAndComesBackWithTheMouse) {
 
 TEST(KeysOfControls, ACardOfTheStartPageIsOpened) {
   StudioHarness harness;
-  harness.wait_until_at_rest();
-  harness.view().tab = Tab::Start;
-  harness.view().focus_tab = true;
-  harness.draw_frames(4);
+  open_start_page(harness);
   harness.perform([&](ImGuiTestContext& person) {
     person.SetRef(person.WindowInfo("//Start/start page").ID);
     IM_CHECK(tab_to(person, "piece:late-rank"));

@@ -99,10 +99,7 @@ class WatchedJob : public TestFolderWithCache {
 
 TEST_F(WatchedJob, IsAttachedToFromTheStartPageAndFollowedUntilOneLooksElsewhere) {
   StudioHarness harness;
-  harness.wait_until_at_rest();
-  harness.view().tab = Tab::Start;
-  harness.view().focus_tab = true;
-  harness.draw_frames(4);
+  open_start_page(harness);
   RecordingWriter writer(file_, drawn_.header());
   drawn_.offer(writer, 0, 3);
   harness.perform([](ImGuiTestContext& person) {

@@ -38,13 +38,6 @@ class StartPage : public ::testing::Test {
     fs::remove_all(folder_);
   }
 
-  static void open(StudioHarness& harness) {
-    harness.wait_until_at_rest();
-    harness.view().tab = Tab::Start;
-    harness.view().focus_tab = true;
-    harness.draw_frames(4);
-  }
-
   /// Clicks a card and returns the tab that is shown then, or in the end if it should be `expected`: a
   /// recording is read in a thread of its own. Inside the script, because after it the focus goes back to
   /// where it was.
@@ -70,11 +63,6 @@ class StartPage : public ::testing::Test {
     for (const LessonEntry& lesson : *lessons)
       if (lesson.name == name) return lesson;  // the list outlives the call: the view keeps it
     throw std::logic_error("no lesson " + name);
-  }
-  static void open_lessons(StudioHarness& harness) {
-    open(harness);
-    harness.view().of<StartView>().shelf->wait();
-    harness.draw_frames(4);
   }
   static std::vector<std::string> texts(StudioHarness& harness) {
     harness.draw_frames(2);
@@ -104,7 +92,7 @@ More words.
 
 TEST_F(StartPage, ItBeginsWithTheLessonsInTeachingOrder) {
   StudioHarness harness({1920, 1080});
-  open_lessons(harness);
+  open_start_page(harness);
   std::vector<std::string> titles;
   for (const auto& lesson : built_in_lessons()) titles.push_back(lesson->title);
   std::vector<std::string> shown;
@@ -128,7 +116,7 @@ TEST_F(StartPage, ALessonOpensAndGoesOnWhereItWasLeftAlsoAfterARestart) {
   };
   {
     StudioHarness harness({1280, 720}, small_settings(), state);
-    open_lessons(harness);
+    open_start_page(harness);
     click(harness, "lesson:column-then-row");
     ASSERT_TRUE(is_at(harness, 0));
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_PageDown); });
@@ -136,7 +124,7 @@ TEST_F(StartPage, ALessonOpensAndGoesOnWhereItWasLeftAlsoAfterARestart) {
     EXPECT_EQ(harness.view().of<LessonView>().last, "column-then-row");
   }
   StudioHarness harness({1280, 720}, small_settings(), state);
-  open_lessons(harness);
+  open_start_page(harness);
   const auto lesson = find_lesson("column-then-row");
   EXPECT_THAT(texts(harness), ::testing::Contains("Resume: " + lesson->title));
   EXPECT_THAT(texts(harness), ::testing::Contains("Scene 2 of " + std::to_string(lesson->scenes.size()) +
@@ -159,7 +147,7 @@ TEST_F(StartPage, WhatIsAnsweredIsCountedAndAFinishedLessonIsNotResumed) {
   EXPECT_EQ(share_of(lesson, progress).done, 1);
 
   StudioHarness harness({1280, 720});
-  open_lessons(harness);
+  open_start_page(harness);
   auto& view = harness.view().of<LessonView>();
   const LessonEntry& heads = entry(harness, "heads");
   view.last = "heads";
@@ -172,7 +160,7 @@ TEST_F(StartPage, WhatIsAnsweredIsCountedAndAFinishedLessonIsNotResumed) {
 TEST_F(StartPage, OwnLessonsFollowAndAreReadAgainWhenTheirFileChanges) {
   const fs::path path = own_lesson(kOwnLesson);
   StudioHarness harness({1920, 1080});
-  open_lessons(harness);
+  open_start_page(harness);
   EXPECT_THAT(texts(harness), ::testing::Contains("My own lesson"));
   click(harness, "lesson:mine");
   ASSERT_TRUE(
@@ -191,7 +179,7 @@ TEST_F(StartPage, OwnLessonsFollowAndAreReadAgainWhenTheirFileChanges) {
 
 TEST_F(StartPage, ACardOfTheGalleryIsReplayedOnTheStage) {
   StudioHarness harness;
-  open(harness);
+  open_start_page(harness);
   EXPECT_EQ(click(harness, "piece:late-rank", Tab::Stage), Tab::Stage);
   ASSERT_TRUE(harness.studio().replay().snapshot()->is_open());
   EXPECT_EQ(harness.snapshot().plan->program.tp(), 4);
@@ -225,15 +213,15 @@ TEST_F(StartPage, AKeyShowsIt) {
 
 TEST_F(StartPage, ATrainingIsShownInItsTab) {
   StudioHarness harness;
-  open(harness);
+  open_start_page(harness);
   EXPECT_EQ(click(harness, "piece:training", Tab::Train), Tab::Train);
 }
 
 TEST_F(StartPage, ALookAtWhatRunsHereLeavesTheRecording) {
   StudioHarness harness;
-  open(harness);
+  open_start_page(harness);
   click(harness, "piece:layer-megatron");
-  open(harness);
+  open_start_page(harness);
   EXPECT_EQ(click(harness, "look:reversed", Tab::Stage), Tab::Stage);
   harness.wait_until_at_rest();
   EXPECT_FALSE(harness.studio().replay().snapshot()->is_open());
@@ -255,7 +243,7 @@ TEST_F(StartPage, WhatWasOpenedLastIsListedFirstAndRemembered) {
     EXPECT_THAT(harness.view().recent, ::testing::ElementsAre(first.string(), second.string()));
   }
   StudioHarness harness({1920, 1080}, small_settings(), state);
-  open(harness);
+  open_start_page(harness);
   click(harness, "recent:1");
   ASSERT_TRUE(harness.studio().replay().snapshot()->is_open());
   EXPECT_EQ(harness.studio().replay().snapshot()->recording->path, second.string());
@@ -270,7 +258,7 @@ TEST_F(StartPage, ARecordingWhoseFileIsGoneIsNotListedUntilItIsBack) {
     harness.view().tab = Tab::Stage;
     harness.view().focus_tab = true;
     harness.draw_frames(4);
-    open(harness);
+    open_start_page(harness);
     harness.perform([&](ImGuiTestContext& person) {
       person.SetRef(person.WindowInfo("//Start/start page").ID);
       found = person.ItemExists(card);

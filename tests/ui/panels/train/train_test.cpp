@@ -382,7 +382,7 @@ TEST(TrainTab, AFrozenStepWaitsBehindARecording) {
   // Who goes on to something else from the recording has left it.
   harness.studio().open_recording("gallery:late-rank");
   ASSERT_TRUE(shows_recording(true));
-  show(Tab::Start);
+  open_start_page(harness);
   harness.perform([](ImGuiTestContext& person) {
     person.SetRef(person.WindowInfo("//Start/start page").ID);
     person.ItemClick("look:reversed");
