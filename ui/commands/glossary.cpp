@@ -16,6 +16,7 @@
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
 #include "ui/plan/sections.h"
+#include "ui/widgets/word_filter.h"
 
 namespace shardlens::ui {
 namespace {
@@ -209,13 +210,6 @@ const std::vector<Term>& terms() {
   return all;
 }
 
-std::string lower(std::string_view words) {
-  std::string text(words);
-  for (char& letter : text)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return text;
-}
-
 bool is_letter(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
          static_cast<unsigned char>(byte) > 127;
@@ -230,21 +224,18 @@ std::string_view bare(std::string_view words) {
   return words;
 }
 
-/// By what a text calls them, in small letters. A split is called by its name alone as well.
+/// By what a text calls them, in small letters. A split is called by its name alone as well, unless that is a
+/// word already: "replicated" is the layout.
 const std::unordered_map<std::string, const Term*>& by_word() {
   static const auto all = [] {
     constexpr std::string_view kSplit = "split ";
     std::unordered_map<std::string, const Term*> found;
     for (const Term& term : terms()) {
-      const std::string word = lower(term.word);
+      const std::string word = lower_case(term.word);
       found.emplace(word, &term);
       if (word.starts_with(kSplit)) found.emplace(word.substr(kSplit.size()), &term);
       if (word == "tensor parallelism") found.emplace("t", &term);
     }
-    // In a text this is the layout; the split of the same name has "split" before it.
-    const auto layout = std::find_if(terms().begin(), terms().end(),
-                                     [](const Term& term) { return lower(term.word) == "replicated"; });
-    if (layout != terms().end()) found["replicated"] = &*layout;
     return found;
   }();
   return all;
@@ -285,7 +276,7 @@ void show_term(const Context& context, const Term& term) {
 }  // namespace
 
 std::string glossary_text(std::string_view words, bool is_name) {
-  const std::string text = lower(bare(words));
+  const std::string text = lower_case(bare(words));
   if (text.empty() || (text.size() == 1 && !is_name)) return {};
   auto found = by_word().find(text);
   if (found == by_word().end() && text.ends_with('s'))
