@@ -224,17 +224,18 @@ std::string_view bare(std::string_view words) {
   return words;
 }
 
-/// By what a text calls them, in small letters. A split is called by its name alone as well, unless that is a
-/// word already: "replicated" is the layout.
-const std::unordered_map<std::string, const Term*>& by_word() {
+/// What they mean, by what a text calls them, in small letters. A split is called by its name alone as well,
+/// unless that is a word already: "replicated" is the layout.
+const std::unordered_map<std::string, std::string>& by_word() {
   static const auto all = [] {
     constexpr std::string_view kSplit = "split ";
-    std::unordered_map<std::string, const Term*> found;
+    std::unordered_map<std::string, std::string> found;
     for (const Term& term : terms()) {
       const std::string word = lower_case(term.word);
-      found.emplace(word, &term);
-      if (word.starts_with(kSplit)) found.emplace(word.substr(kSplit.size()), &term);
-      if (word == "tensor parallelism") found.emplace("t", &term);
+      const std::string text = fmt::format("{}: {}", term.word, term.meaning);
+      found.emplace(word, text);
+      if (word.starts_with(kSplit)) found.emplace(word.substr(kSplit.size()), text);
+      if (word == "tensor parallelism") found.emplace("t", text);
     }
     return found;
   }();
@@ -275,14 +276,14 @@ void show_term(const Context& context, const Term& term) {
 
 }  // namespace
 
-std::string glossary_text(std::string_view words, bool is_name) {
+std::string_view glossary_text(std::string_view words, bool is_name) {
   const std::string text = lower_case(bare(words));
   if (text.empty() || (text.size() == 1 && !is_name)) return {};
   auto found = by_word().find(text);
   if (found == by_word().end() && text.ends_with('s'))
     found = by_word().find(text.substr(0, text.size() - 1));
   if (found == by_word().end()) return {};
-  return fmt::format("{}: {}", found->second->word, found->second->meaning);
+  return found->second;
 }
 
 void add_glossary_commands(std::vector<UiCommand>& table) {

@@ -30,9 +30,9 @@ struct Word {
   };
   std::vector<Piece> pieces;
   float space = 0;
-  bool breaks = false;   ///< a new line begins before it
-  bool is_name = false;  ///< set apart from the other words: f, `megatron`
-  std::string meaning;   ///< of the glossary; empty: none, or it was explained before
+  bool breaks = false;       ///< a new line begins before it
+  bool is_name = false;      ///< set apart from the other words: f, `megatron`
+  std::string_view meaning;  ///< of the glossary; empty: none, or it was explained before
 
   std::string text() const {
     std::string all;
@@ -78,7 +78,7 @@ std::vector<Word> words_of(const Context& c, const std::vector<ShownSpan>& spans
 }
 
 /// Finds the words of the glossary that are not in `explained`, also those of two words.
-void find_meanings(std::vector<Word>& words, std::set<std::string>& explained) {
+void find_meanings(std::vector<Word>& words, std::set<std::string_view>& explained) {
   for (size_t at = 0; at < words.size(); ++at) {
     for (const size_t count : {size_t{2}, size_t{1}}) {
       if (at + count > words.size()) continue;
@@ -86,7 +86,7 @@ void find_meanings(std::vector<Word>& words, std::set<std::string>& explained) {
       if (count == 2) text += " " + words[at + 1].text();
       if (const auto first = static_cast<unsigned char>(text.front()); count == 2 && std::isalpha(first) == 0)
         continue;  // "4 ranks" is "ranks"
-      const std::string meaning = glossary_text(text, words[at].is_name || text.starts_with('T'));
+      const std::string_view meaning = glossary_text(text, words[at].is_name || text.starts_with('T'));
       if (meaning.empty()) continue;
       if (explained.insert(meaning).second)
         for (size_t i = at; i < at + count; ++i) words[i].meaning = meaning;
@@ -108,11 +108,11 @@ size_t fitting_bytes(const TextStyle& style, std::string_view text, float width)
 }
 
 /// A line of dots below a word that can be pointed at, and what it means while it is.
-void draw_meaning(const Context& c, ImVec2 min, ImVec2 max, const std::string& meaning) {
+void draw_meaning(const Context& c, ImVec2 min, ImVec2 max, std::string_view meaning) {
   const float dot = std::max(1.0f, std::round(c.px(1)));
   for (float x = min.x; x + dot <= max.x; x += 3 * dot)
     fill_rect(ImGui::GetWindowDrawList(), {x, max.y - dot}, {x + dot, max.y}, c.theme.dim);
-  if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max)) show_tooltip(c, meaning);
+  if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max)) show_tooltip(c, std::string(meaning));
 }
 
 /// Draws words from `at` on; returns the height.
@@ -167,7 +167,7 @@ void draw_card_text(const Context& c, const std::vector<ShownParagraph>& paragra
   using Kind = LessonParagraph::Kind;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float size = std::round(card_px(c, kCardText)), line = std::round(size * kLine);
-  std::set<std::string> explained;
+  std::set<std::string_view> explained;
   for (const ShownParagraph& paragraph : paragraphs) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool listed = paragraph.kind == Kind::Bullet || paragraph.kind == Kind::Numbered;
