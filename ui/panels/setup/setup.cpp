@@ -80,7 +80,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
     }
     if (ImGui::IsItemHovered()) {
       fill_rect(list, min, max, theme.line, context.px(4));
-      if (!fits) ImGui::SetTooltip("This model cannot be cut over %d ranks: click to read why", tp);
+      if (!fits && !selected) ImGui::SetTooltip("This model cannot be cut over %d ranks: click to read why", tp);
     }
     if (selected) fill_rect(list, min, max, fits ? theme.forward : theme.line, context.px(4));
     TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
