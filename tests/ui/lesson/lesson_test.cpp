@@ -18,6 +18,7 @@
 namespace shardlens::ui {
 namespace lesson_test {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -148,6 +149,22 @@ class Lessons : public ::testing::Test {
   std::string card_text() {
     std::string all;
     for (const std::string& words : card()) all += words + " ";
+    return all;
+  }
+  /// What the notes' window draws; nothing where there is none.
+  std::vector<std::string> words_in_second_window() {
+    Tape tape;
+    ImGui::GetIO().UserData = &tape;
+    harness_.studio().draw_notes_window(harness_.platform());
+    ImGui::GetIO().UserData = nullptr;
+    std::vector<std::string> found;
+    for (const TapeMark& one : tape.marks())
+      if (const auto* words = std::get_if<mark::Words>(&one.what)) found.push_back(words->text);
+    return found;
+  }
+  static std::string join(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& one : words) all += one + " ";
     return all;
   }
   const Program& program() { return harness_.snapshot().plan->program; }
@@ -311,6 +328,36 @@ TEST_F(Lessons, NotesAndABlankWindow) {
   EXPECT_TRUE(lesson().blank);
   press(ImGuiKey_B);
   EXPECT_FALSE(lesson().blank);
+}
+
+TEST_F(Lessons, NotesHaveAWindowOfTheirOwnWhereThereIsAnotherScreen) {
+  harness_.view().screens = 2;
+  open();
+  const auto second = [&] { return join(words_in_second_window()); };
+  EXPECT_EQ(second(), "") << "who reads alone has no such window";
+  press(ImGuiKey_F11);
+  EXPECT_THAT(second(),
+              AllOf(HasSubstr("Ask for the hands first."), HasSubstr("of 3 min"),
+                    HasSubstr("How often do the ranks meet, forward?"), HasSubstr("PgDn: the next question"),
+                    HasSubstr("How many columns does a rank hold?")));
+  EXPECT_THAT(card_text(), Not(HasSubstr("Ask for the hands first.")));
+  EXPECT_THAT(second(), Not(HasSubstr("Right:")));
+  press(ImGuiKey_1);
+  EXPECT_THAT(second(), HasSubstr("(1 hand)"));
+  press(ImGuiKey_Enter);
+  EXPECT_THAT(second(), HasSubstr("Right: 1"));
+  press(ImGuiKey_B);
+  EXPECT_THAT(second(), HasSubstr("The class's window is blank"));
+  press(ImGuiKey_PageDown);
+  EXPECT_THAT(second(), AllOf(HasSubstr("PgDn: the next scene"), HasSubstr("Point and order"),
+                              HasSubstr("Look at the sum.")));
+  press(ImGuiKey_N);
+  EXPECT_EQ(second(), "");
+  EXPECT_THAT(card_text(), Not(HasSubstr("Ask for the hands first.")));
+  press(ImGuiKey_N);
+  EXPECT_NE(second(), "");
+  press(ImGuiKey_F11);
+  EXPECT_EQ(second(), "") << "the lecture has ended";
 }
 
 TEST_F(Lessons, WhoLeavesThePathComesBack) {
