@@ -12,10 +12,12 @@
 # Parses headers that most units of a target read once for all of them. GCC 12 then warns of std::string's own copies,
 # which are right: so those two warnings are off there.
 #
-# Builds with sanitizers compile every file by itself, so that each is seen to include what it uses; and GCC 12 warns of
-# more that is not so, the more instrumented code it sees at once.
+# With SHARDLENS_TOGETHER off, both do nothing: every file is compiled by itself, and one that does not include what it
+# uses is found.
+option(SHARDLENS_TOGETHER "Compile small files of a folder together" ON)
+
 function(compile_together target most)
-  if(SHARDLENS_SANITIZE)
+  if(NOT SHARDLENS_TOGETHER)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
@@ -49,7 +51,7 @@ function(compile_together target most)
 endfunction()
 
 function(parse_once target)
-  if(SHARDLENS_SANITIZE)
+  if(NOT SHARDLENS_TOGETHER)
     return()
   endif()
   target_precompile_headers(${target} PRIVATE ${ARGN})

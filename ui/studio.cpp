@@ -388,6 +388,10 @@ void Studio::write_picture(Platform& platform) {
   window_picture_.write(platform, view_);
 }
 
+void Studio::draw_notes_window(Platform& platform) {
+  notes_window_.follow(context(), platform);
+}
+
 void Studio::frame() {
   take_snapshots();
   selection_.follow(shared_shown_plan(*held_.shown), view_);

@@ -25,6 +25,7 @@
 #include "ui/frame/window_picture.h"
 #include "ui/frame/windows.h"
 #include "ui/lesson/lesson_follower.h"
+#include "ui/lesson/notes_window.h"
 #include "ui/outbox.h"
 #include "ui/platform/background_release.h"
 #include "ui/platform/platform.h"
@@ -70,6 +71,9 @@ class Studio {
   /// it between render() and present().
   void write_picture(Platform& platform);
   Figure draw_figure(const FigureWish& wish);
+  /// Opens, draws or closes the window with the notes of a lesson, as the view wants it. Call it after
+  /// present().
+  void draw_notes_window(Platform& platform);
 
   /// How long a window may sleep if there is no input.
   double idle_seconds() const;
@@ -120,6 +124,7 @@ class Studio {
   BrokenRun broken_run_;
   LessonFollower lesson_;
   bool lesson_is_settled_ = true;
+  NotesWindow notes_window_;
   RecordingWatch recording_;
   Outbox outbox_;                   ///< commands of this frame
   int docked_from_ = kFirstFrames;  ///< the frame from which every window is docked

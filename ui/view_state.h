@@ -103,6 +103,7 @@ struct ViewState : TypedStore {
   ThemeName theme = ThemeName::Dark;
   float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode, and by the screen's scale
   float screen_scale = 1.0f;  ///< the screen's pixels for each one at 96 dpi
+  int screens = 1;            ///< how many there are
   bool lecture = false;
   bool lecture_given = false;  ///< by the command line: the next start is as the person had it
   bool playing = false;        ///< Space: the selection walks through the steps

@@ -36,11 +36,13 @@ bool WindowLoop::next_frame() {
 void WindowLoop::draw() {
   platform_.begin_frame(wait_seconds_);
   studio_.view().screen_scale = platform_.dpi_scale();
+  studio_.view().screens = platform_.screens();
   for (const std::string& file : platform_.take_dropped_files()) studio_.open_dropped(file);
   studio_.frame();
   platform_.render();
   studio_.write_picture(platform_);
   platform_.present();
+  studio_.draw_notes_window(platform_);
   wait_seconds_ = studio_.idle_seconds();
 }
 

@@ -35,10 +35,17 @@ bool same(const Expression& a, const Expression& b) {
                     [](const ExpressionPtr& x, const ExpressionPtr& y) { return same(*x, *y); });
 }
 
-/// True if the text shows the value of `answer`, as the same expression.
+/// Without the functions that only write a number shorter.
+const Expression& unrounded(const Expression& expression) {
+  const bool rounds = expression.kind == Expression::Kind::Call && !expression.parts.empty() &&
+                      (expression.text == "round" || expression.text == "digits");
+  return rounds ? unrounded(*expression.parts.front()) : expression;
+}
+
+/// True if the text shows the value of `answer`, as the same expression, rounded or not.
 bool shows(const Template& text, const Expression& answer) {
   return std::any_of(text.pieces.begin(), text.pieces.end(), [&](const Template::Piece& piece) {
-    return piece.expression && same(*piece.expression, answer);
+    return piece.expression && same(unrounded(*piece.expression), unrounded(answer));
   });
 }
 bool shows(const LessonText& text, const Expression& answer) {

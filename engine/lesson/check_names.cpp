@@ -53,6 +53,11 @@ class NameCheck {
                           "column {}",
                           state.select, matrix.rows, matrix.cols, state.number->row, state.number->col));
       });
+    if (state.train && settings(state).block != Block::Model)
+      guarded(state.line, [] {
+        throw request_error(
+            "only a whole model trains: add block = \"model\" and a small model such as gpt2-tiny to `run`");
+      });
     // That it can be planned at all.
     guarded(state.line, [&] { evidence.program(); });
   }

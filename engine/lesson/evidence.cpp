@@ -43,6 +43,14 @@ std::shared_ptr<const BatchSource> built_in_batches(const Settings& settings) {
 
 }  // namespace
 
+TrainOptions lesson_training(const Settings& settings, int64_t steps) {
+  TrainOptions options;
+  options.settings = settings;
+  options.steps = steps;
+  options.schedule = {kLearningRate, kLearningRate, std::min(kWarmup, steps), steps, Decay::Constant};
+  return options;
+}
+
 Evidence::Evidence(const Settings& settings, std::optional<Fault> mistake)
     : settings_(settings), mistake_(mistake) {}
 
@@ -130,11 +138,7 @@ const std::vector<double>& Evidence::losses(int64_t steps) {
     for (const BreakStep& step : broken(steps).steps) losses.push_back(step.broken_loss);
   } else {
     check_size();
-    TrainOptions options;
-    options.settings = settings_;
-    options.steps = steps;
-    options.schedule = {kLearningRate, kLearningRate, std::min(kWarmup, steps), steps, Decay::Constant};
-    Trainer trainer(options, built_in_batches(settings_), nullptr);
+    Trainer trainer(lesson_training(settings_, steps), built_in_batches(settings_), nullptr);
     for (int64_t step = 0; step < steps; ++step) losses.push_back(trainer.step().loss);
   }
   require_steps(losses, steps);

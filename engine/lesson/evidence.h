@@ -13,11 +13,15 @@
 #include "engine/runtime/snapshot.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/experiments/break_report.h"
+#include "engine/train/trainer.h"
 
 namespace shardlens {
 
 inline constexpr int64_t kMostLessonSteps = 200;  ///< of a training in a lesson
 inline constexpr double kMostLessonFlops = 4e11;  ///< of one pass: some seconds on two cores
+
+/// How a lesson trains these settings, a whole model: by loss(step), and where a scene shows the curve.
+TrainOptions lesson_training(const Settings& settings, int64_t steps);
 
 class Evidence {
  public:

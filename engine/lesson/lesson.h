@@ -63,6 +63,11 @@ struct SceneNumber {
   int64_t col = 0;
 };
 
+/// What a scene trains: its model; or that twice, with the norm after each sum and before each block.
+enum class SceneTraining { Model, Norms };
+std::string to_string(SceneTraining training);  ///< "model", "norms"
+SceneTraining parse_scene_training(const std::string& text);
+
 /// A state of the studio: what a person could set by hand, and nothing else. What a scene does not state is
 /// as the studio would have it at the start of a lesson.
 struct SceneState {
@@ -76,7 +81,8 @@ struct SceneState {
   std::vector<std::string> spotlight;  ///< steps, tensors and ranks; all else is dimmed
   std::vector<Callout> callouts;
   std::optional<Fault> mistake;           ///< planted
-  std::optional<int64_t> training_steps;  ///< with a mistake: trained for so long; 0: one pass
+  std::optional<SceneTraining> train;     ///< on the page "curves"
+  std::optional<int64_t> training_steps;  ///< of `train`; with a mistake: trained for so long; 0: one pass
   std::string recording;                  ///< a path, or "gallery:NAME"
   std::optional<double> moment;           ///< of the recording, in seconds
   std::optional<SceneComparison> compare;

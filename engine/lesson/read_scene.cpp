@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/base/suggest.h"
+#include "engine/base/words.h"
 #include "engine/config/splits.h"
 #include "engine/laboratory/laboratory.h"
 #include "engine/lesson/parse.h"
@@ -21,6 +22,8 @@ constexpr size_t kMostCallouts = 12;
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostTrainingSteps = 200;
 constexpr std::string_view kGallery = "gallery:";
+constexpr Word<SceneTraining> kTrainings[] = {{SceneTraining::Model, "model"},
+                                              {SceneTraining::Norms, "norms"}};
 
 std::string known_word(const std::string& what, const std::string& word,
                        const std::vector<std::string>& known) {
@@ -125,8 +128,13 @@ void check_together(const TableReader& reader, const SceneState& state) {
        "is of the page \"collective\": add page = \"collective\"");
   need(state.moment.has_value(), "moment", !state.recording.empty(),
        "is of a recording: add recording = \"gallery:…\"");
-  need(state.training_steps.has_value(), "training_steps", state.mistake.has_value(),
-       "trains with a planted mistake beside the sound run: add mistake = \"skip-f\" or another");
+  need(state.training_steps.has_value(), "training_steps", state.mistake || state.train,
+       "trains with a planted mistake beside the sound run: add mistake = \"skip-f\" or another; or, on the "
+       "page \"curves\", add train = \"model\"");
+  need(state.train.has_value(), "train", state.view == "train" && state.page == "curves",
+       "shows curves: add view = \"train\" and page = \"curves\"");
+  need(state.train.has_value(), "train", !state.mistake && state.recording.empty(),
+       "trains the scene's own model: leave out `mistake` and `recording`");
   for (const char* page : {"product", "number", "collective"})
     need(state.page == page, "page", !state.select.empty(), "opens the selected step: add select = \"…\"");
   need(!state.recording.empty() && !state.run.empty(), "recording", false,
@@ -134,6 +142,13 @@ void check_together(const TableReader& reader, const SceneState& state) {
 }
 
 }  // namespace
+
+std::string to_string(SceneTraining training) {
+  return word_of(kTrainings, training);
+}
+SceneTraining parse_scene_training(const std::string& text) {
+  return parse_word(kTrainings, "training", text);
+}
 
 SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std::string& what) {
   TableReader reader(table, place.file, what);
@@ -154,6 +169,7 @@ SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std
     throw reader.fail("spotlight", fmt::format("at most {} places are lit", kMostSpotlights));
   read_callouts(reader, place, state);
   if (reader.has("mistake")) state.mistake = reader.word("mistake", parse_fault);
+  if (reader.has("train")) state.train = reader.word("train", parse_scene_training);
   if (reader.has("training_steps"))
     state.training_steps = reader.integer("training_steps", 0, kMostTrainingSteps);
   if (reader.has("recording")) state.recording = read_recording(reader);
@@ -211,6 +227,7 @@ std::string scene_as_markdown(const std::string& title, const SceneState& state)
   }
   if (!callouts.empty()) line("callouts", "[" + join(callouts) + "]");
   if (state.mistake) line("mistake", quoted(to_string(*state.mistake)));
+  if (state.train) line("train", quoted(to_string(*state.train)));
   if (state.training_steps) line("training_steps", fmt::format("{}", *state.training_steps));
   if (!state.recording.empty()) line("recording", quoted(state.recording));
   if (state.moment) line("moment", fmt::format("{:.6f}", *state.moment));

@@ -51,6 +51,9 @@ class ToldPlatform final : public Platform {
   void resize(PixelSize size) override { inner_.resize(size); }
   PixelSize framebuffer_size() const override { return inner_.framebuffer_size(); }
   float dpi_scale() const override { return scale; }
+  std::unique_ptr<SecondWindow> open_second_window(const std::string& title, PixelSize size) override {
+    return inner_.open_second_window(title, size);
+  }
   bool should_close() const override { return closes; }
   void keep_open() override { closes = false; }
   std::string renderer() const override { return inner_.renderer(); }

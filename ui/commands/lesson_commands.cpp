@@ -30,6 +30,12 @@ bool counts_hands(const Context& c) {
   return asks(c) && !c.lesson.answers.contains(asked_question(c)->question->id);
 }
 
+void show_or_hide_notes(const Context& c) {
+  auto& view = c.view.of<LessonView>();
+  bool& shown = view.notes_window || (in_class(c) && c.view.screens > 1) ? view.notes_window : view.notes;
+  shown = !shown;
+}
+
 }  // namespace
 
 void add_lesson_commands(std::vector<UiCommand>& table) {
@@ -57,10 +63,19 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
   add(
       "lesson.blank", "Blank the window, or show it", "In front of a class: nothing is shown", {ImGuiKey_B},
       [](const Context& c) { c.view.of<LessonView>().blank = !c.view.of<LessonView>().blank; }, in_class);
+  add("lesson.notes", "Show or hide the notes of the scene",
+      "What the lesson tells who teaches it. In front of a class they are on the other screen, if there is "
+      "one",
+      {ImGuiKey_N}, show_or_hide_notes, is_open);
   add(
-      "lesson.notes", "Show or hide the notes of the scene", "What the lesson tells who teaches it",
-      {ImGuiKey_N}, [](const Context& c) { c.view.of<LessonView>().notes = !c.view.of<LessonView>().notes; },
-      is_open);
+      "lesson.notes_window", "Notes in a window of their own",
+      "In front of a class: a second window with the notes, the time and what comes next", {},
+      [](const Context& c) {
+        auto& view = c.view.of<LessonView>();
+        view.notes_window = !view.notes_window;
+        view.notes = false;
+      },
+      in_class);
   for (const Lesson& lesson : built_in_heads())
     add("lesson.open." + lesson.name, "Lesson: " + lesson.title, lesson.asks, {},
         [name = lesson.name](const Context& c) { open_lesson(c, name); });

@@ -18,19 +18,11 @@
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
-namespace {
 
-constexpr const char* kKeys =
-    "PgDn next  \u00B7  Enter reveals  \u00B7  1 \u2026 9 hands  \u00B7  B blanks  \u00B7  N notes  \u00B7  "
-    "F11 ends";
-
-/// "12:05 of 12 min".
 std::string clock_text(const Context& c) {
-  const auto seconds = static_cast<int>(ImGui::GetTime() - c.view.of<LessonView>().began_seconds);
+  const auto seconds = static_cast<int>(c.view.of<LessonView>().seconds);
   return fmt::format("{}:{:02} of {} min", seconds / 60, seconds % 60, c.lesson.lesson->minutes);
 }
-
-}  // namespace
 
 void draw_class_bar(const Context& c) {
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -65,8 +57,8 @@ void draw_class_bar(const Context& c) {
   draw_scene_dots(c, {x, middle}, pitch);
   x += pitch * static_cast<float>(count);
   x += gap;
-  if (x + text_width(words, kKeys) <= right)
-    draw_text(list, {x, middle - words.size * 0.56f}, words, kKeys);
+  if (x + text_width(words, kClassKeys) <= right)
+    draw_text(list, {x, middle - words.size * 0.56f}, words, kClassKeys);
   else if (const char* few = "PgDn next  \u00B7  ? keys"; x + text_width(words, few) <= right)
     draw_text(list, {x, middle - words.size * 0.56f}, words, few);
 }

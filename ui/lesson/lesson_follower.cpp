@@ -36,6 +36,7 @@ void LessonFollower::take_reading(const Context& c) {
     view.scene = view.wanted_scene;
     view.began_seconds = ImGui::GetTime();
     view.blank = view.notes = view.ended = false;
+    view.notes_window = c.view.screens > 1;
   }
   const int last = view.open ? static_cast<int>(c.lesson.scenes.size()) - 1 : 0;
   view.scene = std::clamp(view.scene, 0, last);
@@ -97,6 +98,7 @@ void LessonFollower::follow(const Context& c) {
   if (!c.lesson.busy && c.lesson.asked == view.wanted && !c.lesson.message.empty())
     view.starts = false;  // it cannot be opened
   if (!view.open) return;
+  view.seconds = ImGui::GetTime() - view.began_seconds;
   show(c);
   show_answer(c);
   const bool sets = !setter_.is_set();  // what it selects in this frame no person has pointed at

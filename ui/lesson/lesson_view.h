@@ -48,9 +48,11 @@ struct LessonView {
   bool away = false;               ///< a person has left the scene: other settings, or another tab
   std::string shown_for;           ///< the question whose answer the studio shows; empty: the scene itself
   std::map<std::string, OpenQuestion> questions;   ///< by id
-  bool notes = false;                              ///< the text for who teaches is shown
+  bool notes = false;                              ///< the text for who teaches is shown in the card
+  bool notes_window = false;                       ///< it has a window of its own, in front of a class
   bool blank = false;                              ///< nothing is shown to the class
   double began_seconds = 0;                        ///< ImGui's time when the lesson was opened
+  double seconds = 0;                              ///< since then, in this frame
   std::map<std::string, LessonProgress> progress;  ///< by lesson_key()
   std::string last;                                ///< the lesson that was open last, by lesson_key()
 

@@ -120,6 +120,14 @@ void take_comparison(const Context& c, SceneState& scene) {
   scene.compare = std::move(saved);
 }
 
+/// A training of the lesson's scene. What a person trains by the form has no words in a lesson.
+void take_training(const Context& c, SceneState& scene) {
+  const ShownScene* const made = made_scene(c);
+  if (made == nullptr || scene.view != "train" || scene.page != "curves") return;
+  scene.train = made->scene->state.train;
+  if (scene.train) scene.training_steps = made->scene->state.training_steps;
+}
+
 /// What the opened product, collective or laboratory shows.
 void take_page(const Context& c, SceneState& scene) {
   if (scene.page == "number") {
@@ -169,6 +177,7 @@ SceneState scene_of_view(const Context& c, const Settings& base) {
   take_mistake(c, scene);
   take_recording(c, scene);
   take_comparison(c, scene);
+  take_training(c, scene);
   take_page(c, scene);
   // Beside a page outside a lesson stands what the page needs. A scene states what a person has brought.
   const SidePanels panels = view.of<LessonView>().open ? side_panels(view) : view.asked_here();

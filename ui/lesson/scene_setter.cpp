@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
@@ -23,6 +24,7 @@
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/scaling/scaling_rows.h"
 #include "ui/panels/scaling/scaling_view.h"
+#include "ui/panels/train/train_choices.h"
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/product_view.h"
@@ -32,6 +34,8 @@
 
 namespace shardlens::ui {
 namespace {
+
+constexpr int64_t kTrainingSteps = 20;  ///< if a scene does not state how many
 
 constexpr float kRoomy = 1000;  ///< the least width of a window with the Inspector beside a page and the card
 
@@ -62,6 +66,16 @@ void select(const Context& c, const Plan& plan, const std::string& name) {
   else
     return;
   c.view.scroll_to_selection = true;
+}
+
+/// True if these models were trained, or are.
+bool shows(const TrainSnapshot& train, const std::vector<train_command::Model>& models) {
+  return std::equal(models.begin(), models.end(), train.curves.begin(), train.curves.end(),
+                    [](const train_command::Model& model, const auto& curve) {
+                      return model.name == curve->name && model.options.steps == curve->options.steps &&
+                             model.options.settings.model == curve->options.settings.model &&
+                             model.options.settings.tp == curve->options.settings.tp;
+                    });
 }
 
 /// What the page "what a sum allows" shows, on as many ranks as the scene has.
@@ -108,6 +122,10 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   if (std::find(machines.begin(), machines.end(), wanted_->settings.hardware) != machines.end())
     scaling.crossing = wanted_->settings.hardware;
 
+  const bool is_own = !trained_.empty() && !c.replay.is_open() && shows(c.train, trained_);
+  if (!state.train && is_own && c.train.is_active()) c.send(train_command::Stop{});
+  if (!state.train) trained_.clear();
+  training_due_ = state.train.has_value();
   if (!state.recording.empty()) {
     c.send(replay_command::Open{state.recording});
     return;
@@ -128,6 +146,26 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   }
 }
 
+/// Trains what the state wants to see, unless it was trained or a person trains something.
+void SceneSetter::begin_training(const Context& c) {
+  training_due_ = false;
+  const bool is_own = !trained_.empty() && shows(c.train, trained_);
+  trained_.clear();
+  const SceneState& state = wanted_->state;
+  TrainOptions options = lesson_training(wanted_->settings, state.training_steps.value_or(kTrainingSteps));
+  std::vector<train_command::Model> models =
+      *state.train == SceneTraining::Norms
+          ? both_norms(std::move(options))
+          : std::vector<train_command::Model>{{options.settings.model.title, std::move(options)}};
+  const bool is_there = shows(c.train, models) && (c.train.is_active() || c.train.state == TrainState::Done);
+  if (!is_there && !is_own && (c.train.is_active() || c.train.state == TrainState::Paused)) {
+    c.view.said = {"The curves of this scene are not made, because a training of yours goes on."};
+    return;
+  }
+  if (!is_there) c.send(train_command::Start{models, ""});
+  trained_ = std::move(models);
+}
+
 bool SceneSetter::has_arrived(const Context& c) const {
   const SceneState& state = wanted_->state;
   if (!state.recording.empty())
@@ -141,7 +179,11 @@ bool SceneSetter::has_arrived(const Context& c) const {
   }
   if (c.breaks.planted || c.snapshot.settings != wanted_->settings) return false;
   if (c.snapshot.state == RunState::Refused || c.snapshot.state == RunState::Failed) return true;
-  return c.snapshot.plan && !c.snapshot.stale();
+  if (!c.snapshot.plan || c.snapshot.stale()) return false;
+  if (training_due_) return false;
+  if (trained_.empty()) return true;
+  if (c.train.state == TrainState::Refused || c.train.state == TrainState::Failed) return true;
+  return shows(c.train, trained_) && !c.train.is_active();
 }
 
 void SceneSetter::place(const Context& c) const {
@@ -184,7 +226,9 @@ void SceneSetter::place(const Context& c) const {
 }
 
 void SceneSetter::advance(const Context& c) {
-  if (is_set() || !has_arrived(c)) return;
+  if (is_set()) return;
+  if (training_due_ && !c.replay.is_open()) begin_training(c);  // until then it shows the recording's
+  if (!has_arrived(c)) return;
   place(c);
   settings_ = c.wanted();
   set_ = true;

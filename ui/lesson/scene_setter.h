@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/lesson/lesson_session.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/context.h"
 
 namespace shardlens::ui {
@@ -26,6 +28,7 @@ class SceneSetter {
   void stop() { wanted_ = nullptr; }
 
  private:
+  void begin_training(const Context& context);
   bool has_arrived(const Context& context) const;
   void place(const Context& context) const;
 
@@ -34,8 +37,10 @@ class SceneSetter {
   std::shared_ptr<const RecordingFacts> recording_before_;  ///< open when the state was asked for
   std::shared_ptr<const Plan> broken_before_;               ///< of the mistake that was planted then
   uint64_t messages_before_ = 0;                            ///< of the Replay, then
-  Tab tab_ = Tab::Stage;                                    ///< of the state
-  std::optional<Settings> settings_;                        ///< as wanted when all was set
+  bool training_due_ = false;                  ///< the state wants to see a training, not yet begun
+  std::vector<train_command::Model> trained_;  ///< of the training that was begun for a state
+  Tab tab_ = Tab::Stage;                       ///< of the state
+  std::optional<Settings> settings_;           ///< as wanted when all was set
 };
 
 }  // namespace shardlens::ui

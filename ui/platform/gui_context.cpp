@@ -61,8 +61,9 @@ GuiContext::GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_b
   }
   value_shader_ = make_value_shader(colours_by);
   IMGUI_CHECKVERSION();
-  ImGui::CreateContext();
-  ImPlot::CreateContext();
+  gui_ = ImGui::CreateContext();
+  plots_ = ImPlot::CreateContext();
+  make_current();
   ImGuiIO& io = ImGui::GetIO();
   io.BackendLanguageUserData = value_shader_.get();  // ValueShader::current() finds it
   io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
@@ -73,9 +74,27 @@ GuiContext::GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_b
 }
 
 GuiContext::~GuiContext() {
+  make_current();
   ImGui_ImplOpenGL3_Shutdown();
-  ImPlot::DestroyContext();
-  ImGui::DestroyContext();
+  ImPlot::DestroyContext(plots_);
+  ImGui::DestroyContext(gui_);
+}
+
+void GuiContext::make_current() const {
+  ImGui::SetCurrentContext(gui_);
+  ImPlot::SetCurrentContext(plots_);
+}
+
+CurrentGui::CurrentGui()
+    : gui_before_(ImGui::GetCurrentContext()), plots_before_(ImPlot::GetCurrentContext()) {}
+
+CurrentGui::CurrentGui(const GuiContext& gui) : CurrentGui() {
+  gui.make_current();
+}
+
+CurrentGui::~CurrentGui() {
+  ImGui::SetCurrentContext(gui_before_);
+  ImPlot::SetCurrentContext(plots_before_);
 }
 
 void GuiContext::begin_frame() {

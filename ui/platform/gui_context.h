@@ -14,12 +14,16 @@
 #include "ui/platform/opaque.h"
 #include "ui/platform/value_shader.h"
 
+struct ImGuiContext;
+struct ImPlotContext;
+
 namespace shardlens {
 
 class GuiContext {
  public:
   // `load` finds an OpenGL function by name in the current context. `colours_by`: who makes the colours of
-  // heatmaps; make_value_shader() decides if none is given. Throws Error below OpenGL 3.3.
+  // heatmaps; make_value_shader() decides if none is given. Its contexts are the current ones from here on.
+  // Throws Error below OpenGL 3.3.
   explicit GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_by = {});
   ~GuiContext();
   GuiContext(const GuiContext&) = delete;
@@ -42,10 +46,30 @@ class GuiContext {
   const ui::Fonts& fonts() const { return fonts_; }
 
  private:
+  friend class CurrentGui;
+  void make_current() const;
+
+  ImGuiContext* gui_ = nullptr;
+  ImPlotContext* plots_ = nullptr;
   ui::Fonts fonts_;
   Changes changes_;
   std::vector<OpaqueRectangle> cleared_;
   std::unique_ptr<ValueShader> value_shader_;  // null: the processor makes the colours of heatmaps
+};
+
+// A program with two windows has two GuiContexts. While this exists, the given one is current; then the one
+// that was current before is again.
+class CurrentGui {
+ public:
+  explicit CurrentGui(const GuiContext& gui);
+  CurrentGui();  // none is given: only comes back to the current one at the end
+  ~CurrentGui();
+  CurrentGui(const CurrentGui&) = delete;
+  CurrentGui& operator=(const CurrentGui&) = delete;
+
+ private:
+  ImGuiContext* gui_before_;
+  ImPlotContext* plots_before_;
 };
 
 }  // namespace shardlens

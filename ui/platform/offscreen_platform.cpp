@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
+#include "ui/platform/own_gui.h"
 #include "ui/platform/platform.h"
 
 namespace shardlens {
@@ -103,6 +104,29 @@ class SurfacelessContext {
   EGLContext context_ = EGL_NO_CONTEXT;
 };
 
+// The picture of a second window, in the same OpenGL context.
+class SecondPicture final : public SecondWindow {
+ public:
+  explicit SecondPicture(PixelSize size) : size_(size) {}
+
+  void draw(const std::function<void(const ui::Fonts&)>& content) override {
+    gui_.draw(
+        size_,
+        [this] {
+          ImGuiIO& io = ImGui::GetIO();
+          io.DisplaySize = ImVec2(static_cast<float>(size_.width), static_cast<float>(size_.height));
+          io.DeltaTime = 1.0F / 60.0F;
+        },
+        content);
+  }
+  bool should_close() const override { return false; }
+  Image read_pixels() override { return gui_.read_pixels(); }
+
+ private:
+  const PixelSize size_;
+  OwnGui gui_{&eglGetProcAddress, KeptPicture::Bytes::OfFiles};
+};
+
 class OffscreenPlatform final : public Platform {
  public:
   OffscreenPlatform(PixelSize size, std::optional<ui::ColoursBy> colours_by, Rasterize rasterize)
@@ -144,6 +168,9 @@ class OffscreenPlatform final : public Platform {
   int64_t drawn_pixels() const override { return drawn_pixels_; }
   float dpi_scale() const override { return 1.0F; }
   bool should_close() const override { return false; }
+  std::unique_ptr<SecondWindow> open_second_window(const std::string&, PixelSize size) override {
+    return std::make_unique<SecondPicture>(size);
+  }
   std::string renderer() const override { return gui_.renderer(); }
   const ui::Fonts& fonts() const override { return gui_.fonts(); }
 

@@ -10,7 +10,8 @@
 //     platform->present();    // shows it
 //   }
 //
-// One platform at a time, used on the thread that made it; only wake() may be called from any thread.
+// One platform at a time, used on the thread that made it; only wake() may be called from any thread. It may
+// open a second window (second_window.h).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 
 #include "ui/platform/fonts.h"
 #include "ui/platform/image.h"
+#include "ui/platform/second_window.h"
 #include "ui/theme/colour_scale.h"
 
 namespace shardlens {
@@ -70,6 +72,14 @@ class Platform {
   // Calls `end` when the display goes away, on this thread, from inside any call that needs the display. It
   // must end the program itself: nothing of the window can be used any more, not even to destroy it.
   virtual void at_lost_display(std::function<void()> end) { (void)end; }
+
+  // The number of screens. Without a display it is 1.
+  virtual int screens() const { return 1; }
+
+  // Opens a second window: all of another screen if there is one, else a window of `size` pixels. It must end
+  // before this platform. Key presses in it reach the first window. Call it between two frames. Throws Error
+  // if it cannot be opened.
+  virtual std::unique_ptr<SecondWindow> open_second_window(const std::string& title, PixelSize size) = 0;
 
   // Returns the files that were dropped on the window since the last call.
   virtual std::vector<std::string> take_dropped_files() { return {}; }

@@ -51,6 +51,10 @@ void FramePoint::back() const {
 }
 
 void Platform::abandon_frame() {
+  abandon_gui_frame();
+}
+
+void abandon_gui_frame() {
   if (!ImGui::GetCurrentContext()->WithinFrameScope) return;  // it was thrown before or after
   forget_plot();
   const WithoutComplaints quiet;

@@ -18,6 +18,10 @@ class WithoutComplaints {
   bool asserts_, logs_, shows_;
 };
 
+/// Ends the frame of the current Dear ImGui context, and every window that was begun in it. Nothing if there
+/// is none.
+void abandon_gui_frame();
+
 /// Remembers how far the frame is: the windows that are begun, and what is pushed. back() ends and pops
 /// everything since.
 class FramePoint {

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "engine/base/error.h"
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
+#include "ui/platform/own_gui.h"
 #include "ui/platform/platform.h"
 #include "ui/platform/x_display.h"
 
@@ -75,6 +78,127 @@ PixelSize first_size(float scale) {
   const PixelSize size = scaled(kFirstSize, scale);
   return room.width <= 0 || room.height <= 0 ? size : smaller_of(room, size);  // GLFW may not know the room
 }
+
+/// The screen that has the middle of the window; null: none has it.
+GLFWmonitor* screen_of(GLFWwindow* window, std::span<GLFWmonitor* const> screens) {
+  int left = 0, top = 0, width = 0, height = 0;
+  glfwGetWindowPos(window, &left, &top);
+  glfwGetWindowSize(window, &width, &height);
+  for (GLFWmonitor* const screen : screens) {
+    const GLFWvidmode* const mode = glfwGetVideoMode(screen);
+    int x = 0, y = 0;
+    glfwGetMonitorPos(screen, &x, &y);
+    const int across = left + width / 2 - x, down = top + height / 2 - y;
+    if (mode != nullptr && across >= 0 && across < mode->width && down >= 0 && down < mode->height)
+      return screen;
+  }
+  return nullptr;
+}
+
+std::span<GLFWmonitor* const> all_screens() {
+  int count = 0;
+  GLFWmonitor** const screens = glfwGetMonitors(&count);
+  return {screens, static_cast<size_t>(count)};
+}
+
+// The second window has an OpenGL context of its own. Outside its functions the first window's is current.
+class SecondGlfwWindow final : public SecondWindow {
+ public:
+  SecondGlfwWindow(GLFWwindow* first, const std::string& title, PixelSize size)
+      : first_(first), window_(make(title, size), glfwDestroyWindow) {
+    if (!window_) throw run_error("cannot open a second window: " + GlfwLibrary::last_error());
+    glfwSetWindowSizeLimits(window(), kLeastSize.width / 2, kLeastSize.height / 2, GLFW_DONT_CARE,
+                            GLFW_DONT_CARE);
+    place(size);
+    const Current here(*this);
+    glfwSwapInterval(0);  // the first window waits for the screen
+    gui_.emplace(&glfwGetProcAddress, KeptPicture::Bytes::OfWindows);
+    gui_->with_current([this] { ImGui_ImplGlfw_InitForOpenGL(window(), true); });
+    glfwSetWindowUserPointer(window(), this);
+    glfwSetKeyCallback(window(), [](GLFWwindow* window, int key, int code, int action, int modifiers) {
+      const auto& self = *static_cast<SecondGlfwWindow*>(glfwGetWindowUserPointer(window));
+      ImGui_ImplGlfw_KeyCallback(self.first_, key, code, action, modifiers);
+    });
+    glfwSetWindowRefreshCallback(window(), [](GLFWwindow* window) {
+      static_cast<SecondGlfwWindow*>(glfwGetWindowUserPointer(window))->shown_ = false;
+    });
+    glfwShowWindow(window());
+  }
+
+  ~SecondGlfwWindow() override {
+    const Current here(*this);
+    gui_->with_current(ImGui_ImplGlfw_Shutdown);
+    gui_.reset();
+  }
+
+  void draw(const std::function<void(const ui::Fonts&)>& content) override {
+    const Current here(*this);
+    PixelSize size;
+    glfwGetFramebufferSize(window(), &size.width, &size.height);
+    if (gui_->draw(size, ImGui_ImplGlfw_NewFrame, content) > 0) shown_ = false;
+    if (shown_ || size.width <= 0 || size.height <= 0) return;
+    gui_->picture().copy_to_window(size);
+    glfwSwapBuffers(window());
+    shown_ = true;
+  }
+
+  bool should_close() const override { return glfwWindowShouldClose(window()) == GLFW_TRUE; }
+
+  Image read_pixels() override {
+    const Current here(*this);
+    return gui_->read_pixels();
+  }
+
+ private:
+  class Current {
+   public:
+    explicit Current(const SecondGlfwWindow& second) : first_(second.first_) {
+      glfwMakeContextCurrent(second.window());
+    }
+    ~Current() { glfwMakeContextCurrent(first_); }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    GLFWwindow* first_;
+  };
+
+  GLFWwindow* window() const { return window_.get(); }
+
+  /// Not yet visible; it must not take the keys from the first window.
+  static GLFWwindow* make(const std::string& title, PixelSize size) {
+    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
+    glfwWindowHint(GLFW_FOCUS_ON_SHOW, GLFW_FALSE);
+    GLFWwindow* const made = glfwCreateWindow(size.width, size.height, title.c_str(), nullptr, nullptr);
+    glfwWindowHint(GLFW_VISIBLE, GLFW_TRUE);
+    glfwWindowHint(GLFW_FOCUS_ON_SHOW, GLFW_TRUE);
+    return made;
+  }
+
+  /// All of another screen, if there is one; else in the middle of the first window.
+  void place(PixelSize size) {
+    const auto screens = all_screens();
+    GLFWmonitor* const taken = screen_of(first_, screens);
+    const auto other =
+        std::find_if(screens.begin(), screens.end(), [&](GLFWmonitor* screen) { return screen != taken; });
+    int left = 0, top = 0, width = 0, height = 0;
+    if (taken != nullptr && other != screens.end()) {
+      glfwGetMonitorWorkarea(*other, &left, &top, &width, &height);
+      glfwSetWindowSize(window(), width, height);
+    } else {
+      glfwGetWindowPos(first_, &left, &top);
+      glfwGetWindowSize(first_, &width, &height);
+      left += std::max(0, (width - size.width) / 2);
+      top += std::max(0, (height - size.height) / 2);
+    }
+    glfwSetWindowPos(window(), left, top);
+  }
+
+  GLFWwindow* const first_;
+  const std::unique_ptr<GLFWwindow, decltype(&glfwDestroyWindow)> window_;
+  std::optional<OwnGui> gui_;
+  bool shown_ = false;  // the window shows the picture
+};
 
 class WindowPlatform final : public Platform {
  public:
@@ -177,6 +301,10 @@ class WindowPlatform final : public Platform {
   bool should_close() const override { return glfwWindowShouldClose(window_) == GLFW_TRUE; }
   void keep_open() override { glfwSetWindowShouldClose(window_, GLFW_FALSE); }
   void at_lost_display(std::function<void()> end) override { handle_x_errors(std::move(end)); }
+  int screens() const override { return static_cast<int>(all_screens().size()); }
+  std::unique_ptr<SecondWindow> open_second_window(const std::string& title, PixelSize size) override {
+    return std::make_unique<SecondGlfwWindow>(window_, title, scaled(size, scale_));
+  }
   std::vector<std::string> take_dropped_files() override { return std::exchange(dropped_, {}); }
   std::string renderer() const override { return gui_->renderer(); }
   const ui::Fonts& fonts() const override { return gui_->fonts(); }

@@ -98,10 +98,12 @@ TEST(Lessons, AnAnswerInTheTextAboveItsQuestionIsFound) {
         .problems;
   };
   EXPECT_TRUE(checked("{{ranks}} ranks, and {{collectives(forward)}} here.\n").empty());
-  const std::vector<LessonProblem> found =
-      checked("They meet *{{with(\"tp\", 2, collectives(forward))}}* times.\n");
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].what, HasSubstr("the answer stands in the text above"));
+  for (const char* const text : {"They meet *{{with(\"tp\", 2, collectives(forward))}}* times.\n",
+                                 "About {{round(with(\"tp\", 2, collectives(forward)), 1)}} times.\n"}) {
+    const std::vector<LessonProblem> found = checked(text);
+    ASSERT_EQ(found.size(), 1u) << text;
+    EXPECT_THAT(found[0].what, HasSubstr("the answer stands in the text above"));
+  }
 }
 
 TEST(Lessons, TheUsersOwnAreFoundByNameAndByFile) {

@@ -139,6 +139,12 @@ TEST(LessonParse, AWrongFileIsNamedWithLineAndRemedy) {
        "bad.md:15: ", "has 8 rows and 96 columns"},
       {lesson_text(scene_block("page = \"collective\"\nselect = \"mlp.proj\"")),
        "bad.md:15: ", "is no collective"},
+      {lesson_text(scene_block("train = \"model\"")), "bad.md:15: ", "add view = \"train\""},
+      {lesson_text(scene_block("view = \"train\"\npage = \"curves\"\ntrain = \"norm\"")),
+       "bad.md:17: ", "did you mean \"norms\"?"},
+      {lesson_text(scene_block("view = \"train\"\npage = \"curves\"\ntrain = \"norms\"")),
+       "bad.md:15: ", "add block = \"model\""},
+      {lesson_text(scene_block("training_steps = 3")), "bad.md:15: ", "add train = \"model\""},
       {lesson_text(scene_block("moment = 1.5")), "bad.md:15: ", "is of a recording"},
       {lesson_text(scene_block("recording = \"gallery:late-rnk\"")),
        "bad.md:15: ", "did you mean \"late-rank\"?"},
@@ -216,6 +222,19 @@ TEST(LessonParse, ASavedSceneIsReadBack) {
   EXPECT_EQ(read.panels, state.panels);
   EXPECT_TRUE(read.play);
   EXPECT_EQ(read.run.table.entries().size(), 2u);
+}
+
+TEST(LessonParse, ASavedSceneTrainsTheSame) {
+  SceneState state;
+  state.view = "train";
+  state.page = "curves";
+  state.train = SceneTraining::Norms;
+  state.training_steps = 12;
+  state.run.table = parse_toml("model = \"gpt2-tiny\"\nblock = \"model\"", "here", 1);
+  const Lesson lesson = parse_lesson(kHead + scene_as_markdown("A training", state), "saved.md");
+  check_names(lesson);
+  EXPECT_EQ(lesson.scenes.at(0).state.train, state.train);
+  EXPECT_EQ(lesson.scenes.at(0).state.training_steps, state.training_steps);
 }
 
 TEST(LessonFile, ASavedSceneKeepsExpressionsAndTheOperation) {

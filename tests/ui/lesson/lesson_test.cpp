@@ -8,16 +8,20 @@
 #include "engine/io/temporary_folder.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
+#include "engine/train/experiments/diff_session.h"
+#include "engine/train/train_snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/collective/collective_view.h"
 #include "ui/frame/side_panels.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/product/product_view.h"
 #include "ui/stage/stage_light.h"
 
 namespace shardlens::ui {
 namespace lesson_test {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -136,6 +140,12 @@ class Lessons : public ::testing::Test {
     ASSERT_TRUE(settle());
     ASSERT_TRUE(lesson().open) << session().snapshot()->message;
   }
+  /// A lesson of these scenes.
+  void open_scenes(const std::string& scenes) {
+    const std::string text = kLesson;
+    std::ofstream(path_) << text.substr(0, text.find("\n## ")) << scenes;
+    open();
+  }
   void press(ImGuiKeyChord key) {
     harness_.perform([&](ImGuiTestContext& person) { person.KeyPress(key); });
     ASSERT_TRUE(settle());
@@ -148,6 +158,22 @@ class Lessons : public ::testing::Test {
   std::string card_text() {
     std::string all;
     for (const std::string& words : card()) all += words + " ";
+    return all;
+  }
+  /// What the notes' window draws; nothing where there is none.
+  std::vector<std::string> words_in_second_window() {
+    Tape tape;
+    ImGui::GetIO().UserData = &tape;
+    harness_.studio().draw_notes_window(harness_.platform());
+    ImGui::GetIO().UserData = nullptr;
+    std::vector<std::string> found;
+    for (const TapeMark& one : tape.marks())
+      if (const auto* words = std::get_if<mark::Words>(&one.what)) found.push_back(words->text);
+    return found;
+  }
+  static std::string join(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& one : words) all += one + " ";
     return all;
   }
   const Program& program() { return harness_.snapshot().plan->program; }
@@ -311,6 +337,138 @@ TEST_F(Lessons, NotesAndABlankWindow) {
   EXPECT_TRUE(lesson().blank);
   press(ImGuiKey_B);
   EXPECT_FALSE(lesson().blank);
+}
+
+TEST_F(Lessons, NotesHaveAWindowOfTheirOwnWhereThereIsAnotherScreen) {
+  harness_.view().screens = 2;
+  open();
+  const auto second = [&] { return join(words_in_second_window()); };
+  EXPECT_EQ(second(), "") << "who reads alone has no such window";
+  press(ImGuiKey_F11);
+  EXPECT_THAT(second(),
+              AllOf(HasSubstr("Ask for the hands first."), HasSubstr("of 3 min"),
+                    HasSubstr("How often do the ranks meet, forward?"), HasSubstr("PgDn: the next question"),
+                    HasSubstr("How many columns does a rank hold?")));
+  EXPECT_THAT(card_text(), Not(HasSubstr("Ask for the hands first.")));
+  EXPECT_THAT(second(), Not(HasSubstr("Right:")));
+  press(ImGuiKey_1);
+  EXPECT_THAT(second(), HasSubstr("(1 hand)"));
+  press(ImGuiKey_Enter);
+  EXPECT_THAT(second(), HasSubstr("Right: 1"));
+  press(ImGuiKey_B);
+  EXPECT_THAT(second(), HasSubstr("The class's window is blank"));
+  press(ImGuiKey_PageDown);
+  EXPECT_THAT(second(), AllOf(HasSubstr("PgDn: the next scene"), HasSubstr("Point and order"),
+                              HasSubstr("Look at the sum.")));
+  press(ImGuiKey_N);
+  EXPECT_EQ(second(), "");
+  EXPECT_THAT(card_text(), Not(HasSubstr("Ask for the hands first.")));
+  press(ImGuiKey_N);
+  EXPECT_NE(second(), "");
+  press(ImGuiKey_F11);
+  EXPECT_EQ(second(), "") << "the lecture has ended";
+}
+
+TEST_F(Lessons, AScenesComparisonOfRecordingsIsShown) {
+  open_scenes(R"(
+## Two recordings
+
+Words.
+
+```scene
+view = "compare"
+page = "recordings"
+recording = "gallery:layer-megatron"
+compare = { recording = "gallery:layer-reversed" }
+```
+
+## One against its run here
+
+Words.
+
+```scene
+view = "compare"
+page = "recordings"
+compare = { recording = "gallery:layer-reversed" }
+```
+)");
+  const auto compared = [&] { return harness_.studio().diff().snapshot()->compared; };
+  const auto reads = [&](const std::string& a, const std::string& b) {
+    return harness_.draw_until(
+        [&] { return compared() && compared()->a.path == a && compared()->b.path == b; });
+  };
+  EXPECT_TRUE(reads("gallery:layer-megatron", "gallery:layer-reversed"));
+  EXPECT_FALSE(compared()->diff.same_program);
+  EXPECT_EQ(harness_.view().tab, Tab::Compare);
+  press(ImGuiKey_PageDown);
+  EXPECT_TRUE(reads("gallery:layer-reversed", ""));
+  EXPECT_TRUE(compared()->diff.same_program);
+}
+
+TEST_F(Lessons, ASceneTrainsAndShowsTheCurvesThatItsNumbersComeFrom) {
+  open_scenes(R"(
+## Words
+
+Loss {{loss(4)}}.
+
+```scene
+run = { model = "gpt2-tiny", block = "model", layers = 2, hidden = 48, heads = 4, tp = 2, batch = 2, seq = 16 }
+```
+
+## Both
+
+Loss {{loss(4)}}.
+
+```scene
+view = "train"
+page = "curves"
+train = "norms"
+training_steps = 4
+run = { model = "gpt2-tiny", block = "model", layers = 2, hidden = 48, heads = 4, tp = 2, batch = 2, seq = 16 }
+```
+)");
+  const auto trained = [&] { return harness_.studio().training().snapshot(); };
+  EXPECT_TRUE(trained()->curves.empty());
+  press(ImGuiKey_PageDown);
+  ASSERT_EQ(trained()->state, TrainState::Done) << trained()->message;
+  ASSERT_EQ(trained()->curves.size(), 2u);
+  const TrainCurve& pre = *trained()->curves[1];
+  EXPECT_EQ(pre.options.settings.model.norm, NormPlacement::Pre);
+  ASSERT_EQ(pre.steps.size(), 4u);
+  EXPECT_THAT(card_text(), HasSubstr(to_text(number_of(pre.steps[3]->report.loss))));
+  EXPECT_EQ(harness_.view().tab, Tab::Train);
+  const auto before = trained()->curves;
+  press(ImGuiKey_PageUp);
+  press(ImGuiKey_PageDown);
+  EXPECT_EQ(trained()->curves, before) << "it is not trained again";
+}
+
+TEST_F(Lessons, ASceneLeavesATrainingOfThePersonsOwnAlone) {
+  harness_.wait_until_at_rest();
+  TrainView train;
+  train.single.layers = 1;
+  train.single.batch = 2;
+  train.single.seq = 16;
+  train.single.steps = 1'000'000;
+  harness_.studio().training().send(train.wish());
+  const auto trained = [&] { return harness_.studio().training().snapshot(); };
+  ASSERT_TRUE(harness_.draw_until([&] { return trained()->state == TrainState::Running; }));
+  open_scenes(R"(
+## Both
+
+Words.
+
+```scene
+view = "train"
+page = "curves"
+train = "norms"
+training_steps = 4
+run = { model = "gpt2-tiny", block = "model", layers = 2, hidden = 48, heads = 4, tp = 2, batch = 2, seq = 16 }
+```
+)");
+  EXPECT_EQ(trained()->state, TrainState::Running);
+  EXPECT_EQ(trained()->curves.size(), 1u);
+  EXPECT_THAT(join(texts_in(harness_, "Message")), HasSubstr("a training of yours goes on"));
 }
 
 TEST_F(Lessons, WhoLeavesThePathComesBack) {

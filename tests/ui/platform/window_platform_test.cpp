@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -37,6 +38,65 @@ TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
   }
   const auto offscreen = make_offscreen_platform({640, 360});
   EXPECT_EQ(window.rgba == picture(*offscreen).rgba, true);
+}
+
+// Two windows, each with its own fonts, sizes and OpenGL: neither may draw into the other.
+TEST(WindowPlatform, ASecondWindowIsDrawnBetweenTheFramesOfTheFirst) {
+  if (!has_display()) GTEST_SKIP() << "no X server";
+  const auto platform = make_window_platform("shardlens test", PixelSize{640, 360}, VerticalSync::off);
+  EXPECT_GE(platform->screens(), 1);
+  GLFWwindow* const first = glfwGetCurrentContext();
+  ImGuiContext* const gui = ImGui::GetCurrentContext();
+  auto second = platform->open_second_window("second", {320, 200});
+  EXPECT_FALSE(second->should_close());
+  for (int i = 0; i < 3; ++i) {
+    platform->begin_frame();
+    ImGui::GetForegroundDrawList()->AddRectFilled({0, 0}, {640, 360}, IM_COL32(255, 0, 0, 255));
+    platform->render();
+    platform->present();
+    second->draw([&](const ui::Fonts& fonts) {
+      EXPECT_NE(ImGui::GetCurrentContext(), gui);
+      EXPECT_NE(fonts.body, platform->fonts().body);
+      const ImVec2 size = ImGui::GetIO().DisplaySize;
+      ImGui::GetForegroundDrawList()->AddRectFilled({0, 0}, size, IM_COL32(0, 0, 255, 255));
+      ImGui::GetForegroundDrawList()->AddText(fonts.bold, 24.0F, {30, 40}, IM_COL32_WHITE, "notes");
+    });
+    EXPECT_EQ(ImGui::GetCurrentContext(), gui);
+    EXPECT_EQ(glfwGetCurrentContext(), first);
+  }
+  const auto first_pixel = [](const Image& image) {
+    return std::vector<int>(image.rgba.begin(), image.rgba.begin() + 4);
+  };
+  const Image picture = second->read_pixels();
+  EXPECT_EQ(first_pixel(picture), (std::vector{0, 0, 255, 255}));
+  const auto white = std::count(picture.rgba.begin(), picture.rgba.end(), 255);
+  EXPECT_GT(white, 2 * int64_t{picture.size.width} * picture.size.height) << "the words";
+  platform->begin_frame();
+  platform->draw_whole();
+  ImGui::GetForegroundDrawList()->AddRectFilled({0, 0}, {640, 360}, IM_COL32(255, 0, 0, 255));
+  platform->render();
+  EXPECT_EQ(first_pixel(platform->read_pixels()), (std::vector{255, 0, 0, 255}));
+  second.reset();
+  EXPECT_EQ(ImGui::GetCurrentContext(), gui);
+  EXPECT_EQ(glfwGetCurrentContext(), first);
+  platform->begin_frame();
+  platform->render();
+  platform->present();
+}
+
+TEST(WindowPlatform, WhatASecondWindowThrowsLeavesBothUsable) {
+  if (!has_display()) GTEST_SKIP() << "no X server";
+  const auto platform = make_window_platform("shardlens test", PixelSize{640, 360}, VerticalSync::off);
+  const auto second = platform->open_second_window("second", {320, 200});
+  const auto begins_a_window = [](const ui::Fonts&) {
+    ImGui::Begin("not ended");
+    throw request_error("no page");
+  };
+  EXPECT_THROW(second->draw(begins_a_window), Error);
+  EXPECT_NO_THROW(second->draw([](const ui::Fonts&) { ImGui::Begin("whole"), ImGui::End(); }));
+  platform->begin_frame();
+  platform->render();
+  platform->present();
 }
 
 // Several screens side by side can be wider than the largest texture of a graphics card.

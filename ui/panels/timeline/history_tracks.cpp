@@ -276,7 +276,13 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
     ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
     return;
   }
-  if (!hovered || over_labels) return;
+  if (!hovered) return;
+  const int rank = static_cast<int>(std::floor((io.MousePos.y - frame.min.y + frame.scroll) / frame.pitch));
+  const bool over_track = io.MousePos.y >= frame.min.y && rank >= 0 && rank < frame.tracks;
+  if (over_labels) {
+    if (over_track) point_at_rank_name(context, rank, ImGui::IsItemDeactivated());
+    return;
+  }
   // After a double click has fitted the pass, the event under the mouse is not the one that was clicked.
   const bool clicked = ImGui::IsItemDeactivated() && io.MouseClickedLastCount[ImGuiMouseButton_Left] < 2 &&
                        std::abs(ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x) < io.MouseDragThreshold;
@@ -292,8 +298,6 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
     if (clicked) context.send(replay_command::Seek{note->note.seconds});
     return;
   }
-  const int rank = static_cast<int>(std::floor((io.MousePos.y - frame.min.y + frame.scroll) / frame.pitch));
-  const bool over_track = io.MousePos.y >= frame.min.y && rank >= 0 && rank < frame.tracks;
   if (!over_track) {
     if (clicked) context.send(replay_command::Seek{at});
     return;

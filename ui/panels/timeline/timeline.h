@@ -31,8 +31,11 @@ inline constexpr float kTrackLabelWidth = 72;  ///< left of the tracks, at scale
 inline constexpr float kComputeTint = 0.58f, kTransferTint = 0.88f, kWaitingTint = 0.24f;
 inline constexpr float kPlayheadWide = 6;  ///< half the width of its head, at scale 1
 
-/// Draws the rank's colour and name, left of its track, which is `height` high.
+/// Draws the rank's colour and name, left of its track, which is `height` high; bold if it is selected.
 void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank);
+/// While the mouse is over a rank's name: a click selects the rank in every panel, and another one takes that
+/// back.
+void point_at_rank_name(const Context& context, int rank, bool clicked);
 /// Draws a line of the axis at `x`, from `top` to `bottom`. Also draws its name if it ends before `right` and
 /// none of the `marks` on the axis (flags and playheads) covers it.
 void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,

@@ -13,6 +13,7 @@
 
 #include "ui/panels/timeline/timeline.h"
 #include "ui/theme/phase_colour.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -24,13 +25,22 @@ TrackPart part_of_track(Lane lane, float top, float height) {
 
 void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.text);
+  const bool selected = context.view.selected_rank == static_cast<int>(rank);
+  const TextStyle text = timeline_text(context, selected ? context.fonts.bold : context.fonts.body,
+                                       kSmallSize, context.theme.text);
   const auto [left, top] = left_top;
   const float inset = std::min(context.px(6), height * 0.15f);
   fill_rect(list, {left, top + inset}, {left + context.px(4), top + height - inset},
             context.theme.ranks[rank % 8], context.px(1));
   draw_text(list, {left + context.px(12), top + (height - text.size) / 2}, text,
             fmt::format("rank {}", rank));
+}
+
+void point_at_rank_name(const Context& context, int rank, bool clicked) {
+  int& selected = context.view.selected_rank;
+  if (clicked) selected = selected == rank ? -1 : rank;
+  tooltip(context, selected == rank ? fmt::format("Rank {} is selected. Click: all ranks again", rank)
+                                    : fmt::format("Click to select rank {}", rank));
 }
 
 void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,

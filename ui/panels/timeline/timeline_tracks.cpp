@@ -380,13 +380,14 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
     ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
     return;
   }
-  if (!hovered || over_labels || io.MousePos.y < frame.min.y) return;
+  if (!hovered || io.MousePos.y < frame.min.y) return;
   const auto under = std::find_if(runs.begin(), runs.end(), [&](const Frame& run) {
     return io.MousePos.y >= run.y(0) && io.MousePos.y < run.y(run.ranks());
   });
   if (under == runs.end()) return;
   const auto rank = static_cast<size_t>((io.MousePos.y - under->y(0)) / under->pitch);
   if (rank >= under->ranks()) return;
+  if (over_labels) return point_at_rank_name(context, static_cast<int>(rank), ImGui::IsItemDeactivated());
   const auto in_lane = [&](Lane lane) {
     const bool pointed_at = io.MousePos.y >= part_of_track(lane, under->y(rank), under->height).top;
     return !pointed_at ? -1

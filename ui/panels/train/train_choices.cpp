@@ -111,11 +111,15 @@ train_command::Start training_of(const TrainChoices& choices) {
   return {{{options.settings.model.title, std::move(options)}}, choices.text};
 }
 
-train_command::Start comparison_of(const TrainChoices& choices) {
-  TrainOptions post = options_of(choices), pre = post;
-  post.settings.model.norm = NormPlacement::Post;
+std::vector<train_command::Model> both_norms(TrainOptions options) {
+  TrainOptions pre = options;
+  options.settings.model.norm = NormPlacement::Post;
   pre.settings.model.norm = NormPlacement::Pre;
-  return {{{"post-LN", std::move(post)}, {"pre-LN", std::move(pre)}}, choices.text};
+  return {{"post-LN", std::move(options)}, {"pre-LN", std::move(pre)}};
+}
+
+train_command::Start comparison_of(const TrainChoices& choices) {
+  return {both_norms(options_of(choices)), choices.text};
 }
 
 TrainChoices with_model(TrainChoices choices, const std::string& preset) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/train/train_snapshot.h"
 
@@ -41,6 +42,9 @@ std::string difference(const TrainChoices& of, const TrainChoices& from);
 
 /// One model. Throws a request Error if the preset does not exist.
 train_command::Start training_of(const TrainChoices& choices);
+
+/// The model of `options` twice, under the same names.
+std::vector<train_command::Model> both_norms(TrainOptions options);
 
 /// The same model twice, with LayerNorm after the residual sum (as in the original BERT) and before each
 /// block (Figure 7b of the paper), from the same seed.

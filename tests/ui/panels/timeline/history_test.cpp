@@ -218,6 +218,19 @@ TEST_F(HistoryPanel, AClickOnAnEventShowsItsPassAndSelectsItsStep) {
   EXPECT_EQ(view().selected_step, step);
 }
 
+TEST_F(HistoryPanel, AClickOnARanksNameSelectsIt) {
+  open();
+  const int64_t before = pass();
+  perform([&](ImGuiTestContext& person) {
+    const ImRect area = person.ItemInfo(kTracks).RectFull;
+    const float pitch = std::min(36.f, std::floor((area.GetHeight() - kHead) / 4));
+    person.MouseMoveToPos({area.Min.x + kLabels / 2, area.Min.y + kHead + pitch * 2.4f});
+    person.MouseClick();
+  });
+  EXPECT_EQ(view().selected_rank, 2);
+  EXPECT_EQ(pass(), before);
+}
+
 TEST_F(HistoryPanel, ADoubleClickFitsThePass) {
   open();
   const int64_t begin = DrawnRecording::ns(drawn_.passes()[5].begin_seconds),

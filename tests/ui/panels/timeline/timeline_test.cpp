@@ -74,6 +74,22 @@ TEST(Timeline, AClickOnABlockSelectsItsStep) {
   EXPECT_EQ(harness.view().selected_step, step);
 }
 
+TEST(Timeline, AClickOnARanksNameSelectsItAndAnotherTakesThatBack) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const StepId step = harness.view().selected_step;
+  for (const int selected : {0, -1}) {
+    harness.perform([](ImGuiTestContext& person) {
+      const ImRect area = person.ItemInfo(kTracks).RectFull;
+      person.MouseMoveToPos({area.Min.x + kLabels / 2, area.Min.y + 36});
+      person.MouseClick();
+      person.SleepNoSkip(1, 0.1f);
+    });
+    EXPECT_EQ(harness.view().selected_rank, selected);
+  }
+  EXPECT_EQ(harness.view().selected_step, step);
+}
+
 TEST(Timeline, TheWheelZoomsAboutTheMouseAndADragPans) {
   StudioHarness harness;
   harness.wait_until_at_rest();

@@ -1,0 +1,154 @@
+// What the notes' window shows: at the left the scene and its notes, at the right what comes next.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/lesson/lesson_session.h"
+#include "ui/frame/guarded.h"
+#include "ui/lesson/card_parts.h"
+#include "ui/lesson/lesson_view.h"
+#include "ui/lesson/notes_window.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kPadding = 20, kBetween = 24, kClock = 26;
+constexpr float kNextOfWindow = 0.38f;
+
+TextStyle style_of(const Context& c, ImFont* font, float size, ImU32 colour) {
+  return {font, std::round(c.px(size)), colour};
+}
+
+/// The lesson's name, the scene's place in it, and the time.
+void draw_head(const Context& c, float width) {
+  const auto& view = c.view.of<LessonView>();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const TextStyle clock = style_of(c, c.fonts.bold, kClock, c.theme.text);
+  const std::string time = clock_text(c);
+  draw_text(list, {at.x + width, at.y}, clock, time, Align::Right);
+  const TextStyle title = style_of(c, c.fonts.bold, kCardText, c.theme.dim);
+  const std::string place =
+      fmt::format("{}  \u00B7  {} of {}", c.lesson.lesson->title, view.scene + 1, c.lesson.scenes.size());
+  draw_text(list, {at.x, at.y + (clock.size - title.size) / 2}, title,
+            fitted(title, place, width - text_width(clock, time) - c.px(kBetween)));
+  ImGui::Dummy({width, clock.size + c.px(kBetween)});
+}
+
+/// The question that the class is asked, and its hands.
+void draw_asked(const Context& c, const ShownQuestion& asked, float width) {
+  const TextStyle bold = style_of(c, c.fonts.bold, kCardText, c.theme.text);
+  const TextStyle text = style_of(c, c.fonts.body, kCardText, c.theme.text);
+  draw_card_words(c, bold, asked.ask, width, 8);
+  const auto& open = c.view.of<LessonView>().questions[asked.question->id];
+  for (size_t i = 0; i < asked.choices.size(); ++i) {
+    const auto hands = std::count(open.hands.begin(), open.hands.end(), static_cast<int>(i));
+    draw_card_words(c, text,
+                    fmt::format("{}   {}{}", i + 1, asked.choices[i],
+                                hands == 0   ? ""
+                                : hands == 1 ? "   (1 hand)"
+                                             : fmt::format("   ({} hands)", hands)),
+                    width, 4, c.px(8));
+  }
+  const auto answer = c.lesson.answers.find(asked.question->id);
+  if (answer == c.lesson.answers.end()) {
+    draw_card_words(c, style_of(c, c.fonts.body, kCardSmall, c.theme.dim), "Enter reveals the answer", width,
+                    8);
+    return;
+  }
+  draw_card_words(c, style_of(c, c.fonts.bold, kCardText, c.theme.agreement), "Right: " + answer->second.text,
+                  width, 4);
+  draw_card_words(c, text, answer->second.because, width, 8);
+}
+
+void draw_now(const Context& c) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  const auto& view = c.view.of<LessonView>();
+  const TextStyle title = style_of(c, c.fonts.bold, kCardTitle, c.theme.text);
+  const TextStyle dim = style_of(c, c.fonts.body, kCardText, c.theme.dim);
+  if (view.ended) return draw_card_words(c, title, "The end of the lesson", width, 12);
+  draw_card_words(c, title, c.lesson.lesson->scenes[static_cast<size_t>(view.scene)].title, width, 12);
+  const ShownScene* const scene = made_scene(c);
+  if (scene == nullptr) return draw_card_words(c, dim, "The scene is made \u2026", width, 8);
+  if (view.blank)
+    draw_card_words(c, style_of(c, c.fonts.bold, kCardText, c.theme.text),
+                    "The class's window is blank: B shows it", width, 12);
+  if (scene->notes.empty())
+    draw_card_words(c, dim, "This scene has no notes.", width, 12);
+  else
+    draw_card_text(c, scene->notes, width, c.theme.text);
+  ImGui::Dummy({width, c.px(8)});
+  if (const ShownQuestion* const asked = asked_question(c)) draw_asked(c, *asked, width);
+}
+
+/// The next question of this scene, else the next scene.
+void draw_next(const Context& c) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  const auto& view = c.view.of<LessonView>();
+  const TextStyle small = style_of(c, c.fonts.bold, kCardSmall, c.theme.dim);
+  const TextStyle title = style_of(c, c.fonts.bold, kCardText, c.theme.text);
+  const TextStyle dim = style_of(c, c.fonts.body, kCardText, c.theme.dim);
+  const auto say = [&](const TextStyle& style, const std::string& words, float below) {
+    draw_card_words(c, style, words, width, below);
+  };
+  if (view.ended) return say(small, "Nothing comes next. F11 ends the lecture.", 0);
+  const ShownScene* const scene = made_scene(c);
+  const auto question = static_cast<size_t>(view.question) + 1, next = static_cast<size_t>(view.scene) + 1;
+  if (view.away) {
+    say(small, "PgDn: back to the scene", 8);
+    say(dim, "The class sees something else than the scene.", 8);
+  } else if (scene != nullptr && question < scene->questions.size()) {
+    say(small, "PgDn: the next question", 8);
+    say(title, scene->questions[question].ask, 8);
+  } else if (next >= c.lesson.scenes.size()) {
+    say(small, "PgDn: the end of the lesson", 8);
+  } else {
+    say(small, "PgDn: the next scene", 8);
+    say(title, c.lesson.lesson->scenes[next].title, 8);
+    const MadeScene& made = c.lesson.scenes[next];
+    if (!made.problem.empty()) say(dim, "It cannot be shown. " + made.problem, 8);
+    if (made.shown) draw_card_text(c, made.shown->text, width, c.theme.dim);
+  }
+}
+
+void draw_content(const Context& c) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  draw_head(c, room.x);
+  const TextStyle keys = style_of(c, c.fonts.body, kCardSmall, c.theme.dim);
+  const float height = ImGui::GetContentRegionAvail().y - keys.size - c.px(8);
+  const float next = std::floor(room.x * kNextOfWindow), gap = c.px(kBetween);
+  ImGui::BeginChild("now", {room.x - next - gap, height});
+  draw_now(c);
+  ImGui::EndChild();
+  ImGui::SameLine(0, gap);
+  ImGui::BeginChild("next", {next, height});
+  draw_next(c);
+  ImGui::EndChild();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + c.px(8)}, keys, fitted(keys, kClassKeys, room.x));
+  ImGui::Dummy({room.x, keys.size});
+}
+
+}  // namespace
+
+void draw_notes_page(const Context& c) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos(viewport.Pos);
+  ImGui::SetNextWindowSize(viewport.Size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), 0));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, c.theme.panel);
+  ImGui::Begin("Notes of the lesson", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings);
+  if (c.lesson.is_open()) draw_guarded(c, draw_content);
+  ImGui::End();
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+}
+
+}  // namespace shardlens::ui
