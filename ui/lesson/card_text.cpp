@@ -23,7 +23,7 @@ constexpr float kBetween = 0.55f;    ///< between two paragraphs
 constexpr float kMonoScale = 0.98f;  ///< Inconsolata looks larger beside Roboto
 
 /// Letters that stay together, and the space before them.
-struct Word {
+struct FlowWord {
   struct Piece {
     std::string text;
     TextStyle style;
@@ -56,8 +56,9 @@ TextStyle style_of(const Context& c, const ShownSpan& span, float size, ImU32 co
 }
 
 /// Cuts the text at its spaces. Two spans without a space between them are one word.
-std::vector<Word> words_of(const Context& c, const std::vector<ShownSpan>& spans, float size, ImU32 colour) {
-  std::vector<Word> words(1);
+std::vector<FlowWord> words_of(const Context& c, const std::vector<ShownSpan>& spans, float size,
+                               ImU32 colour) {
+  std::vector<FlowWord> words(1);
   for (const ShownSpan& span : spans) {
     const TextStyle style = style_of(c, span, size, colour);
     for (size_t at = 0; at < span.text.size();) {
@@ -78,7 +79,7 @@ std::vector<Word> words_of(const Context& c, const std::vector<ShownSpan>& spans
 }
 
 /// Finds the words of the glossary that are not in `explained`, also those of two words.
-void find_meanings(std::vector<Word>& words, std::set<std::string_view>& explained) {
+void find_meanings(std::vector<FlowWord>& words, std::set<std::string_view>& explained) {
   for (size_t at = 0; at < words.size(); ++at) {
     for (const size_t count : {size_t{2}, size_t{1}}) {
       if (at + count > words.size()) continue;
@@ -116,10 +117,10 @@ void draw_meaning(const Context& c, ImVec2 min, ImVec2 max, std::string_view mea
 }
 
 /// Draws words from `at` on; returns the height.
-float draw_flow(const Context& c, ImVec2 at, const std::vector<Word>& words, float line, float width) {
+float draw_flow(const Context& c, ImVec2 at, const std::vector<FlowWord>& words, float line, float width) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
   float x = 0, y = 0;
-  for (const Word& word : words) {
+  for (const FlowWord& word : words) {
     const float wide = word.width();
     if (word.breaks || (x > 0 && x + word.space + wide > width)) {
       x = 0;
@@ -128,7 +129,7 @@ float draw_flow(const Context& c, ImVec2 at, const std::vector<Word>& words, flo
       x += word.space;
     }
     const ImVec2 begin{at.x + x, at.y + y};
-    for (const Word::Piece& piece : word.pieces) {
+    for (const FlowWord::Piece& piece : word.pieces) {
       std::string_view rest = piece.text;
       while (wide > width && x + text_width(piece.style, rest) > width) {  // longer than a whole line
         const size_t bytes = fitting_bytes(piece.style, rest, width - x);
@@ -178,7 +179,7 @@ void draw_card_text(const Context& c, const std::vector<ShownParagraph>& paragra
     const TextStyle mark{c.fonts.body, size, c.theme.dim};
     if (paragraph.kind == Kind::Bullet) draw_text(list, {at.x + card_px(c, 6), at.y}, mark, "\u2022");
     if (paragraph.kind == Kind::Numbered) draw_text(list, at, mark, fmt::format("{}.", paragraph.number));
-    std::vector<Word> words = words_of(c, paragraph.spans, size, colour);
+    std::vector<FlowWord> words = words_of(c, paragraph.spans, size, colour);
     if (paragraph.kind != Kind::Code) find_meanings(words, explained);
     const float height = draw_flow(c, {at.x + indent, at.y}, words, line, width - indent);
     if (paragraph.kind == Kind::Quote)

@@ -16,33 +16,33 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kPadding = 20, kBetween = 24, kClock = 26;
+constexpr float kPagePadding = 20, kApart = 24, kClockSize = 26;
 constexpr float kNextOfWindow = 0.38f;
 
-TextStyle style_of(const Context& c, ImFont* font, float size, ImU32 colour) {
+TextStyle page_style(const Context& c, ImFont* font, float size, ImU32 colour) {
   return {font, std::round(c.px(size)), colour};
 }
 
 /// The lesson's name, the scene's place in it, and the time.
-void draw_head(const Context& c, float width) {
+void draw_page_head(const Context& c, float width) {
   const auto& view = c.view.of<LessonView>();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  const TextStyle clock = style_of(c, c.fonts.bold, kClock, c.theme.text);
+  const TextStyle clock = page_style(c, c.fonts.bold, kClockSize, c.theme.text);
   const std::string time = clock_text(c);
   draw_text(list, {at.x + width, at.y}, clock, time, Align::Right);
-  const TextStyle title = style_of(c, c.fonts.bold, kCardText, c.theme.dim);
+  const TextStyle title = page_style(c, c.fonts.bold, kCardText, c.theme.dim);
   const std::string place =
       fmt::format("{}  \u00B7  {} of {}", c.lesson.lesson->title, view.scene + 1, c.lesson.scenes.size());
   draw_text(list, {at.x, at.y + (clock.size - title.size) / 2}, title,
-            fitted(title, place, width - text_width(clock, time) - c.px(kBetween)));
-  ImGui::Dummy({width, clock.size + c.px(kBetween)});
+            fitted(title, place, width - text_width(clock, time) - c.px(kApart)));
+  ImGui::Dummy({width, clock.size + c.px(kApart)});
 }
 
 /// The question that the class is asked, and its hands.
 void draw_asked(const Context& c, const ShownQuestion& asked, float width) {
-  const TextStyle bold = style_of(c, c.fonts.bold, kCardText, c.theme.text);
-  const TextStyle text = style_of(c, c.fonts.body, kCardText, c.theme.text);
+  const TextStyle bold = page_style(c, c.fonts.bold, kCardText, c.theme.text);
+  const TextStyle text = page_style(c, c.fonts.body, kCardText, c.theme.text);
   draw_card_words(c, bold, asked.ask, width, 8);
   const auto& open = c.view.of<LessonView>().questions[asked.question->id];
   for (size_t i = 0; i < asked.choices.size(); ++i) {
@@ -56,26 +56,26 @@ void draw_asked(const Context& c, const ShownQuestion& asked, float width) {
   }
   const auto answer = c.lesson.answers.find(asked.question->id);
   if (answer == c.lesson.answers.end()) {
-    draw_card_words(c, style_of(c, c.fonts.body, kCardSmall, c.theme.dim), "Enter reveals the answer", width,
-                    8);
+    draw_card_words(c, page_style(c, c.fonts.body, kCardSmall, c.theme.dim), "Enter reveals the answer",
+                    width, 8);
     return;
   }
-  draw_card_words(c, style_of(c, c.fonts.bold, kCardText, c.theme.agreement), "Right: " + answer->second.text,
-                  width, 4);
+  draw_card_words(c, page_style(c, c.fonts.bold, kCardText, c.theme.agreement),
+                  "Right: " + answer->second.text, width, 4);
   draw_card_words(c, text, answer->second.because, width, 8);
 }
 
 void draw_now(const Context& c) {
   const float width = ImGui::GetContentRegionAvail().x;
   const auto& view = c.view.of<LessonView>();
-  const TextStyle title = style_of(c, c.fonts.bold, kCardTitle, c.theme.text);
-  const TextStyle dim = style_of(c, c.fonts.body, kCardText, c.theme.dim);
+  const TextStyle title = page_style(c, c.fonts.bold, kCardTitle, c.theme.text);
+  const TextStyle dim = page_style(c, c.fonts.body, kCardText, c.theme.dim);
   if (view.ended) return draw_card_words(c, title, "The end of the lesson", width, 12);
   draw_card_words(c, title, c.lesson.lesson->scenes[static_cast<size_t>(view.scene)].title, width, 12);
   const ShownScene* const scene = made_scene(c);
   if (scene == nullptr) return draw_card_words(c, dim, "The scene is made \u2026", width, 8);
   if (view.blank)
-    draw_card_words(c, style_of(c, c.fonts.bold, kCardText, c.theme.text),
+    draw_card_words(c, page_style(c, c.fonts.bold, kCardText, c.theme.text),
                     "The class's window is blank: B shows it", width, 12);
   if (scene->notes.empty())
     draw_card_words(c, dim, "This scene has no notes.", width, 12);
@@ -89,9 +89,9 @@ void draw_now(const Context& c) {
 void draw_next(const Context& c) {
   const float width = ImGui::GetContentRegionAvail().x;
   const auto& view = c.view.of<LessonView>();
-  const TextStyle small = style_of(c, c.fonts.bold, kCardSmall, c.theme.dim);
-  const TextStyle title = style_of(c, c.fonts.bold, kCardText, c.theme.text);
-  const TextStyle dim = style_of(c, c.fonts.body, kCardText, c.theme.dim);
+  const TextStyle small = page_style(c, c.fonts.bold, kCardSmall, c.theme.dim);
+  const TextStyle title = page_style(c, c.fonts.bold, kCardText, c.theme.text);
+  const TextStyle dim = page_style(c, c.fonts.body, kCardText, c.theme.dim);
   const auto say = [&](const TextStyle& style, const std::string& words, float below) {
     draw_card_words(c, style, words, width, below);
   };
@@ -115,12 +115,12 @@ void draw_next(const Context& c) {
   }
 }
 
-void draw_content(const Context& c) {
+void draw_page(const Context& c) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  draw_head(c, room.x);
-  const TextStyle keys = style_of(c, c.fonts.body, kCardSmall, c.theme.dim);
+  draw_page_head(c, room.x);
+  const TextStyle keys = page_style(c, c.fonts.body, kCardSmall, c.theme.dim);
   const float height = ImGui::GetContentRegionAvail().y - keys.size - c.px(8);
-  const float next = std::floor(room.x * kNextOfWindow), gap = c.px(kBetween);
+  const float next = std::floor(room.x * kNextOfWindow), gap = c.px(kApart);
   ImGui::BeginChild("now", {room.x - next - gap, height});
   draw_now(c);
   ImGui::EndChild();
@@ -139,13 +139,13 @@ void draw_notes_page(const Context& c) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   ImGui::SetNextWindowPos(viewport.Pos);
   ImGui::SetNextWindowSize(viewport.Size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPagePadding), c.px(kPagePadding)));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), 0));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, c.theme.panel);
   ImGui::Begin("Notes of the lesson", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                    ImGuiWindowFlags_NoSavedSettings);
-  if (c.lesson.is_open()) draw_guarded(c, draw_content);
+  if (c.lesson.is_open()) draw_guarded(c, draw_page);
   ImGui::End();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);
