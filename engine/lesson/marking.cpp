@@ -20,6 +20,7 @@ namespace shardlens {
 namespace {
 
 constexpr size_t kMostMessages = 20;
+constexpr double kRough = 0.01;
 constexpr double kExact = 1e-9;  // of a number without a tolerance: what printing loses
 
 // Evaluates; what goes wrong gets the lesson's file and line.
@@ -39,10 +40,12 @@ double factor_of(const std::string& unit) {
   return 1;
 }
 
-std::string number_text(double number, const std::string& unit) {
-  const std::string digits = std::floor(number) == number && std::abs(number) < 1e15
-                                 ? fmt::format("{:.0f}", number)
-                                 : fmt::format("{:.6g}", number);
+/// `tolerance`: of the question. With a percent or more, three digits are enough to be right.
+std::string number_text(double number, const std::string& unit, double tolerance = 0) {
+  const bool is_whole = std::floor(number) == number || (tolerance >= kRough && std::abs(number) >= 1000);
+  const std::string digits = is_whole && std::abs(number) < 1e15 ? fmt::format("{:.0f}", number)
+                             : tolerance >= kRough               ? fmt::format("{:.3g}", number)
+                                                                 : fmt::format("{:.6g}", number);
   return unit.empty() ? digits : digits + " " + unit;
 }
 
@@ -233,7 +236,7 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
       if (!number || !std::isfinite(number->value))
         throw fail(fmt::format("the answer of a number must be a number, and is {}", to_text(value)));
       right.number = in_unit(*number, question.unit);
-      right.accepted = {number_text(right.number, question.unit)};
+      right.accepted = {number_text(right.number, question.unit, question.tolerance)};
       break;
     }
     case QuestionKind::Point: {

@@ -25,6 +25,7 @@
 #include "ui/panels/scaling/scaling_rows.h"
 #include "ui/panels/scaling/scaling_view.h"
 #include "ui/panels/train/train_choices.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/product_view.h"
@@ -162,6 +163,7 @@ void SceneSetter::begin_training(const Context& c) {
     c.view.said = {"The curves of this scene are not made, because a training of yours goes on."};
     return;
   }
+  c.view.of<TrainView>().comparison = *state.train == SceneTraining::Norms;
   if (!is_there) c.send(train_command::Start{models, ""});
   trained_ = std::move(models);
 }
