@@ -1,6 +1,8 @@
 // Describes how a tensor is divided over the ranks, and which collective converts one layout into another.
-// The idea: no code writes a collective by hand. An operation states which layouts it accepts and yields. If
-// the producer's layout differs from the consumer's, conversion() returns the collective (ALGEBRA.md).
+// The idea: a collective follows from layouts. An operation states which layouts it accepts and yields. If
+// the producer's layout differs from the consumer's, conversion() returns the collective (ALGEBRA.md). Only
+// the sums of weights' gradients over replicas, and over ranks with other tokens, are written directly
+// (planner/gradient_sums.cpp).
 #pragma once
 
 #include <cstdint>

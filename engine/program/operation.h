@@ -1,6 +1,6 @@
 // The operations that a step can be. Each has one row in a table (operation.cpp): its name, its kind, its
-// operands by name, and the note that the Stage shows. All code reads these facts from the row. A new
-// operation needs a value of Op, its row, and its device call in runtime/execute.cpp.
+// operands by name, and the note that the Stage shows. All code reads these facts from the row. The
+// README lists what else a new operation needs.
 #pragma once
 
 #include <optional>

@@ -35,8 +35,8 @@ TEST(Cli, ATextEndsWithItsModelHoweverLongItMayBe) {
   EXPECT_GT(nlohmann::json::parse(ended.out)["tokens"], 0);
 }
 
-constexpr const char* kVerbs[] = {"",         "plan",  "step", "verify", "train",  "eval",
-                                  "generate", "bench", "data", "info",   "export", "diff"};
+constexpr const char* kVerbs[] = {"",      "plan", "step", "verify", "train", "eval",  "generate",
+                                  "bench", "data", "info", "export", "diff",  "lesson"};
 
 TEST(Cli, HelpIsReadInAHundredColumns) {
   for (const char* verb : kVerbs) {

@@ -120,6 +120,20 @@ mistake = "skip-f"
 ```
 )lesson";
 
+const char* const kTraining = R"(
+## Both
+
+Loss {{loss(4)}}.
+
+```scene
+view = "train"
+page = "curves"
+train = "norms"
+training_steps = 4
+run = { model = "gpt2-tiny", block = "model", layers = 2, hidden = 48, heads = 4, tp = 2, batch = 2, seq = 16 }
+```
+)";
+
 class Lessons : public ::testing::Test {
  protected:
   Lessons() : path_(folder_.path() + "/small.md") { std::ofstream(path_) << kLesson; }
@@ -409,24 +423,8 @@ TEST_F(Lessons, ASceneTrainsAndShowsTheCurvesThatItsNumbersComeFrom) {
   open_scenes(R"(
 ## Words
 
-Loss {{loss(4)}}.
-
-```scene
-run = { model = "gpt2-tiny", block = "model", layers = 2, hidden = 48, heads = 4, tp = 2, batch = 2, seq = 16 }
-```
-
-## Both
-
-Loss {{loss(4)}}.
-
-```scene
-view = "train"
-page = "curves"
-train = "norms"
-training_steps = 4
-run = { model = "gpt2-tiny", block = "model", layers = 2, hidden = 48, heads = 4, tp = 2, batch = 2, seq = 16 }
-```
-)");
+Words.
+)" + std::string(kTraining));
   const auto trained = [&] { return harness_.studio().training().snapshot(); };
   EXPECT_TRUE(trained()->curves.empty());
   press(ImGuiKey_PageDown);
@@ -453,19 +451,7 @@ TEST_F(Lessons, ASceneLeavesATrainingOfThePersonsOwnAlone) {
   harness_.studio().training().send(train.wish());
   const auto trained = [&] { return harness_.studio().training().snapshot(); };
   ASSERT_TRUE(harness_.draw_until([&] { return trained()->state == TrainState::Running; }));
-  open_scenes(R"(
-## Both
-
-Words.
-
-```scene
-view = "train"
-page = "curves"
-train = "norms"
-training_steps = 4
-run = { model = "gpt2-tiny", block = "model", layers = 2, hidden = 48, heads = 4, tp = 2, batch = 2, seq = 16 }
-```
-)");
+  open_scenes(kTraining);
   EXPECT_EQ(trained()->state, TrainState::Running);
   EXPECT_EQ(trained()->curves.size(), 1u);
   EXPECT_THAT(join(texts_in(harness_, "Message")), HasSubstr("a training of yours goes on"));
