@@ -395,7 +395,7 @@ void Studio::draw_notes_window(Platform& platform) {
 void Studio::frame() {
   take_snapshots();
   selection_.follow(shared_shown_plan(*held_.shown), view_);
-  broken_run_.select_start(*held_.breaks, *held_.shown, view_);
+  if (!keeps_findings_back(context())) broken_run_.select_start(*held_.breaks, *held_.shown, view_);
   replay_follower_.jump(*held_.replay);
   selection_.follow_to_stage(view_);
   replay_follower_.read_samples(*held_.replay);

@@ -106,7 +106,7 @@ Experiment exponentials_experiment() {
   Way own = same_on_each(e, kByColumns, Joined::Summed, false,
                          "Each rank subtracts another maximum, so the ranks' sums are in different units and "
                          "may not be added.");
-  own.name = "minus the largest of the own columns";
+  own.name = "minus the largest of own columns";
   e.ways.push_back(own);
   e.ways.push_back({.layout = kByColumns,
                     .name = "minus the largest over all ranks",
@@ -157,7 +157,7 @@ Experiment softmax_experiment(bool is_gradient) {
                       return alone(bench, x, bench.token_range(rank).begin, 0);
                     }});
   e.ways.push_back({.layout = kByColumns,
-                    .name = "max and sum of the own columns",
+                    .name = "max and sum of own columns",
                     .joined = Joined::Columns,
                     .why = "Each rank divides by the sum of its own columns, so each piece sums to 1 by "
                            "itself.",

@@ -66,7 +66,7 @@ Experiment norm_experiment() {
                                 "rank. Sequence parallelism uses this."));
   e.ways.push_back(
       {.layout = kByColumns,
-       .name = "mean and std of the own columns",
+       .name = "mean and std of own columns",
        .joined = Joined::Columns,
        .why = "The mean and the standard deviation belong to the whole token. A rank with some columns finds "
               "other ones.",
@@ -189,7 +189,7 @@ Experiment norm_gradient_experiment() {
                                            gamma(bench), dy);
                     }});
   e.ways.push_back({.layout = kByColumns,
-                    .name = "sums of the own columns",
+                    .name = "sums of own columns",
                     .joined = Joined::Columns,
                     .why = "The two means of the gradient are over the whole token. A rank with some columns "
                            "has only its terms of them.",

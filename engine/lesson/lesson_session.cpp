@@ -9,6 +9,7 @@
 #include "engine/base/suggest.h"
 #include "engine/io/file_state.h"
 #include "engine/lesson/built_in.h"
+#include "engine/lesson/names.h"
 #include "engine/lesson/run_keys.h"
 #include "engine/lesson/what_if.h"
 #include "engine/runtime/mailbox.h"
@@ -51,6 +52,8 @@ class LessonSession::Worker {
   std::pair<const Scene&, const Question&> find(const std::string& question) const;
   /// The state with its values in place; null if it is not there.
   std::shared_ptr<const ShownState> made(const std::optional<SceneState>& state);
+  std::shared_ptr<const ShownState> revealed(const Scene& scene, const Question& question,
+                                             const RightAnswer& right);
   void publish();
 
   Mailbox<LessonCommand, LessonSnapshot> mail_;
@@ -181,6 +184,34 @@ std::shared_ptr<const ShownState> LessonSession::Worker::made(const std::optiona
       ShownState{*state, settings_of(*now_.lesson, *state, run_->drawn()), run_->callouts(*state), ""});
 }
 
+/// What the page shows with a revealed answer if the question does not say: what was to be pointed at, lit;
+/// or a right cut, run. Null: the scene as it is.
+std::shared_ptr<const ShownState> LessonSession::Worker::revealed(const Scene& scene,
+                                                                  const Question& question,
+                                                                  const RightAnswer& right) {
+  if (question.shows) return made(question.shows);
+  SceneState state = scene.state;
+  if (state.mistake || state.train || !state.recording.empty()) return nullptr;  // it would all run again
+  if (question.kind == QuestionKind::Point) {
+    const bool is_rank = question.at == PointAt::Rank;
+    const std::string name = (is_rank ? "rank " : "") + right.accepted.front();
+    if (is_rank)
+      state.rank = rank_named(name);
+    else
+      state.select = name;
+    if (!state.spotlight.empty()) state.spotlight = {name};
+  } else if (question.kind == QuestionKind::Cut) {
+    state.page.clear();  // what the scene looks at closely may not be there
+    state.spotlight.clear();
+    state.callouts.clear();
+  } else {
+    return nullptr;
+  }
+  Settings settings = settings_of(*now_.lesson, state, run_->drawn());
+  if (right.split) settings.split = *right.split;
+  return std::make_shared<ShownState>(ShownState{state, settings, run_->callouts(state), ""});
+}
+
 void LessonSession::Worker::handle(const lesson_command::Answer& command) {
   const auto [scene, question] = find(command.question);
   const Marked& marked = now_.marked[question.id] = run_->mark(scene, question, command.answer);
@@ -206,8 +237,8 @@ void LessonSession::Worker::handle(const lesson_command::Answer& command) {
 
 void LessonSession::Worker::handle(const lesson_command::Reveal& command) {
   const auto [scene, question] = find(command.question);
-  now_.answers[question.id] = run_->right_answer(scene, question);
-  now_.shows[question.id] = made(question.shows);
+  const RightAnswer& right = now_.answers[question.id] = run_->right_answer(scene, question);
+  now_.shows[question.id] = revealed(scene, question, right);
 }
 
 void LessonSession::Worker::handle(const lesson_command::Forget& command) {

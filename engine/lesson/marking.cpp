@@ -269,6 +269,7 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
         cut.split = split;
         right.text = cut_text(split, settings.block);
         right.accepted = {right.text};
+        right.split = split;
         right.because = because({*store_, store_->of(cut, scene.state.mistake), drawn_});
         return right;
       }

@@ -50,9 +50,10 @@ struct ShownScene {
 /// What is right, and why.
 struct RightAnswer {
   std::vector<std::string>
-      accepted;       ///< choice, point: any of these; order: in this order; cut: splits that do it
-  double number = 0;  ///< of a Number, in the question's unit
-  std::string text;   ///< for people
+      accepted;                ///< choice, point: any of these; order: in this order; cut: splits that do it
+  double number = 0;           ///< of a Number, in the question's unit
+  std::optional<Split> split;  ///< of a Cut: one that does what is asked
+  std::string text;            ///< for people
   std::string because;
 };
 

@@ -111,9 +111,11 @@ std::string first_curve(const Program& program, const Step& reader) {
   const std::string curve = curve_of(step->op);
   if (curve.empty()) return {};
   return fmt::format(
-      " {} itself could wait, because it is linear. The next operation that is not linear is {} ({}), and it "
+      " {} itself could wait{}, because it is linear. The next operation that is not linear is {} ({}), and "
+      "it "
       "needs the complete sum: the {} of a sum is not the sum of the {} of its terms.",
-      reader.equation, curve, step->equation, curve, curve == "softmax" ? "softmaxes" : curve + "s");
+      reader.equation, reader.op == Op::BiasAdd ? ", if one rank alone added the bias" : "", curve,
+      step->equation, curve, curve == "softmax" ? "softmaxes" : curve + "s");
 }
 
 // Explains a sum over the replicas. Each replica computes on its own rows of the batch, so it holds one term

@@ -23,13 +23,16 @@ const Tensor& first_output(const Program& program, const Step& step) {
 
 constexpr const char* kOwnTermNote = "each rank: its own term";
 
-// Returns how a product's weight is cut.
+// Returns how a product's weight is cut, as it is multiplied: the rows of a transposed one, an embedding's,
+// are the words.
 std::string product_note(const Program& program, const Step& step) {
   const TensorId id = input_of(program, step, Operand::Weight);
   if (!is_kind(program, id, MemoryKind::Weight)) return {};
   const Tensor& weight = program.tensor(id);
   if (weight.layout.kind != LayoutKind::Sharded) return kSameNote;
-  return weight.layout.dim < weight.row_dims ? "row-parallel" : "column-parallel";
+  const bool in_rows = weight.layout.dim < weight.row_dims;
+  if (step.attributes.transposed) return in_rows ? "vocabulary-parallel" : "row-parallel";
+  return in_rows ? "row-parallel" : "column-parallel";
 }
 
 std::string gradient_note(const Program& program, const Step& step) {

@@ -70,14 +70,14 @@ std::string what_ran(const Inside& inside) {
   if (name == "local")
     return sums ? "The ranks of this run are threads and share their memory: each adds its own chunk of all "
                   "ranks, in "
-                  "rank order, and writes it to all. The ring is how ranks do it that have only links."
+                  "rank order, and writes it to all. Ranks that are joined only by links use the ring."
                 : "The ranks of this run are threads and share their memory: each copies what it needs from "
                   "the others, with "
-                  "no hops. The ring is how ranks do it that have only links.";
+                  "no hops. Ranks that are joined only by links use the ring.";
   if (name == "local_cuda")
     return "The ranks of this run share one GPU and its memory: each copies or adds what it needs, with no "
-           "hops. The ring is "
-           "how GPUs do it that have only links.";
+           "hops. GPUs "
+           "that are joined only by links use the ring.";
   if (name == "nccl")
     return "NCCL moves the data of this run. It chooses ring, tree or another way by itself and does not say "
            "which, "
@@ -106,7 +106,8 @@ float draw_price(const Context& context, const Inside& inside, const Rect& room,
     if (draw) draw_wrapped(list, {room.min.x, y}, style, words, room.width());
     y += wrapped_height(style, words, room.width()) + context.px(gap);
   };
-  line(type.strong, "The price of the ring", 8);
+  const bool as_tree = inside.has_tree() && inside.wiring == Wiring::Tree;
+  line(type.strong, as_tree ? "The price of the tree" : "The price of the ring", 8);
   if (link.bytes_per_second <= 0) {
     line(type.body,
          hardware.title +
@@ -114,12 +115,19 @@ float draw_price(const Context& context, const Inside& inside, const Rect& room,
              "hardware in Setup, or calibrate this machine in Traffic.",
          8);
   } else {
-    const double seconds = collective_seconds(inside.kind(), sent, ring, hardware);
+    // The tree sends the whole tensor in each hop.
+    const int tree_hops =
+        inside.has_tree() ? static_cast<int>(route_of(inside.kind(), Wiring::Tree, inside.size()).hops.size())
+                          : 0;
+    const double whole = static_cast<double>(inside.full_bytes()), part = static_cast<double>(sent) / hops;
+    const double of_ring = collective_seconds(inside.kind(), sent, ring, hardware);
+    const double of_tree = tree_hops * (link.latency_seconds + whole / link.bytes_per_second);
+    const double seconds = as_tree ? of_tree : of_ring;
     const auto formula = [&](int count, double bytes) {
       return fmt::format("{} hops × (α {} + {} ÷ β {}) = ", count, format_seconds(link.latency_seconds),
                          bytes_text(bytes), format_bandwidth(link.bytes_per_second));
     };
-    const std::string words = formula(hops, static_cast<double>(sent) / hops);
+    const std::string words = as_tree ? formula(tree_hops, whole) : formula(hops, part);
     const TextStyle figure = type.figure;
     const std::string source = ", estimated on " + hardware.title;
     const float width = text_width(type.mono, words);
@@ -137,16 +145,12 @@ float draw_price(const Context& context, const Inside& inside, const Rect& room,
         draw_text(list, {room.min.x, y + type.mono.size + context.px(4)}, type.note, source.substr(2));
     }
     y += type.mono.size + context.px(8) + (one_line ? 0 : type.mono.size + context.px(2));
-    if (inside.has_tree()) {
-      const Route tree = route_of(inside.kind(), Wiring::Tree, inside.size());
-      const auto up_and_down = static_cast<int>(tree.hops.size());
-      const double whole = static_cast<double>(inside.full_bytes());
-      const double price = up_and_down * (link.latency_seconds + whole / link.bytes_per_second);
+    if (inside.has_tree())
       line(type.note,
-           fmt::format("As a tree, by the same α and β: {} hops × (α + {} ÷ β) = {}.", up_and_down,
-                       bytes_text(whole), format_seconds(price)),
+           fmt::format("As a {}, by the same α and β: {} hops × (α + {} ÷ β) = {}.",
+                       as_tree ? "ring" : "tree", as_tree ? hops : tree_hops,
+                       bytes_text(as_tree ? part : whole), format_seconds(as_tree ? of_ring : of_tree)),
            4);
-    }
     line(type.note,
          "α: what a hop takes before a byte moves. β: bytes a second over the slowest link of the group.", 8);
   }

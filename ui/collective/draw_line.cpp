@@ -35,7 +35,8 @@ void transport_button(const Context& context, const char* icon, const char* id, 
   tooltip(context, title_with_key(command));
 }
 
-/// Draws the buttons; returns where they end.
+/// Draws the buttons; returns where they end. In a low window they stand in one row, and what has no room
+/// there before `room.max.x` is left out: first the choices' labels, then the speeds, then the forms.
 float draw_buttons(const Context& context, const Inside& inside, const Rect& room, bool low) {
   const Type type(context);
   auto& view = context.view.of<CollectiveView>();
@@ -56,24 +57,37 @@ float draw_buttons(const Context& context, const Inside& inside, const Rect& roo
   for (const float speed : kSpeeds)
     speeds.push_back({fmt::format("{:g}", speed), fmt::format("Plays {:g} hops a second", speed),
                       view.hops_a_second == speed, true});
-  const std::string label = "Hops a second";
-  if (low)
-    ImGui::SameLine();
-  else
-    ImGui::SetCursorScreenPos({room.min.x, room.min.y + context.px(10 + kButtonSide + 8)});
-  const int speed = draw_segments(context, "speed", label, speeds);
-  if (speed >= 0) view.hops_a_second = kSpeeds[static_cast<size_t>(speed)];
-  end = std::max(end, ImGui::GetItemRectMax().x);
-  if (inside.has_tree()) {
-    const std::vector<Segment> forms{{"ring", "Chunks go round: every rank passes one on in every hop",
-                                      inside.wiring == Wiring::Ring, true},
-                                     {"tree", "The whole tensor goes up a tree of ranks and down again",
-                                      inside.wiring == Wiring::Tree, true}};
+  const std::vector<Segment> forms{
+      {"ring", "Chunks go round: every rank passes one on in every hop", inside.wiring == Wiring::Ring, true},
+      {"tree", "The whole tensor goes up a tree of ranks and down again", inside.wiring == Wiring::Tree,
+       true}};
+  std::string speed_label = "Hops a second", form_label = "As a";
+  bool with_speeds = true, with_forms = inside.has_tree();
+  if (low) {
+    const auto fits = [&] {
+      return end + (with_speeds ? gap + segments_width(context, speed_label, speeds) : 0) +
+                 (with_forms ? gap + segments_width(context, form_label, forms) : 0) <=
+             room.max.x;
+    };
+    if (!fits()) speed_label = form_label = "";
+    if (!fits()) with_speeds = false;
+    if (!fits()) with_forms = false;
+  }
+  if (with_speeds) {
+    if (low)
+      ImGui::SameLine();
+    else
+      ImGui::SetCursorScreenPos({room.min.x, room.min.y + context.px(10 + kButtonSide + 8)});
+    const int speed = draw_segments(context, "speed", speed_label, speeds);
+    if (speed >= 0) view.hops_a_second = kSpeeds[static_cast<size_t>(speed)];
+    end = std::max(end, ImGui::GetItemRectMax().x);
+  }
+  if (with_forms) {
     if (low)
       ImGui::SameLine();
     else
       ImGui::SetCursorScreenPos({room.min.x, room.min.y + context.px(10 + 2 * kButtonSide + 14)});
-    const int form = draw_segments(context, "as a", "As a", forms);
+    const int form = draw_segments(context, "as a", form_label, forms);
     if (form >= 0 && (form == 1) != (inside.wiring == Wiring::Tree)) change_wiring(context);
     end = std::max(end, ImGui::GetItemRectMax().x);
   }
@@ -117,7 +131,8 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
   const int hops = inside.hops();
   const float pitch = room.width() / static_cast<float>(hops + 1);
   const auto tick_x = [&](float hop) { return room.min.x + pitch * (hop + 0.5f); };
-  const float axis = std::round(room.min.y + type.body.size + context.px(21));  // below the words, the playhead too
+  const float axis =
+      std::round(room.min.y + type.body.size + context.px(21));  // below the words, the playhead too
   // The two parts of an all-reduce, each over its own stretch.
   const int adding = inside.route().adding_hops;
   const auto part = [&](int from, int to) {
@@ -202,9 +217,10 @@ void draw_line_of_hops(const Context& context, const Inside& inside, const Rect&
   if (!inside.drawn()) return;
   const Type type(context);
   auto& view = context.view.of<CollectiveView>();
-  const float end = draw_buttons(context, inside, room, low);
+  const std::string words = view.price_first ? "Hop by hop" : "Price and times";
+  const float other = low ? button_width(context, words) + context.px(16) : 0;
+  const float end = draw_buttons(context, inside, {room.min, {room.max.x - other, room.max.y}}, low);
   if (low) {
-    const std::string words = view.price_first ? "Hop by hop" : "Price and times";
     ImGui::SetCursorScreenPos({room.max.x - button_width(context, words), room.min.y + context.px(10)});
     if (draw_button(context, "other page", words, ButtonLook::Plain, true, ""))
       view.price_first = !view.price_first;

@@ -27,6 +27,7 @@ namespace {
 
 constexpr float kChoiceHeight = 34;
 constexpr float kPad = 10;
+constexpr size_t kMostListed = 4;  ///< right answers that are all named
 
 /// A question in this frame, with all that is known of it.
 struct Asked {
@@ -276,9 +277,12 @@ void draw_right(const Asked& asked) {
   const bool by_person = asked.marked != nullptr && asked.marked->right;
   std::string answer = asked.right->text;
   if (asked.question().kind == QuestionKind::Point) {  // of many that are right, the one that was given
-    const size_t others = asked.right->accepted.size() - 1;
-    answer = named(c, by_person ? asked.marked->answered : asked.right->accepted.front());
-    if (others > 0 && !by_person) answer += fmt::format(", or one of {} others", others);
+    const std::vector<std::string>& all = asked.right->accepted;
+    answer = named(c, by_person ? asked.marked->answered : all.front());
+    if (!by_person && all.size() > kMostListed)
+      answer += fmt::format(", or one of {} others", all.size() - 1);
+    for (size_t i = 1; !by_person && all.size() <= kMostListed && i < all.size(); ++i)
+      answer += (i + 1 == all.size() ? " or " : ", ") + named(c, all[i]);
   }
   const std::string head = (by_person ? "Right: " : "") + answer;
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), head, indent, 4);

@@ -108,12 +108,7 @@ void LessonFollower::follow(const Context& c) {
                       ImGui::GetMousePos().x > ImGui::GetMainViewport()->Pos.x + lesson_card_width(c.view);
   view.pointed = !sets && (view.pointed || clicks || selection != selection_);
   selection_ = selection;
-  const ShownScene* const scene = made_scene(c);
-  const bool asks_cut = scene != nullptr && std::any_of(scene->questions.begin(), scene->questions.end(),
-                                                        [](const ShownQuestion& question) {
-                                                          return question.question->kind == QuestionKind::Cut;
-                                                        });
-  view.away = setter_.was_left(c, asks_cut);
+  view.away = setter_.was_left(c, asks_for_a_cut(c));
   // The next scene's values are made while the class looks at this one.
   const auto next = static_cast<size_t>(view.scene) + 1;
   const bool rests = setter_.is_set() && !c.lesson.busy && c.snapshot.activity.empty() &&

@@ -2,9 +2,11 @@
 #include "ui/lesson/lesson_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/lesson/lesson_session.h"
 #include "ui/outbox.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/stage/stage_light.h"
 
 namespace shardlens::ui {
@@ -25,6 +27,20 @@ bool is_elsewhere(const LessonView& view) {
 
 }  // namespace
 
+bool asks_for_a_cut(const Context& c) {
+  const ShownScene* const scene = made_scene(c);
+  return scene != nullptr &&
+         std::any_of(scene->questions.begin(), scene->questions.end(),
+                     [](const ShownQuestion& one) { return one.question->kind == QuestionKind::Cut; });
+}
+
+bool keeps_findings_back(const Context& c) {
+  const ShownScene* const scene = is_in_scene(c.view) ? made_scene(c) : nullptr;
+  return scene != nullptr && scene->scene->state.mistake &&
+         std::any_of(scene->questions.begin(), scene->questions.end(),
+                     [&](const ShownQuestion& one) { return !c.lesson.answers.contains(one.question->id); });
+}
+
 std::string lesson_key(const LessonSnapshot& lesson) {
   return !lesson.path.empty() ? lesson.path : lesson.lesson ? lesson.lesson->name : "";
 }
@@ -43,6 +59,8 @@ void close_lesson(const Context& c) {
   view.open = false;
   if (view.before && !c.replay.is_open()) c.want(*view.before);
   view.before.reset();
+  auto& train = c.view.of<TrainView>();
+  if (train.before_lesson) train.take(*std::exchange(train.before_lesson, std::nullopt));
   c.view.of<StageLight>() = {};
   c.send(lesson_command::Close{});
 }

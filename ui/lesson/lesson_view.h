@@ -72,6 +72,12 @@ inline bool is_in_scene(const ViewState& view) {
   return view.of<LessonView>().open && !view.of<LessonView>().away;
 }
 
+/// True if the open scene asks for a cut.
+bool asks_for_a_cut(const Context& context);
+/// True while the shown scene asks where its planted mistake begins or which check finds it: the page Break
+/// it then says neither.
+bool keeps_findings_back(const Context& context);
+
 /// The name by which a lesson's progress is remembered: of a built-in one its name, of a file its path.
 std::string lesson_key(const LessonSnapshot& lesson);
 

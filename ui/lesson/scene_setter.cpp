@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/config/presets.h"
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
@@ -69,6 +70,28 @@ void select(const Context& c, const Plan& plan, const std::string& name) {
   c.view.scroll_to_selection = true;
 }
 
+/// The choices of the page Train then say what is trained. The lesson's end brings the person's back.
+void show_in_form(TrainView& view, const std::vector<train_command::Model>& models) {
+  const TrainOptions& options = models.front().options;
+  if (!view.before_lesson) view.before_lesson = view.form();
+  view.comparison = models.size() > 1;
+  TrainChoices& choices = view.comparison ? view.compared : view.single;
+  choices = {};
+  for (const Model& preset : model_presets())
+    if (preset.name == options.settings.model.name) choices.model = preset.name;
+  choices.layers = options.settings.model.layers;
+  choices.tp = options.settings.tp;
+  choices.dp = options.settings.dp;
+  choices.dtype = options.settings.dtype;
+  choices.batch = options.settings.batch;
+  choices.seq = options.settings.seq;
+  choices.steps = options.steps;
+  choices.peak = options.schedule.peak;
+  choices.warmup = options.schedule.warmup;
+  choices.decay = options.schedule.decay;
+  choices.dropout = options.settings.dropout;
+}
+
 /// True if these models were trained, or are.
 bool shows(const TrainSnapshot& train, const std::vector<train_command::Model>& models) {
   return std::equal(models.begin(), models.end(), train.curves.begin(), train.curves.end(),
@@ -112,7 +135,7 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   tab_ = view.tab;
   // In front of a class a small window has no room for more than the page and the card.
   const bool roomy = ImGui::GetMainViewport()->Size.x >= c.px(kRoomy);
-  view.asked_here() = {.setup = has(state.panels, "setup"),
+  view.asked_here() = {.setup = has(state.panels, "setup") && (roomy || view.tab == Tab::Stage),
                        .inspector = roomy && has(state.panels, "inspector"),
                        .timeline = has(state.panels, "timeline")};
   compare(c, state);
@@ -163,7 +186,7 @@ void SceneSetter::begin_training(const Context& c) {
     c.view.said = {"The curves of this scene are not made, because a training of yours goes on."};
     return;
   }
-  c.view.of<TrainView>().comparison = *state.train == SceneTraining::Norms;
+  show_in_form(c.view.of<TrainView>(), models);
   if (!is_there) c.send(train_command::Start{models, ""});
   trained_ = std::move(models);
 }

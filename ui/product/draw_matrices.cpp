@@ -227,12 +227,13 @@ void draw_matrices(const Page& page, const Product& product, const Rect& room) {
   float bottom = at.result.min.y;
   for (const Tile& tile : tiles) {
     const std::string title = tile.sum ? fmt::format("after the {}", to_string(program.step(conversion).op))
-                                       : fmt::format("rank {}: a term", tile.rank);
+                                       : fmt::format("rank {}: a term, Partial", tile.rank);
     const Pointed here = draw_tile(page, tile, tile.sum ? sum : c, ranks, title, c.tensor->symbol);
     if (here) pointed = here;
     bottom = std::max(bottom, tile.rect.max.y);
   }
-  draw_caption(page, c, ranks,
+  // Below the last tile, which is the sum if there is one.
+  draw_caption(page, sum, ranks,
                {at.result.min, {std::max(at.result.max.x, at.result.min.x + page.px(150)), 0}},
                bottom + page.px(8));
   if (pointed) draw_pointed(page, at, tiles, pointed, c.shape());

@@ -293,7 +293,12 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   const float head = context.px(kHead), foot = context.px(kFoot);
   const float least = sections.list.size() <= kMostScrolled ? kLeastWords : kLeastRow;
   const float pad = context.px(12);
-  const bool has_rms = room.width() >= context.px(kRoomForRms);
+  // A recording may have been made without what the rms is taken from.
+  const bool rms_known =
+      !context.replay.is_open() || std::any_of(strip.rows.begin(), strip.rows.end(), [&](const auto& row) {
+        return !std::isnan(rms_of(program, result.get(), row.output));
+      });
+  const bool has_rms = rms_known && room.width() >= context.px(kRoomForRms);
   const float rms = has_rms ? context.px(kRmsWidth) : 0, name = context.px(kLabelWidth);
   const float label = name + rms;
   const float side = (room.width() - label - 3 * pad) / 2;

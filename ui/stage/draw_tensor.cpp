@@ -188,12 +188,14 @@ void draw_weights(const Scene& scene, ImDrawList* list, const Row& row, Rect roo
   }
 }
 
-// Draws "partial, Σ over 4" at the right of a ghost, or the part of it that fits.
-void draw_partial_words(const Scene& scene, ImDrawList* list, const Rect& ghost, const Rect& cell) {
+// Draws "partial, Σ over 4" (of a maximum "max over 4") at the right of a ghost, or the part of it that fits.
+void draw_partial_words(const Scene& scene, ImDrawList* list, Reduction reduction, const Rect& ghost,
+                        const Rect& cell) {
   const TextStyle word = scene.text(scene.context.fonts.bold, 12, scene.context.theme.communication);
   const TextStyle sum = scene.text(scene.context.fonts.body, 12, scene.context.theme.dim);
   if (ghost.height() < word.size) return;
-  const std::string terms = fmt::format("Σ over {}", scene.program().tp());
+  const char* const combined = reduction == Reduction::Max ? "max" : "Σ";
+  const std::string terms = fmt::format("{} over {}", combined, scene.program().tp());
   const float left = ghost.max.x + scene.px(6), middle = (ghost.min.y + ghost.max.y) / 2;
   const float space = cell.max.x + scene.measure.lane_gap - scene.px(4) - left;
   const bool both = ghost.height() >= 2 * word.size &&
@@ -203,7 +205,7 @@ void draw_partial_words(const Scene& scene, ImDrawList* list, const Rect& ghost,
     draw_text(list, {left, middle + scene.px(1)}, sum, terms);
     return;
   }
-  for (const char* words : {"partial", "Σ"}) {
+  for (const char* words : {"partial", combined}) {
     if (text_width(word, words) > space) continue;
     draw_text(list, {left, middle - word.size / 2}, word, words);
     return;
@@ -241,7 +243,8 @@ void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, co
                  scene.ink(theme.text), 0, scene.px(1.5f));
   }
 
-  if (tensor.layout.kind == LayoutKind::Partial) draw_partial_words(scene, list, ghost, cell);
+  if (tensor.layout.kind == LayoutKind::Partial)
+    draw_partial_words(scene, list, tensor.layout.reduction, ghost, cell);
 }
 
 }  // namespace shardlens::ui::stage

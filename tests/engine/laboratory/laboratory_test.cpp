@@ -104,7 +104,7 @@ TEST(Laboratory, TheGeluOfASumIsNotTheSumOfGelus) {
 
 TEST(Laboratory, ASoftmaxOfThePiecesSumsToTheNumberOfRanks) {
   const Experiment& e = experiment("softmax");
-  const Outcome own = run(e, way(e, sharded(1), "max and sum of the own columns"), 4),
+  const Outcome own = run(e, way(e, sharded(1), "max and sum of own columns"), 4),
                 together = run(e, way(e, sharded(1), "max and sum over all ranks"), 4);
   for (int64_t row = 0; row < kTokens; ++row) {
     double of_pieces = 0, of_all = 0;

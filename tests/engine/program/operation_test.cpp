@@ -81,6 +81,16 @@ TEST(Operations, EveryPlannedStepHasTheOperandsOfItsRowAndEveryRowIsPlanned) {
   for (const Operation& row : operations()) EXPECT_TRUE(planned.contains(row.name)) << row.name;
 }
 
+// The matrix of the logits is the embedding, transposed: its rows are words, which are the product's columns.
+TEST(Operations, TheNoteOfTheLogitsSaysThatTheWordsAreCut) {
+  const Program program = plan_model(testing::small_model(2));
+  std::string note;
+  for (const Step& step : program.steps)
+    if (step.op == Op::Linear && program.tensor(step.outputs[0]).name == "logits")
+      note = note_of(program, step);
+  EXPECT_EQ(note, "vocabulary-parallel");
+}
+
 TEST(Operations, NamesGoBothWaysAndAnUnknownOneGetsASuggestion) {
   for (const Operation& row : operations()) EXPECT_EQ(parse_op(row.name), row.op);
   try {

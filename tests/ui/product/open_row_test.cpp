@@ -71,7 +71,7 @@ TEST(OpenRow, ADoubleClickOpensTheMatricesAClickANumberAndEscapeGoesBack) {
   EXPECT_FALSE(opened(harness).number);
   EXPECT_FALSE(is_shown("Inspector")) << "the page gets the window";
   EXPECT_FALSE(is_shown("Setup"));
-  EXPECT_THAT(texts_in(harness, "Stage"), Contains("rank 2: a term"));
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains("rank 2: a term, Partial"));
   EXPECT_THAT(texts_in(harness, "Stage"), Contains("after the all-reduce"));
 
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/result 2"); });

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/format.h"
@@ -139,6 +140,7 @@ float draw_break_checks(const Context& context, const BreakReport& report, ImVec
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<Finding> all = findings(report);
+  const bool kept_back = keeps_findings_back(context);
   float column = 0;
   for (const Finding& finding : all)
     column = std::max(column, text_width(type.body, to_string(finding.check)));
@@ -148,18 +150,23 @@ float draw_break_checks(const Context& context, const BreakReport& report, ImVec
   for (const Finding& finding : all) {
     const float middle = y + context.px(kCheckHeight) / 2;
     const ImVec2 mark{at.x + radius + 1, std::round(middle)};
-    if (finding.sees)
+    if (kept_back)
+      draw_text(list, {mark.x, middle - type.body.size / 2}, in(type.body, context.theme.dim), "?",
+                Align::Centre);
+    else if (finding.sees)
       list->AddCircleFilled(mark, radius, context.theme.text);
     else
       list->AddCircle(mark, radius, context.theme.faint, 0, context.px(1.5f));
-    const ImU32 ink = finding.sees ? context.theme.text : context.theme.dim;
+    const ImU32 ink = finding.sees || kept_back ? context.theme.text : context.theme.dim;
     const float top = middle - type.body.size / 2;
     draw_text(list, {at.x + indent, top}, in(type.body, ink),
               fitted(type.body, to_string(finding.check), found - indent - context.px(8)));
-    draw_text(list, {at.x + found, top}, in(type.body, ink),
-              fitted(type.body, found_words(report, finding), width - found));
+    if (!kept_back)
+      draw_text(list, {at.x + found, top}, in(type.body, ink),
+                fitted(type.body, found_words(report, finding), width - found));
     y += context.px(kCheckHeight);
   }
+  if (kept_back) return y - at.y;
   copyable_table("break checks", at, {at.x + width, y}, [&] {
     TextTable table{{{"check"}, {"sees it"}, {"what it finds"}}, {}};
     for (const Finding& finding : all)

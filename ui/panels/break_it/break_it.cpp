@@ -12,6 +12,7 @@
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/break_it/break_view.h"
@@ -237,6 +238,12 @@ float draw_errors(const Context& context, const BreakReport& report, ImVec2 at, 
   return size.y;
 }
 
+/// How to see it; while a lesson asks that, only that it does.
+std::string words_to_see(const Context& context, const BreakReport& report) {
+  return keeps_findings_back(context) ? "Answer the lesson's question, and this says it."
+                                      : how_to_see(report);
+}
+
 float draw_words(const Context& context, const std::string& words, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -272,7 +279,7 @@ void draw_stage_below(const Context& context, ImVec2 at, ImVec2 size) {
 
 /// True if words, checks and curves have room below each other. Else the words are on the page of the errors.
 bool words_are_beside_checks(const Context& context, const BreakReport& report, ImVec2 size) {
-  const float words = words_height(context, how_to_see(report), size.x);
+  const float words = words_height(context, words_to_see(context, report), size.x);
   const float curves = report.wanted_steps > 0 ? context.px(kLeastPicture) : 0;
   return words + break_checks_height(context) + curves + context.px(2 * kGap) <= size.y;
 }
@@ -282,7 +289,7 @@ void draw_errors_page(const Context& context, const BreakReport& report, ImVec2 
   const float gap = context.px(kGap);
   const bool with_stage = size.y >= context.px(kLeastStrip + kLeastStage) + gap;
   const bool with_words = !with_stage && !words_are_beside_checks(context, report, size);
-  const std::string words = how_to_see(report);
+  const std::string words = words_to_see(context, report);
   float strip = size.y;
   if (with_stage) strip = std::floor(std::max(context.px(kLeastStrip), size.y * 0.36f));
   if (with_words)
@@ -300,16 +307,22 @@ void draw_errors_page(const Context& context, const BreakReport& report, ImVec2 
 void draw_seeing_page(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const float gap = context.px(kGap);
   float y = at.y;
-  if (words_are_beside_checks(context, report, size))
-    y += draw_words(context, how_to_see(report), {at.x, y}, size.x) + gap;
-  y += draw_break_checks(context, report, {at.x, y}, size.x) + gap;
+  const bool with_words = words_are_beside_checks(context, report, size);
+  const float checks = break_checks_height(context) + gap;
+  if (with_words) y += draw_words(context, words_to_see(context, report), {at.x, y}, size.x) + gap;
   if (report.wanted_steps > 0) {
-    const float room = std::max(at.y + size.y - y, context.px(kLeastPicture));
-    draw_break_curves(context, report, {at.x, y}, {size.x, room});
-    y += room;
-  } else if (context.breaks.toy) {
-    y += draw_training_offer(context, report, {at.x, y + gap}, size.x) + gap;
+    // Where not all has room, the curves come first.
+    const float rest = at.y + size.y - y - checks;
+    const bool first = rest < context.px(kLeastPicture);
+    const float room = first ? std::min(size.y, context.px(kLeastPicture)) : rest;
+    draw_break_curves(context, report, {at.x, first ? y : y + checks}, {size.x, room});
+    draw_break_checks(context, report, {at.x, first ? y + room + gap : y}, size.x);
+    y += room + checks;
+  } else {
+    y += draw_break_checks(context, report, {at.x, y}, size.x) + gap;
   }
+  if (report.wanted_steps == 0 && context.breaks.toy)
+    y += draw_training_offer(context, report, {at.x, y + gap}, size.x) + gap;
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({size.x, std::floor(y - at.y)});
 }

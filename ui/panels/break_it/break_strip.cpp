@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/runtime/snapshot.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/parts.h"
@@ -107,7 +108,9 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
 }
 
 /// "backward: 18 of 26 wrong, 8 with different bits on the ranks", and shorter forms.
-std::vector<std::string> phase_words(const Program& program, const BreakProbe& probe, Phase phase) {
+std::vector<std::string> phase_words(const Context& context, const Program& program, const BreakProbe& probe,
+                                     Phase phase) {
+  if (keeps_findings_back(context)) return {to_string(phase)};
   const Spread all = spread(program, probe, phase);
   const auto differ = std::count_if(probe.errors.begin(), probe.errors.end(), [&](const TensorError& error) {
     return error.step >= 0 && program.step(error.step).phase == phase && !error.ranks_identical;
@@ -144,7 +147,7 @@ void draw_stretches(const Context& context, const Program& program, const BreakP
     const ImU32 colour = forward ? context.theme.forward : context.theme.backward;
     if (!stretches[i].weights) {
       fill_rect(list, {left + 1, second_row}, {right - 1, second_row + context.px(2)}, colour);
-      for (const std::string& words : phase_words(program, probe, stretches[i].phase)) {
+      for (const std::string& words : phase_words(context, program, probe, stretches[i].phase)) {
         if (text_width(type.note, words) >= right - left) continue;
         draw_text(list, {(left + right) / 2, second_row + context.px(4)}, in(type.note, context.theme.text),
                   words, Align::Centre);
@@ -162,6 +165,10 @@ void draw_start(const Context& context, const BreakReport& report, const BreakPr
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Program& program = report.plan->program;
+  if (keeps_findings_back(context)) {
+    draw_text(list, {axes.from.x, label_min.y}, type.note, "The lesson asks where it starts.");
+    return;
+  }
   if (!probe.finds()) {
     draw_text(list, {axes.from.x, label_min.y}, in(type.body, context.theme.agreement),
               "every tensor is within its bound");

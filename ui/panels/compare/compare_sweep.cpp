@@ -189,7 +189,9 @@ void draw_weights(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2
     }
     const auto height = [&](double count) { return static_cast<float>(count / most) * (bottom - top); };
     const float whole = height(static_cast<double>(p.weight_bytes));
-    const float same = p.tp == 1 ? 0 : std::max(1.0f, height(static_cast<double>(p.replicated_weight_bytes)));
+    // On one rank nothing is cut: the whole bar is what every rank would hold.
+    const float same =
+        p.tp == 1 ? whole : std::max(1.0f, height(static_cast<double>(p.replicated_weight_bytes)));
     // A T that has not run is an outline.
     if (p.measured) {
       fill_rect(list, {middle - bar / 2, bottom - whole}, {middle + bar / 2, bottom}, theme.forward);
@@ -213,7 +215,7 @@ void draw_errors(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2 
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_text(list, min, type.strong, "Worst relative error against T = 1");
+  draw_text(list, min, type.strong, "Worst relative error against T = 1, logarithmic");
   const float foot = context.px(20);
   const float bottom = min.y + size.y - foot, top = min.y + context.px(44);
   double bound = 0, most = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
@@ -18,6 +19,8 @@ namespace shardlens::ui {
 namespace {
 
 constexpr std::array<int, 5> kRanks{2, 3, 4, 6, 8};
+/// The least width of a page with the list. In a narrower one, beside a lesson, the arrow keys choose.
+constexpr float kLeastWithList = 640;
 constexpr size_t kRunsInAFrame = 6;  // a run takes some tens of microseconds
 const std::array<Layout, 3> kListed{kPartial, sharded(0), sharded(1)};
 
@@ -137,7 +140,8 @@ void draw_list(const Context& context, ImVec2 size, bool has_words) {
       const ImVec2 at = ImGui::GetCursorScreenPos();
       const bool shown = e == view.experiment;
       if (click_area(experiment.name.c_str(), {names, height})) view.show(e, 0, view.ranks);
-      if (shown && ImGui::IsWindowAppearing()) ImGui::SetScrollHereY();
+      if (shown && !std::exchange(view.brought_into_view, true) && !ImGui::IsItemVisible())
+        ImGui::SetScrollHereY();
       const bool hovered = ImGui::IsItemHovered();
       if (shown || hovered)
         fill_rect(list, at, {at.x + names + 3 * word, at.y + height}, shown ? theme.line : theme.card,
@@ -361,6 +365,7 @@ void draw_program_algebra(const Context& context) {
       program_pages_width(context) + context.px(16));
   ImGui::Dummy({0, context.px(4)});
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  if (room.x < context.px(kLeastWithList)) return draw_experiment(context, at, room, narrow);
   const float listed = narrow ? room.x * 0.24f : context.px(370), gap = context.px(narrow ? 14 : 24);
   draw_list(context, {listed, room.y}, !narrow);
   draw_experiment(context, {at.x + listed + gap, at.y}, {room.x - listed - gap, room.y}, narrow);

@@ -225,7 +225,7 @@ float draw_algebra_pictures(const Context& context, const std::shared_ptr<const 
     top += words + cell * static_cast<float>(panels.front().rows) + gap;
   };
   draw_row("X", "X: what each rank holds", above, same_shape);
-  draw_row("f", "f: what each rank makes of it", below, true);
+  draw_row("f", "f, the operation: what each rank makes of its X", below, true);
   const AlgebraView& view = context.view.of<AlgebraView>();
   const int64_t row = view.row < 0 ? run->worst_row : view.row,
                 col = view.row < 0 ? run->worst_col : view.col;

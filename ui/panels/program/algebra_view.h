@@ -37,6 +37,8 @@ struct AlgebraView {
   int ranks = 4;
   int64_t row = -1, col = -1;  ///< the number of the result that is read; -1: where the difference is largest
 
+  bool brought_into_view = false;  ///< its row of the list
+
   /// Shows another run. The number is again the one that differs most.
   void show(size_t experiment_, size_t way_, int ranks_) {
     *this = {.experiment = experiment_, .way = way_, .ranks = ranks_};

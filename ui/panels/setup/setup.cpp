@@ -1,6 +1,7 @@
 // Setup: the model, T, the cut of each matrix, and how it is run. Every change is sent as a Command at once.
 // If the settings cannot run, the page beside it says why.
 #include "ui/panels/setup/setup.h"
+#include "ui/lesson/lesson_view.h"
 
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
@@ -80,7 +81,8 @@ void draw_degrees(const Context& context, const Settings& wanted) {
     }
     if (ImGui::IsItemHovered()) {
       fill_rect(list, min, max, theme.line, context.px(4));
-      if (!fits && !selected) ImGui::SetTooltip("This model cannot be cut over %d ranks: click to read why", tp);
+      if (!fits && !selected)
+        ImGui::SetTooltip("This model cannot be cut over %d ranks: click to read why", tp);
     }
     if (selected) fill_rect(list, min, max, fits ? theme.forward : theme.line, context.px(4));
     TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
@@ -356,12 +358,17 @@ void draw_setup(const Context& context) {
   ImGui::Dummy({0, title.size + context.px(8)});
   const ImVec2 fields = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(replays);
+  const bool cuts_first = asks_for_a_cut(context);  // in front of a class what is below cannot be reached
+  const auto draw_cuts = [&] {
+    draw_split(context, wanted);
+    draw_matrices(context, wanted);
+  };
+  if (cuts_first) draw_cuts();
   draw_model(context, wanted);
   draw_degrees(context, wanted);
   draw_heads_policy(context, wanted);
   draw_sizes(context, wanted);
-  draw_split(context, wanted);
-  draw_matrices(context, wanted);
+  if (!cuts_first) draw_cuts();
   draw_run_settings(context, wanted);
   draw_late_ranks(context, wanted);
   ImGui::EndDisabled();

@@ -55,7 +55,7 @@ Columns columns_of(const Context& context, float left, float width) {
 }
 
 std::string waited(const TrafficRow& row) {
-  if (row.overlapped) return "steps waited " + format_seconds(row.wait_seconds);
+  if (row.overlapped) return "later steps waited " + format_seconds(row.wait_seconds);
   return "waited " + format_seconds(row.wait_seconds) + " for rank " + std::to_string(row.last_rank);
 }
 

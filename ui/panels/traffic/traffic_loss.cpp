@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/base/units.h"
+#include "engine/config/presets.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/outbox.h"
 #include "ui/panels/parts.h"
@@ -117,11 +118,15 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
   draw_button(context, lens, {right, at.y});
   draw_text(list, at, type.strong, "The loss lens: three numbers a token, or all its logits");
   float y = at.y + context.px(24);
+  const Model& model = lens.settings.model;
+  const int64_t columns = padded_vocab(model, lens.settings.tp);
+  const std::string padded =
+      columns == model.vocab ? "" : fmt::format(", {} with the padding", grouped_text(columns));
   const std::string words = fmt::format(
       "The vocabulary is cut over {} ranks. Fused, the ranks reduce each token's largest logit, its label's "
-      "logit and "
-      "its sum of exponentials. Gathered, every rank first collects all {} logits of every token. {}",
-      lens.settings.tp, grouped_text(lens.settings.model.vocab), verdict(lens));
+      "logit and its sum of exponentials. Gathered, every rank first collects all {} logits of every "
+      "token{}. {}",
+      lens.settings.tp, grouped_text(model.vocab), padded, verdict(lens));
   y += draw_wrapped(list, {at.x, y}, type.note, words, width - context.px(8)) + context.px(8);
 
   const float column = context.px(width > context.px(760) ? 124 : 100);

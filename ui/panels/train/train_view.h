@@ -1,6 +1,7 @@
 // The state of the Train tab: what it trains, and which part is shown.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/train/train_snapshot.h"
@@ -25,8 +26,9 @@ struct TrainView {
   TrainChoices single;
   TrainChoices compared = comparison_choices();
   WritingWish writing = writing_choices();
-  std::string checkpoints;           ///< the folder for checkpoints
-  ChangeHistory<TrainForm> changes;  ///< of the form, for undo and redo while Train is in front
+  std::string checkpoints;                 ///< the folder for checkpoints
+  ChangeHistory<TrainForm> changes;        ///< of the form, for undo and redo while Train is in front
+  std::optional<TrainForm> before_lesson;  ///< the form before a scene of a lesson has set it
 
   const TrainChoices& choices() const { return comparison ? compared : single; }
   TrainForm form() const { return {comparison, single, compared}; }
