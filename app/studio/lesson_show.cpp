@@ -75,9 +75,8 @@ void LessonShow::ask(const Question& question, bool reveals) {
   if (!reveals) return studio().lesson().send(lesson_command::Forget{question.id});
   answer(question.id);
   view.shown_for = question.id;
-  do shown_.draw_frame();
-  while (!studio().lesson_is_settled());
-  wait_for_rest(shown_.platform(), studio());
+  shown_.draw_frame();
+  shown_.wait_for_lesson();
 }
 
 Options in_class(const Options& options) {

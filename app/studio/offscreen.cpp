@@ -382,6 +382,12 @@ void OffscreenStudio::wait_for_lesson() {
   if (!lesson->message.empty()) throw request_error(lesson->message);
   if (!studio_.snapshot().result || !studio_.snapshot().result->replayed) wait_for_rest(*platform_, studio_);
   studio_.breaks().wait_until_idle(kTimeoutSeconds);
+  // A page asks for what it shows when it is drawn first.
+  draw_frame();
+  studio_.scaling().wait_until_idle(kTimeoutSeconds);
+  studio_.comparison().wait_until_idle(kTimeoutSeconds);
+  studio_.diff().wait_until_idle(kTimeoutSeconds);
+  draw_frame();
 }
 
 void OffscreenStudio::show_scene(int scene) {

@@ -46,6 +46,8 @@ class OffscreenStudio {
   /// Shows a scene of the open lesson, from 0, and waits until all of it is there. Throws a request Error if
   /// it cannot be shown.
   void show_scene(int scene);
+  /// Draws until all of the scene, or of what an answer means, is there.
+  void wait_for_lesson();
   /// Seeks the recording to a moment, in seconds from its beginning, and selects the step at that moment.
   void show_moment(double seconds);
   /// Draws until the panels have their final places and the data that they requested.
@@ -54,8 +56,6 @@ class OffscreenStudio {
   Image settled_picture();
 
  private:
-  void wait_for_lesson();
-
   const bool replays_;
   std::unique_ptr<Platform> platform_;
   ui::Studio studio_;

@@ -197,11 +197,13 @@ float draw_algebra_pictures(const Context& context, const std::shared_ptr<const 
   };
   above.push_back(whole(way.layout == kPartial ? "the sum X" : "all of X", run->x));
   below.push_back(whole(to_string(way.joined), run->together));
-  below.push_back(whole(way.layout == kPartial ? "f of the sum" : "f of all of X", run->whole));
-  below.push_back(whole("difference", run->difference, true));
   // A column as wide as the page allows, and cells so small that both rows fit.
   const float words = type.note.size + type.mono.size + context.px(10), gap = context.px(10);
-  const float column = size.x / static_cast<float>(below.size());
+  const float column = size.x / static_cast<float>(below.size() + 2);
+  std::string of_whole = way.layout == kPartial ? "f of the sum" : "f of all of X";
+  if (text_width(type.note, of_whole) > column - gap) of_whole = "f of all";
+  below.push_back(whole(of_whole, run->whole));
+  below.push_back(whole("difference", run->difference, true));
   const float rows = static_cast<float>(run->x.rows + run->whole.rows);
   const float cols = static_cast<float>(std::max(run->x.cols, run->whole.cols));
   // Where there is little room, the pictures stand without headings.
