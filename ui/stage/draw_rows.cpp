@@ -49,14 +49,17 @@ std::string layout_words(const Tensor& tensor, const TextStyle& style, float wid
   return fitted(style, word, width - text_width(style, shape)) + shape;
 }
 
-// Returns the lane's ranks, and which of them was lost or failed. If there is little room, only the latter.
+// Returns the lane's ranks ("ranks 2–3", "2–3"), and which of them was lost or failed. If there is little
+// room, only the latter.
 std::string lane_title(const Lane& lane, const RunFailure* failure, const TextStyle& style, float width) {
   const std::string whose =
       lane.group() ? fmt::format("ranks {}–{}", lane.first, lane.last) : fmt::format("rank {}", lane.first);
   std::vector<std::string> struck;
   for (int rank = lane.first; failure != nullptr && rank <= lane.last; ++rank)
     if (is_struck(*failure, rank)) struck.push_back(fmt::format("{}", rank));
-  if (struck.empty()) return fitted(style, whose, width);
+  if (struck.empty())
+    return text_width(style, whose) <= width ? whose
+                                             : fitted(style, whose.substr(whose.find(' ') + 1), width);
   const char* what = failure->lost ? "lost" : "failed";
   const std::string ranks = fmt::format("{} {}", fmt::join(struck, ", "), what);
   const std::string whole = ICON_FA_UNLINK "  " + (lane.group() ? whose + ", " + ranks : whose + " " + what);
