@@ -87,6 +87,17 @@ TEST(LessonMarking, ANumberWithUnitAndTolerance) {
                 {json::object(), false, "must be a number"}});
 }
 
+TEST(LessonMarking, ARightNumberHasAsManyDigitsAsItsToleranceAsksFor) {
+  const auto correct = [](const std::string& tolerance) {
+    return marked(asking("ask = \"?\"\nkind = \"number\"\n" + tolerance + "answer = \"4.0 * ranks / 7\"" +
+                         kBecause),
+                  1)
+        .correct;
+  };
+  EXPECT_EQ(correct(""), "2.28571");
+  EXPECT_EQ(correct("tolerance = 0.01\n"), "2.29");
+}
+
 TEST(LessonMarking, APointByName) {
   expect_marks("ask = \"?\"\nat = \"step\"\nanswer = \"collective(1)\"",
                {{"all-reduce mlp.proj.sum", true, ""},

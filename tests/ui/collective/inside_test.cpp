@@ -176,7 +176,10 @@ TEST_F(Inside, AnAllReduceIsATreeToo) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inside a collective/as a/tree"); });
   harness.draw_frames(2);
   press(ImGuiKey_RightArrow);
-  EXPECT_THAT(texts(), AllOf(Contains("Hop 1 of 4"), Contains("the tree: drawn, not run")));
+  EXPECT_THAT(
+      texts(),
+      AllOf(Contains("Hop 1 of 4"), Contains("the tree: drawn, not run"), Contains("The price of the tree"),
+            Contains(StartsWith("As a ring, by the same")), Contains(StartsWith("4 hops × "))));
 }
 
 TEST_F(Inside, PriceIsThatOfTheCostModelAndEveryRankHasItsTimes) {

@@ -118,6 +118,13 @@ view = "break-it"
 page = "errors"
 mistake = "skip-f"
 ```
+
+```question
+ask = "Click the first wrong tensor."
+at = "tensor"
+answer = "first_wrong()"
+because = "{{first_wrong()}}"
+```
 )lesson";
 
 const char* const kTraining = R"(
@@ -293,6 +300,9 @@ TEST_F(Lessons, ACutIsMadeInSetup) {
   open(2);
   EXPECT_EQ(harness_.snapshot().settings.tp, 2);
   EXPECT_TRUE(side_panels(harness_.view()).setup);
+  const std::vector<std::string> setup = texts_in(harness_, "Setup");
+  EXPECT_LT(std::find(setup.begin(), setup.end(), "Matrix cuts") - setup.begin(), 3)
+      << "what is asked for comes first";
   click("//Lesson/**/answer 1");
   ASSERT_TRUE(session().snapshot()->marked.contains("your-own-cut/1")) << session().snapshot()->message;
   EXPECT_FALSE(session().snapshot()->marked.at("your-own-cut/1").right);
@@ -314,6 +324,36 @@ TEST_F(Lessons, AMistakeIsPlantedAndTakenBack) {
   EXPECT_FALSE(harness_.studio().breaks().snapshot()->planted.has_value());
   EXPECT_EQ(harness_.view().tab, Tab::Stage);
   EXPECT_EQ(harness_.snapshot().settings.tp, 2);
+}
+
+TEST_F(Lessons, WhatAMistakesSceneAsksIsNotSaidBefore) {
+  open(3);
+  const auto page = [&] { return join(texts_in(harness_, "Break it")); };
+  EXPECT_THAT(page(), AllOf(HasSubstr("The lesson asks where it starts."), Not(HasSubstr("starts at")),
+                            Not(HasSubstr(" wrong, ")), Not(HasSubstr("finds it first"))));
+  const TensorId before = harness_.view().selected_tensor;  // not the tensor that is asked for
+  harness_.studio().lesson().send(lesson_command::Reveal{"broken/1"});
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(page(), AllOf(HasSubstr("starts at"), HasSubstr(" wrong, ")));
+  EXPECT_NE(harness_.view().selected_tensor, before) << "and now it is";
+}
+
+TEST_F(Lessons, ARevealedStepIsSelectedAndARevealedCutIsRun) {
+  open(1);
+  harness_.studio().lesson().send(lesson_command::Reveal{"point-and-order/1"});
+  lesson().shown_for = "point-and-order/1";
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(harness_.view().selected_step, step("mlp.gelu"));
+  press(ImGuiKey_PageDown);
+  press(ImGuiKey_PageDown);
+  ASSERT_EQ(lesson().scene, 2);
+  const Split before = harness_.snapshot().settings.split;
+  harness_.studio().lesson().send(lesson_command::Reveal{"your-own-cut/1"});
+  lesson().shown_for = "your-own-cut/1";
+  ASSERT_TRUE(settle());
+  EXPECT_NE(harness_.snapshot().settings.split, before);
+  for (const Step& one : program().steps)
+    EXPECT_FALSE(is_collective(one.op) && one.phase == Phase::Forward) << one.name;
 }
 
 TEST_F(Lessons, AClassIsAskedAndCounted) {

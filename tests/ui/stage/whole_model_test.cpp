@@ -65,6 +65,22 @@ TEST(WholeModel, TheStripSaysWhatARankHoldsAndHowLargeTheStreamIs) {
   EXPECT_THAT(texts, ::testing::Contains(HasSubstr("Each rank holds ")));
 }
 
+// The largest logit: the ranks' shares of it are compared, and not added.
+TEST(WholeModel, APartialMaximumIsNoSum) {
+  StudioHarness harness({1920, 1080}, tiny_model());
+  harness.wait_until_at_rest();
+  const Program& program = program_of(harness);
+  for (const Step& step : program.steps)
+    if (step.op == Op::VocabMax) {
+      harness.view().open_section =
+          sections_of(shared_shown_plan(harness.snapshot())).of_step[static_cast<size_t>(step.id)];
+      harness.go_to_step(step.id);
+    }
+  const std::vector<std::string> texts = texts_in(harness, "Stage");
+  EXPECT_THAT(texts, ::testing::Contains("max over 2"));
+  EXPECT_THAT(texts, ::testing::Contains("vocabulary-parallel"));
+}
+
 TEST(WholeModel, AMatrixCardLeadsToItsProductInTheLayerThatIsLookedAt) {
   StudioHarness harness({1280, 720}, tiny_model());
   harness.wait_until_at_rest();
