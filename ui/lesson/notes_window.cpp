@@ -53,7 +53,7 @@ void NotesWindow::follow(const Context& c, Platform& platform) {
     window_.reset();
     view.notes_window = false;
     view.notes = true;
-    c.view.said = {as_sentence(error.what()) + " The notes are in the card."};
+    c.view.said = {as_sentence(error.what()) + ". The notes are in the card."};
   }
 }
 
