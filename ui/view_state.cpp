@@ -1,4 +1,4 @@
-// Selects a step.
+// Selects a step or a rank.
 #include "ui/view_state.h"
 
 namespace shardlens::ui {
@@ -13,6 +13,10 @@ void select_step(ViewState& view, const Program& program, StepId step) {
     view.selected_tensor = selected.outputs.empty() ? kNoTensor : selected.outputs.front();
   }
   view.selected_rank = -1;
+}
+
+void select_rank_or_all(ViewState& view, int rank) {
+  view.selected_rank = view.selected_rank == rank ? -1 : rank;
 }
 
 }  // namespace shardlens::ui

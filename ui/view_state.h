@@ -157,4 +157,7 @@ struct ViewState : TypedStore {
 /// Selects a step, its first output as the inspected tensor, and all ranks.
 void select_step(ViewState& view, const Program& program, StepId step);
 
+/// Selects one rank in every panel, or all ranks again if this rank is selected.
+void select_rank_or_all(ViewState& view, int rank);
+
 }  // namespace shardlens::ui

@@ -168,13 +168,14 @@ Verb add_lesson(CLI::App& app) {
   app.add_flag("--functions", options->functions,
                "Lists what a lesson can set and its expressions can use, for authors");
   app.footer(
-      "\nMarking plans and runs the lesson again, so there is no key, and nothing in the answers is "
-      "trusted.\n"
+      "\n"
+      "Marking plans and runs the lesson again, so there is no key, and nothing in the answers is trusted.\n"
       "A choice is answered by its words, a number as a number, a step or tensor by its name, an order as a "
-      "list, "
-      "a cut as a split file's object.\n"
+      "list, a cut as a split file's object.\n"
       "Exit code 0: all right; 1: not all, or the lesson does not hold; 2: the answers cannot be read.\n"
-      "\nExamples\n  shardlens-cli lesson list\n"
+      "\n"
+      "Examples\n"
+      "  shardlens-cli lesson list\n"
       "  shardlens-cli lesson column-then-row --questions --seed 20231142 --json\n"
       "  shardlens-cli lesson column-then-row --answers answers.json --seed 20231142\n"
       "  shardlens-cli lesson my-lesson.md --check\n");

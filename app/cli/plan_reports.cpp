@@ -203,12 +203,13 @@ int print_figures(bool json) {
 int print_algebra(int ranks, bool json) {
   ordered_json rows = ordered_json::array();
   std::string table = fmt::format(
-      "\n## What a sum allows\n\n"
+      "\n"
+      "## What a sum allows\n"
+      "\n"
       "X is a matrix of {} tokens and {} columns on {} ranks: the sum of one share for each rank (Partial), "
-      "or "
-      "cut by tokens (Sharded(0)) or by columns (Sharded(1)). Each rank runs the operation on its part, and "
-      "the "
-      "results are joined. The difference is to one rank with the whole of X. Run here in fp32.\n\n"
+      "or cut by tokens (Sharded(0)) or by columns (Sharded(1)). Each rank runs the operation on its part, "
+      "and the results are joined. The difference is to one rank with the whole of X. Run here in fp32.\n"
+      "\n"
       "| operation | X | choice | results | largest difference | of numbers up to | verdict | because |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
       lab::kTokens, lab::kHidden, ranks);

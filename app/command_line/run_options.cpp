@@ -70,8 +70,7 @@ std::vector<RunOption> run_options() {
        "Probability that dropout zeroes a value, in attention and the residual stream"},
       {Part::Run, "--weights", &O::weights,
        "Weights with Hugging Face's names (FILE.safetensors, or the index of its shards); the model folder's "
-       "own, "
-       "or random from --seed, if left out"},
+       "own, or random from --seed, if left out"},
       {Part::Run, "--backend", &O::backend, "cpu, cuda (GPUs), or auto: GPUs if there are any"},
       {Part::Run, "--gpu", &O::gpus, "GPUs that ranks are spread over, such as 0,2; all if left out", "LIST"},
       {Part::Run, "--tf32", &O::tf32,

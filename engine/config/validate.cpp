@@ -321,8 +321,7 @@ void validate_integers(const Settings& settings) {
   if (settings.block == Block::Layer && settings.split.norm == NormCut::Parallel && settings.tp > 1) {
     throw request_error(
         "integer operands are exact if one rank has the whole of a token. With \"norm\": \"parallel\", ranks "
-        "add "
-        "fractions. Try \"sequence\" or \"replicated\", or normal operands.");
+        "add fractions. Try \"sequence\" or \"replicated\", or normal operands.");
   }
   if (!settings.weights_path.empty()) {
     throw request_error(fmt::format(

@@ -15,8 +15,7 @@ namespace {
 constexpr const char* kFile = "libshardlens_cuda.so";
 constexpr const char* kRemedy =
     "the GPU part is built where CUDA's toolkit (nvcc 13) is found, and needs libcublasLt.so.13 to run: "
-    "install it "
-    "(pip install --user nvidia-cublas), or set SHARDLENS_CUDA_LIBRARIES to its folder";
+    "install it (pip install --user nvidia-cublas), or set SHARDLENS_CUDA_LIBRARIES to its folder";
 
 // Opens the library that the plug-in is linked to, and NCCL, which the plug-in opens itself. It finds a
 // library by its bare name if that is already open.

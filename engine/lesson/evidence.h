@@ -17,7 +17,6 @@
 
 namespace shardlens {
 
-inline constexpr int64_t kMostLessonSteps = 200;  ///< of a training in a lesson
 inline constexpr double kMostLessonFlops = 4e11;  ///< of one pass: some seconds on two cores
 
 /// How a lesson trains these settings, a whole model: by loss(step), and where a scene shows the curve.

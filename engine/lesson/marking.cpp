@@ -20,7 +20,7 @@ namespace shardlens {
 namespace {
 
 constexpr size_t kMostMessages = 20;
-constexpr double kRough = 0.01;
+constexpr double kRough = 0.01;  // a tolerance from which a number is written with three digits
 constexpr double kExact = 1e-9;  // of a number without a tolerance: what printing loses
 
 // Evaluates; what goes wrong gets the lesson's file and line.

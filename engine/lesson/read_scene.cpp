@@ -20,7 +20,6 @@ namespace {
 constexpr size_t kMostSpotlights = 50;
 constexpr size_t kMostCallouts = 12;
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostTrainingSteps = 200;
 constexpr std::string_view kGallery = "gallery:";
 constexpr Word<SceneTraining> kTrainings[] = {{SceneTraining::Model, "model"},
                                               {SceneTraining::Norms, "norms"}};
@@ -171,7 +170,7 @@ SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std
   if (reader.has("mistake")) state.mistake = reader.word("mistake", parse_fault);
   if (reader.has("train")) state.train = reader.word("train", parse_scene_training);
   if (reader.has("training_steps"))
-    state.training_steps = reader.integer("training_steps", 0, kMostTrainingSteps);
+    state.training_steps = reader.integer("training_steps", 0, kMostLessonSteps);
   if (reader.has("recording")) state.recording = read_recording(reader);
   if (reader.has("moment")) state.moment = reader.number("moment", 0, 1e9);
   read_comparison(reader, place, state);

@@ -91,11 +91,14 @@ std::string linear_row(Cut cut) {
 
 std::string algebra_table() {
   std::string text =
-      "# The layout algebra\n\n"
+      "# The layout algebra\n"
+      "\n"
       "`shardlens-cli plan --algebra` writes this page from the code. A test checks that the two agree. "
-      "Below it, "
-      "the command runs every operation on shares and pieces of its operand and prints what that changes.\n\n"
-      "| layout | gradient's layout |\n| --- | --- |\n";
+      "Below it, the command runs every operation on shares and pieces of its operand and prints what that "
+      "changes.\n"
+      "\n"
+      "| layout | gradient's layout |\n"
+      "| --- | --- |\n";
   text += layout_rows();
   text +=
       "\nIf a step needs a tensor in another layout, one collective converts it. S is the bytes of the full "

@@ -9,22 +9,8 @@
 namespace shardlens {
 namespace {
 
-// Returns how the step's weight is cut: "row-parallel", "column-parallel", "vocabulary-parallel" or
-// "replicated". Empty if the step has no weight.
-std::string cut_of(const Program& program, const Step& step) {
-  if (step.op != Op::Linear && step.op != Op::LinearGradInput) return {};
-  for (TensorId id : step.inputs) {
-    const Tensor& tensor = program.tensor(id);
-    if (tensor.kind != MemoryKind::Weight || tensor.shape.size() < 2) continue;
-    if (tensor.layout.kind != LayoutKind::Sharded) return "replicated";
-    if (step.attributes.transposed) return "vocabulary-parallel";
-    return tensor.layout.dim < tensor.row_dims ? "row-parallel" : "column-parallel";
-  }
-  return {};
-}
-
 std::string named(const Program& program, const Step& step) {
-  const std::string cut = cut_of(program, step);
+  const std::string cut = weight_cut(program, step);
   return cut.empty() ? step.equation : fmt::format("{} ({})", step.equation, cut);
 }
 
@@ -112,8 +98,7 @@ std::string first_curve(const Program& program, const Step& reader) {
   if (curve.empty()) return {};
   return fmt::format(
       " {} itself could wait{}, because it is linear. The next operation that is not linear is {} ({}), and "
-      "it "
-      "needs the complete sum: the {} of a sum is not the sum of the {} of its terms.",
+      "it needs the complete sum: the {} of a sum is not the sum of the {} of its terms.",
       reader.equation, reader.op == Op::BiasAdd ? ", if one rank alone added the bias" : "", curve,
       step->equation, curve, curve == "softmax" ? "softmaxes" : curve + "s");
 }

@@ -38,8 +38,7 @@ constexpr FaultFacts kFacts[] = {
      "gelu-on-partial",
      "GeLU on a Partial",
      "Each rank applies GeLU to its own term, and the all-reduce sums the results. But the sum of the GeLUs "
-     "is "
-     "not the GeLU of the sum. The bias is right: it is added once.",
+     "is not the GeLU of the sum. The bias is right: it is added once.",
      "a row-parallel product with GeLU applied to its sum",
      "--split reversed with --tp of at least 2",
      {.split = "reversed"}},

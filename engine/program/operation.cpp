@@ -23,16 +23,9 @@ const Tensor& first_output(const Program& program, const Step& step) {
 
 constexpr const char* kOwnTermNote = "each rank: its own term";
 
-// Returns how a product's weight is cut, as it is multiplied: the rows of a transposed one, an embedding's,
-// are the words.
 std::string product_note(const Program& program, const Step& step) {
-  const TensorId id = input_of(program, step, Operand::Weight);
-  if (!is_kind(program, id, MemoryKind::Weight)) return {};
-  const Tensor& weight = program.tensor(id);
-  if (weight.layout.kind != LayoutKind::Sharded) return kSameNote;
-  const bool in_rows = weight.layout.dim < weight.row_dims;
-  if (step.attributes.transposed) return in_rows ? "vocabulary-parallel" : "row-parallel";
-  return in_rows ? "row-parallel" : "column-parallel";
+  const std::string cut = weight_cut(program, step);
+  return cut == "replicated" ? kSameNote : cut;
 }
 
 std::string gradient_note(const Program& program, const Step& step) {
@@ -371,6 +364,17 @@ Factors factors_of(const Step& step) {
     default:
       throw std::logic_error(to_string(step.op) + " is no product");
   }
+}
+
+// The rows of a transposed matrix, an embedding's, are the words: they are the product's columns.
+std::string weight_cut(const Program& program, const Step& step) {
+  const TensorId id = input_of(program, step, Operand::Weight);
+  if (!is_kind(program, id, MemoryKind::Weight)) return {};
+  const Tensor& weight = program.tensor(id);
+  if (weight.layout.kind != LayoutKind::Sharded) return "replicated";
+  const bool in_rows = weight.layout.dim < weight.row_dims;
+  if (step.attributes.transposed) return in_rows ? "vocabulary-parallel" : "row-parallel";
+  return in_rows ? "row-parallel" : "column-parallel";
 }
 
 std::string note_of(const Program& program, const Step& step) {

@@ -213,6 +213,10 @@ struct Factors {
 };
 Factors factors_of(const Step& step);
 
+/// Says how the weight of a product is cut, as it is multiplied: "column-parallel", "row-parallel",
+/// "vocabulary-parallel" or "replicated". Empty if the step has no weight.
+std::string weight_cut(const Program& program, const Step& step);
+
 /// A note that says the most important fact about a step: "column-parallel", "local: whole heads", "counted
 /// once". Empty if the step has no outputs.
 inline constexpr const char* kSameNote = "same on every rank";

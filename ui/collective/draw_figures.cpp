@@ -69,26 +69,22 @@ std::string what_ran(const Inside& inside) {
   const bool sums = inside.sums();
   if (name == "local")
     return sums ? "The ranks of this run are threads and share their memory: each adds its own chunk of all "
-                  "ranks, in "
-                  "rank order, and writes it to all. Ranks that are joined only by links use the ring."
+                  "ranks, in rank order, and writes it to all. Ranks that are joined only by links use the "
+                  "ring."
                 : "The ranks of this run are threads and share their memory: each copies what it needs from "
                   "the others, with "
                   "no hops. Ranks that are joined only by links use the ring.";
   if (name == "local_cuda")
     return "The ranks of this run share one GPU and its memory: each copies or adds what it needs, with no "
-           "hops. GPUs "
-           "that are joined only by links use the ring.";
+           "hops. GPUs that are joined only by links use the ring.";
   if (name == "nccl")
     return "NCCL moves the data of this run. It chooses ring, tree or another way by itself and does not say "
-           "which, "
-           "so the hops are drawn from the rule.";
+           "which, so the hops are drawn from the rule.";
   if (name == "mpi")
     return sums ? "The ranks of this run are processes: rank r receives chunk r of all ranks, adds them in "
-                  "rank order and sends "
-                  "the sum to all. No ring ran; it would send the same number of bytes."
+                  "rank order and sends the sum to all. No ring ran; it would send the same number of bytes."
                 : "The ranks of this run are processes: each sends its piece straight to those that need it. "
-                  "No ring ran; it "
-                  "would send the same number of bytes.";
+                  "No ring ran; it would send the same number of bytes.";
   return fmt::format("The communicator of this run is \"{}\". The hops are drawn from the rule.", name);
 }
 
@@ -111,8 +107,8 @@ float draw_price(const Context& context, const Inside& inside, const Rect& room,
   if (link.bytes_per_second <= 0) {
     line(type.body,
          hardware.title +
-             " states no speed of its links, so the ring has no price here. Choose other "
-             "hardware in Setup, or calibrate this machine in Traffic.",
+             " states no speed of its links, so the ring has no price here. Choose other hardware in Setup, "
+             "or calibrate this machine in Traffic.",
          8);
   } else {
     // The tree sends the whole tensor in each hop.

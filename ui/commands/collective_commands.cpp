@@ -12,8 +12,7 @@ void add_collective_commands(std::vector<UiCommand>& table) {
   add(
       "collective.inside", "Inside a collective",
       "The selected all-reduce, reduce-scatter, all-gather or all-to-all, hop by hop: which rank holds whose "
-      "terms. "
-      "If another step is selected, the next collective. Esc goes back",
+      "terms. If another step is selected, the next collective. Esc goes back",
       {ImGuiKey_C},
       [](const Context& c) {
         if (!leave_collective(c)) look_inside(c);

@@ -418,8 +418,7 @@ void add_settings_commands(std::vector<UiCommand>& table) {
       });
   add("settings.model_path", "Open a model's folder or weights …",
       "A checkpoint, or a folder with config.json and .safetensors, becomes the model and weights in Setup; "
-      "or "
-      "drop it on the window",
+      "or drop it on the window",
       {}, [](const Context& c) { choose_recording(c, ChosenFor::Model); });
   for (const std::string& name : split_names()) {
     table.push_back({.id = "settings.split." + name,

@@ -100,8 +100,7 @@ const std::vector<Term>& terms() {
        is_product<LayoutKind::Sharded>},
       {"Row-parallel", "row split",
        "A product whose weight is cut by rows. Each rank makes one term of the whole result, so an "
-       "all-reduce "
-       "must follow.",
+       "all-reduce must follow.",
        is_product<LayoutKind::Partial>},
       {"f", "conjugate operator",
        "The operator before a column-parallel product. It does nothing in the forward pass, and is an "
@@ -121,8 +120,7 @@ const std::vector<Term>& terms() {
       {"Reduce-scatter",
        "reducescatter",
        "Adds the terms of all ranks and gives every rank one slice of the sum: Partial becomes Sharded. It "
-       "is "
-       "the first half of an all-reduce.",
+       "is the first half of an all-reduce.",
        {is<Op::ReduceScatter>, "megatron-sp"}},
       {"All-gather",
        "allgather",
@@ -157,8 +155,7 @@ const std::vector<Term>& terms() {
        "view.tournament"},
       {"Split megatron-sp", "sequence parallelism",
        "The split megatron with sequence parallelism: between attention and the MLP each rank holds only "
-       "some "
-       "of the tokens.",
+       "some of the tokens.",
        "view.tournament"},
       {"Split reversed", "row then column",
        "The first matrix of attention and of the MLP is cut by rows, the second by columns: the other way "
@@ -175,8 +172,7 @@ const std::vector<Term>& terms() {
        "view.tournament"},
       {"Attention head", "heads QKV",
        "A part of attention with queries, keys and values of its own. Heads do not need each other's "
-       "numbers, "
-       "so each rank can hold some whole heads.",
+       "numbers, so each rank can hold some whole heads.",
        is<Op::Attention>},
       {"GeLU", "activation non-linear",
        "The function between the two matrices of the MLP. It is not linear: the GeLU of a sum is not the sum "
@@ -184,8 +180,7 @@ const std::vector<Term>& terms() {
        is<Op::Gelu>},
       {"LayerNorm", "norm",
        "Gives every token mean 0 and variance 1 over its hidden numbers, then a gain and a shift. It needs "
-       "the "
-       "whole token.",
+       "the whole token.",
        is<Op::LayerNorm>},
       {"Memory wall", "capacity out of memory",
        "Training needs about 16 bytes for each parameter, and activations on top. A device has only so much "
@@ -197,8 +192,7 @@ const std::vector<Term>& terms() {
        "view.traffic"},
       {"Weak scaling", "scaling efficiency",
        "The model grows with the ranks. The efficiency compares the time on T ranks with the time of one "
-       "rank "
-       "and its share.",
+       "rank and its share.",
        "view.scaling"},
       {"Strong scaling", "scaling speedup", "The model stays the same on more and more ranks.",
        "view.scaling_strong"},

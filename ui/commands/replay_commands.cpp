@@ -59,8 +59,7 @@ void add_speed_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Run);
   add("play.slower", "Play slower",
       "A quarter of the usual speed from step to step at least. An open recording that plays by the clock: "
-      "down "
-      "to a thousandth of real time",
+      "down to a thousandth of real time",
       {ImGuiKey_Comma}, [](const Context& c) { change_speed(c, -1); });
   add("play.faster", "Play faster",
       "Eight times the usual speed from step to step at most. An open recording: up to a hundred times real "

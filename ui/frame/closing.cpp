@@ -56,8 +56,7 @@ void draw_closing(const Context& c) {
   draw(type.body,
        view.of<ClosingView>().lost +
            ". Its weights are not saved so far. Save and close writes them into a new folder in the one "
-           "below, and "
-           "shardlens-cli train --resume FOLDER goes on from there.",
+           "below, and shardlens-cli train --resume FOLDER goes on from there.",
        4);
   draw(type.mono_note, fitted_in_middle(type.mono_note, view.of<TrainView>().checkpoints, room), 8);
   const auto answer = [&](std::optional<bool> saves) {

@@ -61,14 +61,26 @@ class Document {
     body += answers();
     note_characters();
     return fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<!DOCTYPE html>\n"
+        "<html lang=\"en\">\n"
+        "<head>\n"
+        "<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; font-src "
-        "data:; "
-        "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-        "<title>{}</title>\n<style>\n{}\n@media screen and (prefers-color-scheme: "
-        "dark){{{}}}\n{}{}</style>\n</head>\n<body>\n{}<main>\n{}</main>\n{}<script>\n{}</script>\n"
-        "</body>\n</html>\n",
+        "data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+        "<title>{}</title>\n"
+        "<style>\n"
+        "{}\n"
+        "@media screen and (prefers-color-scheme: dark){{{}}}\n"
+        "{}{}</style>\n"
+        "</head>\n"
+        "<body>\n"
+        "{}<main>\n"
+        "{}</main>\n"
+        "{}<script>\n"
+        "{}</script>\n"
+        "</body>\n"
+        "</html>\n",
         escaped(handout_.title), colours_of(ThemeName::Light), colours_of(ThemeName::Dark), sheet_.styles(),
         find_embedded(embedded_handout(), "handout.css"), sheet_.pictures(), body,
         find_embedded(embedded_handout(), "controls.html"), find_embedded(embedded_handout(), "handout.js"));

@@ -30,8 +30,7 @@ std::string bend_words(const Number& number) {
     if (number.is_terms())
       return fmt::format(
           "Each rank has the gradient of its own part of the layer. What came before the layer needs all {} "
-          "of "
-          "them. Without the sum, each rank would go on with a different number:",
+          "of them. Without the sum, each rank would go on with a different number:",
           ranks);
     return fmt::format("No part of {} is missing on the ranks that hold it, so nothing is added.", symbol);
   }
@@ -49,8 +48,7 @@ std::string bend_words(const Number& number) {
     if (number.parts.size() == 1) return said;
     return fmt::format(
         "{} If the sum were cut, each rank would have one of these {} terms, and GeLU would have to wait for "
-        "all of "
-        "them.{}",
+        "all of them.{}",
         said, number.parts.size(), number.bias ? " The bias is left out." : "");
   }
   const std::string terms = fmt::format("With these {} terms:", ranks);

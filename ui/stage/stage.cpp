@@ -77,12 +77,11 @@ bool item(const std::string& id, const Rect& rect, bool overlapped) {
 
 /// A click on a lane's head selects its rank in every panel; another one takes that back.
 void interact_with_heads(const Scene& scene, const Rect& room) {
-  int& selected = scene.context.view.selected_rank;
   ImGui::PushItemFlag(ImGuiItemFlags_NoNav, true);
   for (const Lane& lane : scene.lanes)
     if (const auto head = lane_head(scene, lane, room);
         head && !lane.group() && item(fmt::format("head of rank {}", lane.first), *head, false))
-      selected = selected == lane.first ? -1 : lane.first;
+      select_rank_or_all(scene.context.view, lane.first);
   ImGui::PopItemFlag();
 }
 

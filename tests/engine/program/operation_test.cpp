@@ -91,6 +91,24 @@ TEST(Operations, TheNoteOfTheLogitsSaysThatTheWordsAreCut) {
   EXPECT_EQ(note, "vocabulary-parallel");
 }
 
+// The note and the explanation say the same of an embedding that is cut by its columns: its product with the
+// hidden states is a sum over the ranks.
+TEST(Operations, AnEmbeddingCutByItsColumnsIsRowParallelInTheNoteAndInTheExplanation) {
+  Settings settings = testing::small_model(2);
+  settings.split.embedding = EmbeddingCut::Hidden;
+  const Program program = plan_program(settings);
+  int notes = 0, explanations = 0;
+  for (const Step& step : program.steps) {
+    EXPECT_THAT(explain(program, step.id), ::testing::Not(::testing::HasSubstr("vocabulary-parallel")));
+    explanations += explain(program, step.id).find("Wteᵀ (row-parallel)") != std::string::npos;
+    if (step.op != Op::Linear || !step.attributes.transposed) continue;
+    EXPECT_EQ(note_of(program, step), "row-parallel");
+    ++notes;
+  }
+  EXPECT_EQ(notes, 1);
+  EXPECT_GT(explanations, 0);
+}
+
 TEST(Operations, NamesGoBothWaysAndAnUnknownOneGetsASuggestion) {
   for (const Operation& row : operations()) EXPECT_EQ(parse_op(row.name), row.op);
   try {

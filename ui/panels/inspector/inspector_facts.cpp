@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/runtime/core_sharing.h"
 #include "ui/panels/inspector/inspector.h"
@@ -218,10 +219,13 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
     page.y = pen.y + context.px(8);
     return;
   }
-  // One bar for each rank: waiting is faint, transfer is solid, all on one scale.
-  double longest = 0;
+  // One bar for each rank, from its arrival: waiting is faint, transfer is solid. All on one clock, which
+  // begins when the first rank arrives, so the last rank's bar begins where the waiting of the others ends.
+  double first = std::numeric_limits<double>::infinity(), last = -first;
   for (const auto& rank : subject.result->events) {
-    if (id < rank.size()) longest = std::max(longest, rank[id].wait_seconds() + rank[id].transfer_seconds());
+    if (id >= rank.size()) continue;
+    first = std::min(first, rank[id].arrival_seconds);
+    last = std::max(last, rank[id].end_seconds);
   }
   const TextStyle label = small_text(context, theme.dim);
   const TextStyle figure = mono_text(context, theme.text);
@@ -237,12 +241,13 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
     const StepEvent& event = subject.result->events[rank][id];
     draw_text(pen.list, {pen.x, pen.y}, small_bold_text(context, theme.rank_outlines[rank % 8]),
               fmt::format("rank {}", rank));
-    const float scale = longest > 0 ? bar_width / static_cast<float>(longest) : 0;
+    const float scale = last > first ? bar_width / static_cast<float>(last - first) : 0;
+    const float arrived_x = bar_x + static_cast<float>(event.arrival_seconds - first) * scale;
     const float wait = static_cast<float>(event.wait_seconds()) * scale;
     const float transfer = std::max(static_cast<float>(event.transfer_seconds()) * scale, context.px(1));
     const float top = pen.y + context.px(2), bottom = pen.y + context.px(12);
-    fill_rect(pen.list, {bar_x, top}, {bar_x + wait, bottom}, faded(theme.communication, 0.28f));
-    fill_rect(pen.list, {bar_x + wait, top}, {bar_x + wait + transfer, bottom}, theme.communication);
+    fill_rect(pen.list, {arrived_x, top}, {arrived_x + wait, bottom}, faded(theme.communication, 0.28f));
+    fill_rect(pen.list, {arrived_x + wait, top}, {arrived_x + wait + transfer, bottom}, theme.communication);
     draw_text(pen.list, {pen.x + pen.width - context.px(68), pen.y}, figure,
               format_seconds(event.wait_seconds()), Align::Right);
     draw_text(pen.list, {pen.x + pen.width, pen.y}, figure, format_seconds(event.transfer_seconds()),

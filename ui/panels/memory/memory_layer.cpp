@@ -110,8 +110,7 @@ void draw_ranks(const Context& context, ImVec2 min, ImVec2 size) {
     ImGui::SetCursorScreenPos({plot_min.x + slot * static_cast<float>(rank), plot_min.y});
     ImGui::PushID("rank bars");
     if (ImGui::InvisibleButton(("rank " + std::to_string(rank)).c_str(), {slot, min.y + size.y - plot_min.y}))
-      context.view.selected_rank =
-          context.view.selected_rank == static_cast<int>(rank) ? -1 : static_cast<int>(rank);
+      select_rank_or_all(context.view, static_cast<int>(rank));
     ImGui::PopID();
     const bool taken = context.view.selected_rank == static_cast<int>(rank);
     const float label_y = plot_max.y + context.px(8);

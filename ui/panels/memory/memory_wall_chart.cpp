@@ -84,6 +84,12 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
   float text_y = below - height;
   if (text_y < place.wall_y + context.px(3) && text_y + height > place.wall_y - context.px(3) && fits)
     text_y = place.wall_y - height - context.px(3);
+  // A column that fits may have its figures above the wall: they stand on the page's own ground, not on the
+  // glow of what does not fit.
+  const float half = std::max(text_width(figure, amount), text_width(type.note, second)) / 2 + context.px(8);
+  if (fits && text_y < place.wall_y)
+    fill_rect(list, {place.centre - half, text_y - context.px(2)}, {place.centre + half, text_y + height},
+              theme.panel, context.px(4));
   draw_text(list, {place.centre, text_y}, figure, amount, Align::Centre);
   draw_text(list, {place.centre, text_y + figure.size + context.px(1)}, type.note, second, Align::Centre);
 

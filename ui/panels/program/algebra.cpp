@@ -356,12 +356,10 @@ void draw_program_algebra(const Context& context) {
   const bool narrow = is_narrow(context, ImGui::GetContentRegionAvail().x);
   page_head(
       context, "What a sum allows",
-      narrow
-          ? ""
-          : "Each rank has a share of a sum, or a piece of X, and runs the operation on it. Is the joined "
-            "result "
-            "that of one rank with all of X? Run here by the engine's own kernels, in fp32. ↑ ↓ choose the "
-            "operation, ← → how X lies on the ranks.",
+      narrow ? ""
+             : "Each rank has a share of a sum, or a piece of X, and runs the operation on it. Is the joined "
+               "result that of one rank with all of X? Run here by the engine's own kernels, in fp32. ↑ ↓ "
+               "choose the operation, ← → how X lies on the ranks.",
       program_pages_width(context) + context.px(16));
   ImGui::Dummy({0, context.px(4)});
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();

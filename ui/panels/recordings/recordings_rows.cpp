@@ -70,8 +70,7 @@ void describe_tensor(const ComparedRuns& runs, const Parting& parting, Answer& a
     const PartedElement& e = *parting.element;
     answer.lines.push_back(
         fmt::format("First at row {}, column {}: {} in A, {} in B · {} of the {} numbers that rank {} holds "
-                    "differ, by {} "
-                    "at most",
+                    "differ, by {} at most",
                     e.row, e.col, exact_value(e.a), exact_value(e.b), grouped_text(e.differing),
                     grouped_text(e.elements), parting.rank, format_error(e.largest)));
   } else if (parting.a_piece && parting.b_piece) {

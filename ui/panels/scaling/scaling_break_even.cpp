@@ -193,8 +193,7 @@ void draw_break_even(const Context& context, ImVec2 min, ImVec2 size) {
   }
   const std::string basis = fmt::format(
       "Estimated on {}: {}. One layer of {}, {}, batch {} × sequence {}, forward and backward; nothing "
-      "overlaps. "
-      "The chart changes only the width and its heads.",
+      "overlaps. The chart changes only the width and its heads.",
       study->predicted_on, study->basis, s.model.title, to_string(s.dtype), s.batch, s.seq);
   const float foot = wrapped_height(type.note, basis, size.x);
   const float chart = std::max(context.px(150), min.y + size.y - y - foot - context.px(20));

@@ -37,10 +37,10 @@ void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_
 }
 
 void point_at_rank_name(const Context& context, int rank, bool clicked) {
-  int& selected = context.view.selected_rank;
-  if (clicked) selected = selected == rank ? -1 : rank;
-  tooltip(context, selected == rank ? fmt::format("Rank {} is selected. Click: all ranks again", rank)
-                                    : fmt::format("Click to select rank {}", rank));
+  if (clicked) select_rank_or_all(context.view, rank);
+  tooltip(context, context.view.selected_rank == rank
+                       ? fmt::format("Rank {} is selected. Click: all ranks again", rank)
+                       : fmt::format("Click to select rank {}", rank));
 }
 
 void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,
