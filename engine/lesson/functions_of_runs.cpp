@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/base/suggest.h"
 #include "engine/lesson/evidence.h"
+#include "engine/lesson/lesson.h"
 
 namespace shardlens {
 namespace {
