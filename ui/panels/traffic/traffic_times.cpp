@@ -26,6 +26,8 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr double kLeastRest = 0.005;  ///< of a pass: a shorter rest has no row
+
 ImU32 kind_colour(const Theme& theme, TimeKind kind) {
   switch (kind) {
     case TimeKind::Product:
@@ -145,17 +147,24 @@ struct Sum {
   ImU32 colour;
 };
 
-/// The sums: the whole pass, each kind, waiting, and last the overlapped steps.
+/// The sums: the whole pass, each kind, waiting, what the steps leave of the pass, and last the overlapped
+/// steps, which run beside the others. So all rows between the first and the last add up to the pass.
 std::vector<Sum> sums_of(const Context& context, const std::vector<TimeRow>& rows,
                          const TimeComparison& times) {
   const double beside = context.beside != nullptr ? context.beside->result->times->measured_seconds : 0;
   std::vector<Sum> sums{
       {"the whole pass", {times.predicted_seconds, times.measured_seconds, beside}, context.theme.text}};
-  double waited = 0;
-  for (const TimeKind kind : kTimeKinds) waited += total(rows, kind).waited_seconds;
+  double waited = 0, rest = times.measured_seconds;
+  for (const TimeKind kind : kTimeKinds) {
+    const TimeTotal sum = total(rows, kind);
+    waited += sum.waited_seconds;
+    rest -= sum.waited_seconds + (kind == TimeKind::Overlapped ? 0 : sum.measured_seconds);
+  }
   for (const TimeKind kind : kTimeKinds) {
     if (kind == TimeKind::Overlapped && waited > 0)
       sums.push_back({"waiting", {0, waited, 0}, context.theme.faint});
+    if (kind == TimeKind::Overlapped && rest > kLeastRest * times.measured_seconds)
+      sums.push_back({"between the steps", {0, rest, 0}, context.theme.line});
     const TimeTotal sum = total(rows, kind);
     if (sum.steps == 0) continue;
     sums.push_back({to_string(kind),
