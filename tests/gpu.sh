@@ -259,7 +259,10 @@ list_benches() {
     cannot bench-pytorch "a python3 with PyTorch for CUDA, and tests/peers/speed.py"
   fi
   task bench-trace 60 "$cli" bench trace $medium --tp 1 $on_gpu --json
-  task bench-generate 40 "$cli" bench generate --model gpt2 --dtype bf16 --tp 1 $on_gpu --json
+  task bench-trace-1.2b 60 "$cli" bench trace $big --tp 1 --recompute selective $on_gpu --json
+  for model in gpt2 megatron-1.2b; do
+    task "bench-generate-$model" 60 "$cli" bench generate --model "$model" --dtype bf16 --tp 1 $on_gpu --json
+  done
   for tp in 2 4 8; do
     task "bench-allreduce-tp$tp" 60 "$cli" bench allreduce --tp "$tp" $shared
   done
@@ -274,7 +277,9 @@ list_benches() {
   else
     cannot bench-nccl-tests "two GPUs, and nccl-tests' all_reduce_perf in PATH"
   fi
-  task bench-record 90 "$cli" bench record $medium --tp 2 $shared --json
+  # All pictures of a step are gigabytes, which the host reads: a few rounds of a small step are enough.
+  task bench-record 120 "$cli" bench record --model gpt2 --dtype bf16 --batch 1 --seq 256 --repetitions 3 --tp 2 $shared \
+    --json
 }
 
 # Our kernels; the library's products take the tools many times as long, and their results are the tests' matter.
@@ -289,7 +294,7 @@ list_checks() {
     cannot "$tool" "compute-sanitizer of CUDA's toolkit"
   elif [ -n "$tests" ]; then
     for test in $(gpu_tests '*EveryDevice*/Gpu:GpuGroups.RanksThatShare*:-*Product*'); do
-      task "$tool-$(short "$test")" 120 "$sanitizer" --tool "$tool" --port "$port" --error-exitcode 9 "$@" \
+      task "$tool-$(short "$test")" 280 "$sanitizer" --tool "$tool" --port "$port" --error-exitcode 9 "$@" \
         "$tests" "--gtest_filter=$test"
       port=$((port + 20))
     done

@@ -169,9 +169,9 @@ void move_alike(const Operation& operation, std::span<const AdamWStep> steps) {
     list.blocks = {};
   };
   for (const AdamWStep& step : steps) {
+    if (step.count == 0) continue;  // a rank without heads holds nothing, and no copy of it
     if (kIsHalf<S> && step.master == nullptr)
       throw run_error("AdamW on the GPU: a 16-bit parameter needs an fp32 copy, and there is none");
-    if (step.count == 0) continue;
     const bool parameter_aligned = rows_aligned<S>(kLanes<S>, step.parameter);
     const bool aligned =
         (kIsHalf<S> || parameter_aligned) &&
