@@ -2,6 +2,7 @@
 #include "engine/runtime/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -150,6 +151,20 @@ void check_runnable(const Plan& plan) {
 std::string machine_description() {
   const std::string cpu = value_in("/proc/cpuinfo", "model name");
   return fmt::format("{}, {}", cpu.empty() ? "unknown CPU" : cpu, counted(available_cores(), "core"));
+}
+
+std::string machine_description(const Settings& settings, const GpuFacts& facts) {
+  std::vector<std::string> cards;
+  for (const Gpu& gpu : facts.gpus) {
+    const bool taken = settings.gpus.empty() || std::ranges::count(settings.gpus, gpu.number) > 0;
+    if (taken && std::ranges::count(cards, gpu.name) == 0) cards.push_back(gpu.name);
+  }
+  cards.push_back(machine_description());
+  return fmt::format("{}", fmt::join(cards, ", "));
+}
+
+std::string machine_description(const Settings& settings) {
+  return machine_description(settings, settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts());
 }
 
 }  // namespace shardlens

@@ -39,5 +39,9 @@ void check_runnable(const Plan& plan);
 
 /// "AMD EPYC 9B45, 2 cores"
 std::string machine_description();
+/// The same for the machine that runs these settings. If ranks compute on GPUs, their cards come first:
+/// "NVIDIA H200, AMD EPYC 9B45, 2 cores".
+std::string machine_description(const Settings& settings, const GpuFacts& facts);
+std::string machine_description(const Settings& settings);
 
 }  // namespace shardlens

@@ -13,7 +13,7 @@ namespace {
 RecordingHeader header_of(const std::string& verb, const Plan& plan, const CommunicatorInfo& communicator,
                           const PictureOptions& pictures) {
   RecordingHeader header{
-      verb, machine_description(), communicator.name, communicator.reason, plan.program, plan.memory,
+      verb, machine_description(plan.program.settings), communicator.name, communicator.reason, plan.program, plan.memory,
       {},   to_string(pictures)};
   for (const std::vector<StepCost>& rank : plan.cost) {
     header.step_flops.emplace_back();

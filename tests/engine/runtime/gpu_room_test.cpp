@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/plan.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -41,6 +42,18 @@ Settings wish(int tp, int dp = 1) {
   settings.seq = 8;
   settings.backend = BackendChoice::Cuda;
   return settings;
+}
+
+// A recording says on what it was made, also when the card and not the processor computed.
+TEST(MachineDescription, BeginsWithTheCardsThatRanksComputeOn) {
+  GpuFacts facts = machine({0, 0, 0});
+  facts.gpus[0].name = facts.gpus[1].name = "NVIDIA H200";
+  facts.gpus[2].name = "NVIDIA A100";
+  Settings settings;
+  EXPECT_EQ(machine_description(settings, facts), "NVIDIA H200, NVIDIA A100, " + machine_description());
+  settings.gpus = {0, 1};
+  EXPECT_EQ(machine_description(settings, facts), "NVIDIA H200, " + machine_description());
+  EXPECT_EQ(machine_description(settings, GpuFacts{}), machine_description());
 }
 
 TEST(GpuRoom, IsThatOfTheGpusThatRanksAreOn) {
