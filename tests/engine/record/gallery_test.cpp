@@ -33,7 +33,7 @@ double metric(const RecordedPass& pass, const std::string& name) {
 
 TEST_F(GalleryTest, EveryPieceIsAWholeRecordingAndSmall) {
   constexpr int64_t kMost = int64_t{2} << 20;
-  ASSERT_GE(gallery().size(), 6u);
+  ASSERT_GE(gallery().size(), 7u);
   for (const GalleryPiece& piece : gallery()) {
     const Recording recording(file(piece.name));
     EXPECT_TRUE(recording.finished()) << piece.name;
@@ -78,6 +78,13 @@ TEST_F(GalleryTest, TheTrainingLearns) {
   const int64_t passes = recording.totals().passes;
   EXPECT_EQ(passes, 60);
   EXPECT_LT(metric(recording.pass(passes - 1), "loss"), 0.75 * metric(recording.pass(0), "loss"));
+}
+
+// The card that computed is named, and its ranks were on the GPU: nobody else has this communicator.
+TEST_F(GalleryTest, TheRunOnAGpuNamesTheCard) {
+  const Recording recording(file("on-a-gpu"));
+  EXPECT_TRUE(recording.header().machine.starts_with("NVIDIA ")) << recording.header().machine;
+  EXPECT_EQ(recording.header().communicator, "local_cuda");
 }
 
 TEST_F(GalleryTest, AFileThatIsThereIsLeftAsItIs) {
