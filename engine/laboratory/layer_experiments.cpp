@@ -30,7 +30,7 @@ Experiment gelu_experiment() {
              return y;
            },
        .ways = {}},
-      false, "GeLU is not linear: its curve bends at 0. So the shares must be summed before it.");
+      false, "GeLU is not linear: its graph is a curve, not a straight line. So the shares must be summed before it.");
 }
 
 Numbers gelu_gradient(const Bench& bench, const Numbers& h, const Numbers& dy) {
