@@ -18,21 +18,19 @@ Experiment element_by_element(Experiment e, bool is_linear, std::string why_shar
 }
 
 Experiment gelu_experiment() {
-  return element_by_element({.name = "GeLU",
-                             .formula = "Y = GeLU(X)",
-                             .operand = "the product's result",
-                             .ops = {Op::Gelu},
-                             .whole =
-                                 [](const Bench& bench, const Numbers& x) {
-                                   Numbers y(x.rows, x.cols);
-                                   bench.device().gelu(DType::Fp32, GeluForm::Tanh, x.count(), x.data(),
-                                                       y.data());
-                                   return y;
-                                 },
-                             .ways = {}},
-                            false,
-                            "GeLU is not linear: its graph is a curve, not a straight line. So the shares "
-                            "must be summed before it.");
+  return element_by_element(
+      {.name = "GeLU",
+       .formula = "Y = GeLU(X)",
+       .operand = "the product's result",
+       .ops = {Op::Gelu},
+       .whole =
+           [](const Bench& bench, const Numbers& x) {
+             Numbers y(x.rows, x.cols);
+             bench.device().gelu(DType::Fp32, GeluForm::Tanh, x.count(), x.data(), y.data());
+             return y;
+           },
+       .ways = {}},
+      false, "GeLU is not linear: its graph is a curve. So the shares must be summed before it.");
 }
 
 Numbers gelu_gradient(const Bench& bench, const Numbers& h, const Numbers& dy) {

@@ -234,8 +234,9 @@ void OverviewBuilder::keep(int64_t passes) {
   database_.run("COMMIT");
   try {
     database_.run(
-        "BEGIN;DELETE FROM main.overview; INSERT INTO main.overview SELECT * FROM temp.overview;DELETE FROM "
-        "main.waits; INSERT INTO main.waits SELECT * FROM temp.waits;");
+        "BEGIN;"
+        "DELETE FROM main.overview; INSERT INTO main.overview SELECT * FROM temp.overview;"
+        "DELETE FROM main.waits; INSERT INTO main.waits SELECT * FROM temp.waits;");
     Statement meta = database_.prepare("INSERT OR REPLACE INTO main.meta VALUES(?, ?)");
     meta.bind(1, std::string_view("overview_finest")).bind(2, int64_t{finest_}).run();
     meta.bind(1, std::string_view("overview_passes")).bind(2, passes).run();

@@ -141,12 +141,13 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;"
       // The columns of samples have no type, so that SQLite keeps every bit.
-      "CREATE TABLE samples(pass INTEGER, rank INTEGER, tensor INTEGER, min, max, mean, rms, not_finite "
-      "INTEGER, hash INTEGER, picture INTEGER, PRIMARY KEY(pass, rank, tensor)) WITHOUT ROWID;CREATE TABLE "
-      "parity(pass INTEGER, tensor INTEGER, relative_error, max_abs_error, bound, ranks_identical INTEGER, "
-      "picture INTEGER, PRIMARY KEY(pass, tensor)) WITHOUT ROWID;CREATE TABLE pictures(picture INTEGER "
-      "PRIMARY KEY, rows INTEGER, cols INTEGER, exact INTEGER, data BLOB);CREATE TABLE notes(id INTEGER "
-      "PRIMARY KEY, ns INTEGER, rank INTEGER, step INTEGER, text TEXT);" +
+      "CREATE TABLE samples(pass INTEGER, rank INTEGER, tensor INTEGER, min, max, mean, rms,"
+      " not_finite INTEGER, hash INTEGER, picture INTEGER, PRIMARY KEY(pass, rank, tensor)) WITHOUT ROWID;"
+      "CREATE TABLE parity(pass INTEGER, tensor INTEGER, relative_error, max_abs_error, bound,"
+      " ranks_identical INTEGER, picture INTEGER, PRIMARY KEY(pass, tensor)) WITHOUT ROWID;"
+      "CREATE TABLE pictures(picture INTEGER PRIMARY KEY, rows INTEGER, cols INTEGER, exact INTEGER,"
+      " data BLOB);"
+      "CREATE TABLE notes(id INTEGER PRIMARY KEY, ns INTEGER, rank INTEGER, step INTEGER, text TEXT);" +
       overview_tables("main"));
   Statement meta = db.prepare("INSERT INTO meta VALUES(?, ?)");
   const double now =

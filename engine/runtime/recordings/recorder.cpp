@@ -12,9 +12,9 @@ namespace {
 
 RecordingHeader header_of(const std::string& verb, const Plan& plan, const CommunicatorInfo& communicator,
                           const PictureOptions& pictures) {
-  RecordingHeader header{
-      verb, machine_description(plan.program.settings), communicator.name, communicator.reason, plan.program, plan.memory,
-      {},   to_string(pictures)};
+  const std::string machine = machine_description(plan.program.settings);
+  RecordingHeader header{verb,        machine, communicator.name,  communicator.reason, plan.program,
+                         plan.memory, {},      to_string(pictures)};
   for (const std::vector<StepCost>& rank : plan.cost) {
     header.step_flops.emplace_back();
     for (const StepCost& cost : rank) header.step_flops.back().push_back(cost.flops);

@@ -89,7 +89,7 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
   const float half = std::max(text_width(figure, amount), text_width(type.note, second)) / 2 + context.px(8);
   if (fits && text_y < place.wall_y)
     fill_rect(list, {place.centre - half, text_y - context.px(2)}, {place.centre + half, text_y + height},
-              theme.panel, context.px(4));
+              theme.window, context.px(4));
   draw_text(list, {place.centre, text_y}, figure, amount, Align::Centre);
   draw_text(list, {place.centre, text_y + figure.size + context.px(1)}, type.note, second, Align::Centre);
 

@@ -161,10 +161,11 @@ std::vector<Sum> sums_of(const Context& context, const std::vector<TimeRow>& row
     rest -= sum.waited_seconds + (kind == TimeKind::Overlapped ? 0 : sum.measured_seconds);
   }
   for (const TimeKind kind : kTimeKinds) {
-    if (kind == TimeKind::Overlapped && waited > 0)
-      sums.push_back({"waiting", {0, waited, 0}, context.theme.faint});
-    if (kind == TimeKind::Overlapped && rest > kLeastRest * times.measured_seconds)
-      sums.push_back({"between the steps", {0, rest, 0}, context.theme.line});
+    if (kind == TimeKind::Overlapped) {
+      if (waited > 0) sums.push_back({"waiting", {0, waited, 0}, context.theme.faint});
+      if (rest > kLeastRest * times.measured_seconds)
+        sums.push_back({"between the steps", {0, rest, 0}, context.theme.line});
+    }
     const TimeTotal sum = total(rows, kind);
     if (sum.steps == 0) continue;
     sums.push_back({to_string(kind),
