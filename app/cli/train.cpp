@@ -325,6 +325,8 @@ int run_train(const TrainVerbOptions& o) {
   stop_on_signals();
   TrainReport report(out, options, o.log, trainer.steps_done());
   const auto recorder = make_recorder(record, "train", trainer.plan(), trainer.executor().communicator());
+  // Only a recording and the report about late ranks read the events of a step.
+  trainer.executor().set_traced(recorder != nullptr || !settings.delays.empty());
   if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
   RecordedTraining watcher(report, trainer, recorder.get(), options.validate_every);
   run_recorded(recorder, [&] { trainer.run(watcher, stop_requested); });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace shardlens {
 
@@ -32,6 +33,14 @@ class WorkBehind {
   virtual void wait_for_mark(size_t slot) = 0;
   /// The time of the mark, in seconds of steady_clock. Waits as wait_for_mark() does.
   virtual double marked_seconds(size_t slot) = 0;
+
+  /// Keeps the work of steps that `ask` asks for, so that replay() asks for all of it with one call. The work
+  /// must be the same each time and in the same memory: no marks, no collectives, no copies to or from the
+  /// host. Nothing of it is done yet. Returns false if the device cannot keep it; then `ask` counts as not
+  /// called, and the failure of a call in it shows when the work is asked for without capture().
+  virtual bool capture(const std::function<void()>& ask) = 0;
+  /// Asks for the work that capture() kept last.
+  virtual void replay() = 0;
 };
 
 }  // namespace shardlens

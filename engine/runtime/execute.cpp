@@ -606,6 +606,10 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
   return {};
 }
 
+bool is_same_in_every_pass(const Step& step) {
+  return !is_collective(step.op) && step.op != Op::AdamW && step.attributes.dropout == 0;
+}
+
 bool may_run_together(const Step& step, const Step& next) {
   return step.op == Op::AdamW && next.op == Op::AdamW;
 }

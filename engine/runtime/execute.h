@@ -33,6 +33,8 @@ struct RankContext {
 /// otherwise.
 CollectiveTimes execute(const Step& step, RankContext& context);
 
+/// Whether a step is the same work in every pass: it uses none of the pass's numbers and meets no other rank.
+bool is_same_in_every_pass(const Step& step);
 /// Whether a device may be asked for both by one call: the optimizer's updates, which touch nothing in
 /// common.
 bool may_run_together(const Step& step, const Step& next);

@@ -47,8 +47,8 @@ class Executor {
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
   /// Turns tracing on or off from the next start() on; it is on at the beginning. An untraced pass leaves no
   /// events in trace(): this measures what tracing costs. If an untraced pass fails on a device that works
-  /// behind its calls, the step of the failure is known only to within a few dozen steps. Only if all ranks
-  /// are in this process. Call only while idle.
+  /// behind its calls, the step of the failure is known only to within a few dozen steps. If some ranks
+  /// live in other processes, all passes are traced. Call only while idle.
   void set_traced(bool traced);
 
   /// Runs all ranks until `target` steps are done. Going back (target < position()) starts over from step 0.

@@ -31,6 +31,8 @@ void Rank::prepare() {
   memory->make_staging_room();
   if (device->behind() != nullptr) {
     asked = std::make_unique<AskedSteps>(program, *device->behind());
+    repeats_ = delays.empty() && program.steps.size() > 1 &&
+               std::all_of(program.steps.begin(), program.steps.end(), is_same_in_every_pass);
     return;
   }
   // A lane would fetch into the same staging room as its rank, so a rank has a lane only if nothing is
@@ -54,6 +56,10 @@ CollectiveTimes Rank::run(std::span<const Step> steps, const PassNumbers& number
   RankContext context{
       plan.program,     index,  replica, *device, *groups.layer, *groups.replicas, *groups.same_slice,
       memory->arenas(), numbers};
+  if (repeats_ && steps.size() == plan.program.steps.size()) {
+    run_pass(context);
+    return {};
+  }
   if (steps.size() > 1) {
     execute_together(steps, context);
     return {};
@@ -65,6 +71,21 @@ CollectiveTimes Rank::run(std::span<const Step> steps, const PassNumbers& number
   const CollectiveTimes times = execute(step, context);
   meeting.inside = false;
   return times;
+}
+
+// Launching a short step costs the host more than the GPU needs to compute it. So the device is asked to keep
+// the work of a pass and then repeats it with one call. First come some passes in which it chooses algorithms
+// and makes what it keeps for each shape.
+void Rank::run_pass(RankContext& context) {
+  constexpr int kPassesBefore = 4;
+  WorkBehind& behind = *device->behind();
+  const auto ask = [&] {
+    for (const Step& step : plan.program.steps) execute(step, context);
+  };
+  if (!captured_ && whole_passes_ == kPassesBefore) captured_ = behind.capture(ask);
+  if (captured_) return behind.replay();
+  ++whole_passes_;
+  ask();
 }
 
 void Rank::run_steps(std::span<const Step> steps, const PassNumbers& numbers, bool traced,

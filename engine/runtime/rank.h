@@ -62,6 +62,9 @@ struct Rank {
 
   /// Sets up what depends on the kind of the rank's device.
   void prepare();
+  /// True if a pass that nobody watches may be asked for as a whole: its device works behind its calls, and
+  /// every pass is the same work. Only after prepare().
+  bool repeats_passes() const { return repeats_; }
   /// Runs steps on the rank's device, or asks the device for them, and publishes the event of one that is
   /// done.
   void run_steps(std::span<const Step> steps, const PassNumbers& numbers, bool traced, double begin_of_pass,
@@ -78,6 +81,11 @@ struct Rank {
 
  private:
   CollectiveTimes run(std::span<const Step> steps, const PassNumbers& numbers);
+  void run_pass(RankContext& context);
+
+  bool repeats_ = false;
+  bool captured_ = false;  ///< the device keeps the work of a pass
+  int whole_passes_ = 0;   ///< asked for without that
 };
 
 }  // namespace shardlens

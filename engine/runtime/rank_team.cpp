@@ -192,7 +192,7 @@ void RankTeam::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
 
 void RankTeam::set_traced(bool traced) {
   const std::lock_guard lock(mutex_);
-  traced_ = traced;
+  traced_ = traced || !all_are_here();  // the others' events are the report that a pass is over
 }
 
 void RankTeam::rewind_locked() {
@@ -431,11 +431,13 @@ double RankTeam::begin_fed_pass() {
 }
 
 // The end of the steps that the rank asks its device for with one call, starting with the next step that it
-// claims: steps between which no data is looked at, and at most up to the target.
+// claims: steps between which no data is looked at, and at most up to the target. It may be the whole pass.
 size_t RankTeam::end_of_call_locked(const Rank& rank) const {
   const std::vector<Step>& steps = plan_->program.steps;
   size_t end = rank.claimed + 1;
   if (traced_ || !rank.asked) return end;
+  const bool whole = rank.claimed == 0 && target_ == steps.size();
+  if (whole && rank.repeats_passes() && observers_.empty()) return target_;
   while (end < target_ && may_run_together(steps[end - 1], steps[end]) &&
          !rank.delays.contains(static_cast<StepId>(end)))
     ++end;

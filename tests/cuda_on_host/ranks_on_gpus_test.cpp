@@ -6,13 +6,17 @@
 
 #include "engine/comm/local_cuda.h"
 #include "engine/device/cuda/cuda_device.h"
+#include "engine/planner/planner.h"
+#include "engine/record/sample.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/world.h"
+#include "engine/train/model_state.h"
 #include "tests/cuda_on_host/played_ranks.h"
 #include "tests/cuda_on_host/streams.h"
 #include "tests/engine/agreement.h"
 #include "tests/engine/comm/on_gpus.h"
+#include "tests/engine/device/operands.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -147,6 +151,54 @@ TEST(ModelsOnHost, HaveTheCpusTensors) {
   Settings half = testing::small_model(2);
   half.dtype = DType::Bf16;
   expect_the_cpus_numbers(watched, half, true, true, 5e-2);
+}
+
+// Logits of eight tokens, each a pass of its own, and the graphs that were launched.
+std::vector<double> written(Settings settings, const std::shared_ptr<Backend>& backend, int& launched) {
+  settings.block = Block::Model;
+  settings.batch = settings.seq = 1;
+  settings.cache_tokens = 8;
+  const auto plan = make_plan(plan_generation(settings));
+  Executor executor(plan, take_local_seats(plan, backend), nullptr);
+  executor.set_traced(false);
+  const auto logits = std::find_if(plan->program.tensors.begin(), plan->program.tensors.end(),
+                                   [](const Tensor& tensor) { return tensor.name == "logits"; });
+  const int before = on_host::graph_launches;
+  std::vector<double> all;
+  for (int32_t position = 0; position < settings.cache_tokens; ++position) {
+    Batch batch;
+    batch.tokens = {(7 * position + 3) % 50};
+    batch.positions = {position};
+    PassInputs inputs;
+    inputs.batch = std::make_shared<const Batch>(std::move(batch));
+    executor.next_pass(std::move(inputs));
+    executor.start(executor.steps());
+    executor.wait();
+    const std::vector<std::byte> read = read_whole(executor, plan->program, logits->id);
+    for (int64_t word = 0; word < settings.model.vocab; ++word)
+      all.push_back(element_of(logits->dtype, read.data(), static_cast<size_t>(word)));
+  }
+  launched = on_host::graph_launches - before;
+  return all;
+}
+
+// The graph is that of the first passes; token and position are read from the GPU's memory.
+TEST(ModelsOnHost, WriteFromAGraphWhatTheyWriteWithoutOne) {
+  Settings settings = testing::small_model(1);
+  settings.backend = BackendChoice::Cpu;
+  int launched = 0;
+  const std::vector<double> expected = written(settings, make_backend(settings), launched);
+  settings.backend = BackendChoice::Cuda;
+  const auto played = [&] {
+    return written(settings, std::make_shared<PlayedRanks>(true, kPatienceSeconds), launched);
+  };
+  const std::vector<double> replayed = played();
+  EXPECT_EQ(launched, 4);
+  EXPECT_LT(relative_error(replayed, expected), 1e-5);
+  on_host::captures = false;
+  EXPECT_EQ(played(), replayed);
+  EXPECT_EQ(launched, 0);
+  on_host::captures = true;
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ int own_gpu() {
 
 cudaStream_t make_stream(int priority) {
   const std::lock_guard lock(mutex);
-  streams.push_back(new CUstream_st{current_gpu, priority, {}});
+  streams.push_back(new CUstream_st{current_gpu, priority, {}, {}});
   return streams.back();
 }
 
@@ -102,9 +102,22 @@ void end_stream(cudaStream_t stream) {
 
 void ask_again(cudaStream_t stream, Work work) {
   const std::lock_guard lock(mutex);
+  if (stream->captured) return stream->captured->push_back(std::move(work));
   stream->work.push_back({std::move(work)});
   changed.notify_all();
   advance_a_little();
+}
+
+bool begin_capture(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  if (stream->captured) return false;
+  stream->captured = std::make_unique<std::vector<Work>>();
+  return true;
+}
+
+std::vector<Work>* end_capture(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  return stream->captured.release();
 }
 
 cudaEvent_t make_event() {
@@ -120,6 +133,7 @@ void end_event(cudaEvent_t event) {
 
 void record(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
+  if (stream->captured) std::abort();  // a mark in every replay
   const auto note = [recorded = event->recorded, number = ++event->recorded->asked] {
     recorded->done = std::max(recorded->done, number);
     recorded->seconds = shardlens::now_seconds() + passed_seconds;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace on_host {
 
@@ -30,6 +31,7 @@ struct CUstream_st {
   };
   int gpu = 0, priority = 0;
   std::deque<Asked> work;
+  std::unique_ptr<std::vector<on_host::Work>> captured = nullptr;  ///< instead of `work`, during a capture
 };
 struct CUevent_st {
   std::shared_ptr<on_host::Recorded> recorded = std::make_shared<on_host::Recorded>();
@@ -64,6 +66,14 @@ inline std::atomic<int> full_gpu = -1, allocations_left = 0;
 /// The calling thread's GPU from now on.
 void set_gpu(int gpu);
 int own_gpu();
+
+/// If graphs can be captured at all; how often one was launched, by now.
+inline std::atomic<bool> captures = true;
+inline std::atomic<int> graph_launches = 0;
+/// False if the stream is being captured already.
+bool begin_capture(cudaStream_t stream);
+/// What was asked of the stream since; null: nothing is being captured. An event in a capture ends the test.
+std::vector<Work>* end_capture(cudaStream_t stream);
 
 cudaStream_t make_stream(int priority);
 void end_stream(cudaStream_t stream);

@@ -201,6 +201,18 @@ class DistantDevice final : public Device, public WorkBehind {
     return marks_.at(slot).seconds;
   }
 
+  bool capture(const std::function<void()>& ask_all) override {
+    kept_.clear();
+    is_capturing_ = true;
+    ask_all();
+    is_capturing_ = false;
+    return options_.captures;
+  }
+  void replay() override {
+    if (options_.replays) ++*options_.replays;
+    for (const std::function<void()>& job : kept_) steps_.submit(job);
+  }
+
   /// Runs a collective's job where collectives run, with the memory open.
   void collective(std::function<void()> job) {
     const auto slowly = [this, job = std::move(job)] {
@@ -349,7 +361,9 @@ class DistantDevice final : public Device, public WorkBehind {
       job();
       memory_->close();
     };
-    if (options_.works_behind) {
+    if (is_capturing_) {
+      kept_.push_back(openly);
+    } else if (options_.works_behind) {
       steps_.submit(openly);
     } else {
       openly();
@@ -363,6 +377,8 @@ class DistantDevice final : public Device, public WorkBehind {
   std::unique_ptr<Device> inner_ = make_cpu_device(1);
   std::mutex mutex_;
   std::vector<Mark> marks_;
+  std::vector<std::function<void()>> kept_;
+  bool is_capturing_ = false;
   Queue collectives_;
   Queue steps_;
 };

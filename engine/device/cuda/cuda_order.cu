@@ -41,6 +41,7 @@ void CudaOrder::free_everything() noexcept {
   // Errors here were reported before.
   cudaSetDevice(gpu_);
   if (collectives_ != nullptr) cudaStreamSynchronize(collectives_);
+  if (kept_ != nullptr) cudaGraphExecDestroy(kept_);
   for (const cudaEvent_t mark : marks_) cudaEventDestroy(mark);
   if (clock_ != nullptr) cudaEventDestroy(clock_);
   if (meeting_ != nullptr) cudaEventDestroy(meeting_);
@@ -120,6 +121,42 @@ double CudaOrder::marked_seconds(size_t slot) {
   float milliseconds = 0;
   check(kWhat, "cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, clock_, marks_[slot]));
   return clock_seconds_ + static_cast<double>(milliseconds) * 1e-3;
+}
+
+// The mode is relaxed, because cuBLASLt and the trials of algorithms call CUDA too. What ends a capture as
+// useless is no failure of the run: the caller then asks without one, and a real failure comes again.
+bool CudaOrder::capture(const std::function<void()>& ask) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  if (cudaStreamBeginCapture(steps_, cudaStreamCaptureModeRelaxed) != cudaSuccess) {
+    cudaGetLastError();  // clears the error for the next launch
+    return false;
+  }
+  bool complete = true;
+  try {
+    ask();
+  } catch (const Error&) {
+    complete = false;
+  } catch (...) {
+    cudaGraph_t rest = nullptr;
+    cudaStreamEndCapture(steps_, &rest);
+    if (rest != nullptr) cudaGraphDestroy(rest);
+    throw;
+  }
+  cudaGraph_t graph = nullptr;
+  complete = cudaStreamEndCapture(steps_, &graph) == cudaSuccess && complete;
+  cudaGraphExec_t made = nullptr;
+  if (complete) complete = cudaGraphInstantiate(&made, graph, 0) == cudaSuccess;
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaGetLastError();  // clears the error for the next launch
+  if (!complete) return false;
+  if (kept_ != nullptr) cudaGraphExecDestroy(kept_);
+  kept_ = made;
+  return true;
+}
+
+void CudaOrder::replay() {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  check(kWhat, "cudaGraphLaunch", cudaGraphLaunch(kept_, steps_));
 }
 
 }  // namespace shardlens::cuda

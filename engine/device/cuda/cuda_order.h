@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -35,6 +36,8 @@ class CudaOrder final : public WorkBehind {
   void mark(size_t slot, WorkOrder order) override;
   void wait_for_mark(size_t slot) override;
   double marked_seconds(size_t slot) override;
+  bool capture(const std::function<void()>& ask) override;
+  void replay() override;
 
  private:
   void wait_in(cudaStream_t waits, cudaStream_t for_what);
@@ -47,6 +50,7 @@ class CudaOrder final : public WorkBehind {
   cudaEvent_t clock_ = nullptr;    ///< marks are measured from it
   std::atomic<double> clock_seconds_ = 0;
   std::vector<cudaEvent_t> marks_;
+  cudaGraphExec_t kept_ = nullptr;  ///< the work of capture(); null: none
   std::mutex mutex_;
   std::exception_ptr failure_;
 };

@@ -324,6 +324,9 @@ std::unique_ptr<Products::Plan>& Products::plan(const Operation& operation, cons
 void Products::try_others(const Operation& operation, const Gemm& gemm, Plan& plan,
                           const std::function<cublasStatus_t(int)>& run) {
   if (plan.trials_left == 0 || plan.trial != nullptr || !is_to_be_tried(gemm)) return;
+  cudaStreamCaptureStatus captured = cudaStreamCaptureStatusNone;
+  operation.check("cudaStreamIsCapturing", cudaStreamIsCapturing(operation.stream(), &captured));
+  if (captured != cudaStreamCaptureStatusNone) return;  // a trial would be part of every replay
   const auto free_one = [&] {
     return std::find_if(trials_.begin(), trials_.end(), [&](const auto& trial) {
       return trial.use_count() == 1 && trial->is_done(operation);

@@ -110,9 +110,30 @@ struct MovedList {
 
 constexpr int kMovingThreads = 256;
 
+/// Stores the first `count` elements of a pack of T as S: 8 bytes if S has 16 bits.
+template <class S>
+__device__ __forceinline__ void store_rounded(S* to, int64_t count, bool aligned,
+                                              const Computed<S> (&values)[kLanes<Computed<S>>]) {
+  constexpr int kCount = kLanes<Computed<S>>;
+  struct alignas(kCount * sizeof(S)) Rounded {
+    S lane[kCount];
+  };
+  Rounded rounded;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) rounded.lane[i] = narrow<S>(values[i]);
+  if (aligned && count >= kCount) {
+    *reinterpret_cast<Rounded*>(to) = rounded;
+  } else {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      if (i < count) to[i] = rounded.lane[i];
+  }
+}
+
 /// The parameter is stored as S and updated as T: in `master` if there is one, and then rounded into
-/// `parameter`. A thread takes a pack of S, which is two packs of T if S has 16 bits, so that all accesses
-/// have 16 bytes.
+/// `parameter`. A thread takes as many elements as a pack of S has: two packs of T if S has 16 bits. The
+/// block's first packs come before its second ones, so that the threads of a warp access whole lines of
+/// memory. The rounded pack then has only 8 bytes.
 template <class S>
 __global__ void adamw_kernel(MovedList<S> list) {
   using T = Computed<S>;
@@ -121,7 +142,7 @@ __global__ void adamw_kernel(MovedList<S> list) {
   const int64_t block = blockIdx.x - list.blocks.first[which];
   const auto [parameter, gradient, m, v, master, count, keep, aligned, parameter_aligned] =
       list.tensor[which];
-  const int64_t i = (block * kMovingThreads + threadIdx.x) * kLanes<S>;
+  const int64_t i = block * kMovingThreads * kLanes<S> + threadIdx.x * kPack;
   if (i >= count) return;
   const double wanted_factor = *list.factor;
   T* updated;
@@ -129,15 +150,22 @@ __global__ void adamw_kernel(MovedList<S> list) {
     updated = master;
   else
     updated = master != nullptr ? master : parameter;
-  T p[kPacks][kPack], g[kPacks][kPack], first[kPacks][kPack], second[kPacks][kPack], rounded[kLanes<S>];
+  constexpr int64_t kStride = int64_t{kMovingThreads} * kPack;
+  T p[kPacks][kPack], g[kPacks][kPack], first[kPacks][kPack], second[kPacks][kPack];
+  const auto load = [&]<bool kWhole>(int pack) {
+    const int64_t at = i + pack * kStride, rest = count - at;
+    load_pack<kWhole>(updated + at, rest, aligned, T(0), p[pack]);
+    load_pack<kWhole>(gradient + at, rest, aligned, T(0), g[pack]);
+    load_pack<kWhole>(m + at, rest, aligned, T(0), first[pack]);
+    load_pack<kWhole>(v + at, rest, aligned, T(0), second[pack]);
+  };
+  if (aligned && i + (kPacks - 1) * kStride + kPack <= count) {
 #pragma unroll
-  for (int pack = 0; pack < kPacks; ++pack) {
-    const int64_t at = i + pack * kPack;
-    if (at >= count) break;
-    load_pack(updated + at, count - at, aligned, T(0), p[pack]);
-    load_pack(gradient + at, count - at, aligned, T(0), g[pack]);
-    load_pack(m + at, count - at, aligned, T(0), first[pack]);
-    load_pack(v + at, count - at, aligned, T(0), second[pack]);
+    for (int pack = 0; pack < kPacks; ++pack) load.template operator()<true>(pack);
+  } else {
+#pragma unroll
+    for (int pack = 0; pack < kPacks; ++pack)
+      if (i + pack * kStride < count) load.template operator()<false>(pack);
   }
   if (wanted_factor == 0) return;
   const T factor = static_cast<T>(wanted_factor);
@@ -145,18 +173,16 @@ __global__ void adamw_kernel(MovedList<S> list) {
   numbers.keep = keep;
 #pragma unroll
   for (int pack = 0; pack < kPacks; ++pack) {
-    const int64_t at = i + pack * kPack;
+    const int64_t at = i + pack * kStride;
     if (at >= count) break;
 #pragma unroll
-    for (int lane = 0; lane < kPack; ++lane) {
+    for (int lane = 0; lane < kPack; ++lane)
       numbers.update(g[pack][lane] * factor, first[pack][lane], second[pack][lane], p[pack][lane]);
-      rounded[pack * kPack + lane] = p[pack][lane];
-    }
     store_pack(m + at, count - at, aligned, first[pack]);
     store_pack(v + at, count - at, aligned, second[pack]);
     store_pack(updated + at, count - at, aligned, p[pack]);
+    if (master != nullptr) store_rounded(parameter + at, count - at, parameter_aligned, p[pack]);
   }
-  if (master != nullptr) store_pack(parameter + i, count - i, parameter_aligned, rounded);
 }
 
 /// AdamW for steps that have the same numbers except for the decay.

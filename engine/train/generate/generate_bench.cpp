@@ -62,7 +62,7 @@ std::function<double()> reading(const Settings& settings, int64_t bytes) {
 }  // namespace
 
 GenerateBench bench_generate(const Settings& settings, int rounds) {
-  const int64_t written = (kUntimedTokens + kTokensPerRound) * (rounds + 1);  // the first round warms up
+  const int64_t written = (kUntimedTokens + kTokensPerRound) * (rounds + 2);  // the first round warms up
   GenerateBench bench;
   bench.prompt_tokens = settings.seq - written;
   if (bench.prompt_tokens < 1) {
@@ -85,7 +85,9 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
 
   const Sampling greedy{.temperature = 0};
   std::vector<double> seconds, ceilings, ratios;
-  for (int round = 0; round <= rounds; ++round) {
+  for (int round = 0; round <= rounds + 1; ++round) {
+    const bool traced = round > rounds;  // the last round; it tells where a token's time goes
+    generator.set_traced(traced);
     double token_seconds = 0, read_seconds = 0;
     Clock::time_point token_begin;
     int64_t timed = -kUntimedTokens;
@@ -93,7 +95,7 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
       const double seconds_of_token = seconds_since(token_begin);
       if (timed++ < 0) return;
       token_seconds += seconds_of_token;
-      if (round > 0 && (bench.op_times.empty() || seconds_of_token < bench.fastest_token_seconds)) {
+      if (traced && (bench.op_times.empty() || seconds_of_token < bench.fastest_token_seconds)) {
         bench.fastest_token_seconds = seconds_of_token;
         bench.op_times = time_by_op(generator.executor().trace(0), program);
       }
@@ -105,6 +107,7 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
       token_begin = Clock::now();
       return choose_token(logits, greedy, generator.length());
     });
+    if (traced) break;
     read();
     for (int64_t i = 0; i < kTokensPerRound; ++i)
       read_seconds += static_cast<double>(bench.weight_bytes) / read();

@@ -20,15 +20,15 @@ struct GenerateBench {
   double read_bytes_per_second = 0;  ///< the ceiling, all cores: median over the rounds
   double of_read_ceiling = 0;        ///< median over the rounds of weight_bytes/s over this round's ceiling
   double lowest_of_read_ceiling = 0, highest_of_read_ceiling = 0;  ///< over the rounds
-  double fastest_token_seconds = 0;
-  std::vector<OpTime> op_times;  ///< times of the fastest token, rank 0, longest first
+  double fastest_token_seconds = 0;  ///< of the traced tokens
+  std::vector<OpTime> op_times;      ///< times of the fastest traced token, rank 0, longest first
 
   double tokens_per_second() const { return 1 / median_seconds; }
 };
 
 /// Feeds a seeded prompt of settings.seq tokens less those that are then generated greedily. Generates
-/// `rounds` times eight tokens in a row, and after each eight measures the ceiling eight times. Throws a
-/// request Error if seq leaves no prompt.
+/// `rounds` times eight tokens in a row, and after each eight measures the ceiling eight times. These tokens
+/// are not traced, as in any text; eight more are. Throws a request Error if seq leaves no prompt.
 GenerateBench bench_generate(const Settings& settings, int rounds);
 
 }  // namespace shardlens

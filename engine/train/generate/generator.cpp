@@ -37,6 +37,7 @@ Generator::Generator(Settings settings) : settings_(one_text(std::move(settings)
   one_token_.plan = plan_of(1);
   one_token_.executor = std::make_unique<Executor>(one_token_.plan);
   one_token_.executor->wait();
+  set_traced(false);
 }
 
 void Generator::take_weights(const Executor& from, const Program& program) {
@@ -123,6 +124,7 @@ const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
       many.executor.reset();
       many.plan = plan_of(count);
       many.executor = std::make_unique<Executor>(many.plan, *one_token_.executor);
+      many.executor->set_traced(false);
     }
     Pass& pass = count > 1 ? many : one_token_;
     run(pass, tokens.first(static_cast<size_t>(count)));

@@ -37,6 +37,9 @@ class Generator {
 
   /// Copies the weights of `from`, which runs `program` of the same model on the same T and must be idle.
   void take_weights(const Executor& from, const Program& program);
+  /// Traces the passes over one token from now on, or not; not traced at the beginning, because on a GPU the
+  /// events cost more than a short step. See Executor::set_traced().
+  void set_traced(bool traced) { one_token_.executor->set_traced(traced); }
   /// The next token fed is the first of a new text.
   void begin_anew() { length_ = 0; }
 

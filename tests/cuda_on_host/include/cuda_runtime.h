@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/cuda_on_host/block.h"
 #include "tests/cuda_on_host/streams.h"
@@ -39,7 +40,9 @@ enum cudaError_t {
   cudaErrorMisalignedAddress = 716,
   cudaErrorInvalidAddressSpace = 717,
   cudaErrorInvalidPc = 718,
-  cudaErrorLaunchFailure = 719
+  cudaErrorLaunchFailure = 719,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
@@ -140,7 +143,40 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   on_host::end_stream(stream);
   return cudaSuccess;
 }
+using cudaGraph_t = std::vector<on_host::Work>*;
+using cudaGraphExec_t = cudaGraph_t;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (!on_host::captures) return cudaErrorStreamCaptureUnsupported;
+  return on_host::begin_capture(stream) ? cudaOutcome() : cudaErrorStreamCaptureInvalidated;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = on_host::end_capture(stream);
+  return *graph != nullptr ? cudaOutcome() : cudaErrorStreamCaptureInvalidated;
+}
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = stream->captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+  *made = new std::vector<on_host::Work>(*graph);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t made) {
+  return cudaGraphDestroy(made);
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
+  for (const on_host::Work& work : *made) on_host::ask_again(stream, work);
+  ++on_host::graph_launches;
+  return cudaOutcome();
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (stream->captured) return cudaErrorStreamCaptureUnsupported;
   on_host::wait_for(stream);
   return cudaOutcome();
 }

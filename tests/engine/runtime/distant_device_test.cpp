@@ -372,6 +372,71 @@ TEST_P(Distant, UpdatesTogetherAreTheSameBitsAsOneByOne) {
   }
 }
 
+// The losses of passes without updates, each on a batch of its own.
+std::vector<double> losses_of(const Plan& plan, Executor& executor, int passes) {
+  const auto loss = std::find_if(plan.program.tensors.begin(), plan.program.tensors.end(),
+                                 [](const Tensor& tensor) { return tensor.name == "loss"; });
+  std::vector<double> losses;
+  for (int pass = 0; pass < passes; ++pass) {
+    Settings drawn = plan.program.settings;
+    drawn.seed += static_cast<uint64_t>(pass);
+    PassInputs inputs;
+    inputs.batch = std::make_shared<const Batch>(seeded_batch(drawn));
+    executor.next_pass(std::move(inputs));
+    executor.start(executor.steps());
+    executor.wait();
+    losses.push_back(read_scalar(executor, plan.program, loss->id));
+  }
+  return losses;
+}
+
+// A device keeps the work of a pass that is the same each time, and repeats it on other inputs. The losses are
+// those of step by step. It is not repeated where somebody looks, or where the device cannot keep it.
+TEST(DistantDevice, APassThatIsTheSameEachTimeIsRepeated) {
+  constexpr int kPasses = 9, kBefore = 4;
+  const auto plan = make_plan(plan_evaluation(small_model(1)));
+  DistantOptions options;
+  options.works_behind = true;
+  options.replays = std::make_shared<std::atomic<int>>(0);
+  const auto losses = [&](bool traced, std::vector<std::shared_ptr<StepObserver>> observers) {
+    Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+    executor.set_traced(traced);
+    executor.observe(std::move(observers));
+    *options.replays = 0;
+    return losses_of(*plan, executor, kPasses);
+  };
+  const std::vector<double> expected = losses(true, {});
+  EXPECT_NE(expected[0], expected[1]);
+  EXPECT_EQ(*options.replays, 0);
+  EXPECT_EQ(losses(false, {}), expected);
+  EXPECT_EQ(*options.replays, kPasses - kBefore);
+  EXPECT_EQ(losses(false, {std::make_shared<FiniteCheck>(1)}), expected);
+  EXPECT_EQ(*options.replays, 0);
+  options.captures = false;
+  EXPECT_EQ(losses(false, {}), expected);
+  EXPECT_EQ(*options.replays, 0);
+}
+
+// What differs from pass to pass is never repeated: updates, dropout, ranks that meet, a delay.
+TEST(DistantDevice, APassThatDiffersEachTimeIsNotRepeated) {
+  Settings dropout = small_model(1), delayed = small_model(1);
+  dropout.update = delayed.update = false;
+  dropout.dropout = 0.1;
+  delayed.delays = {{0, "0", 0.1}};
+  const std::vector<std::shared_ptr<const Plan>> plans{make_plan(small_model(1)), make_plan(dropout),
+                                                       make_plan(delayed),
+                                                       make_plan(plan_evaluation(small_model(2)))};
+  DistantOptions options;
+  options.works_behind = true;
+  options.replays = std::make_shared<std::atomic<int>>(0);
+  for (const auto& plan : plans) {
+    Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+    executor.set_traced(false);
+    losses_of(*plan, executor, 7);
+  }
+  EXPECT_EQ(*options.replays, 0);
+}
+
 // A failure of an untraced step ends the run, found at the end of a short pass and in the midst of a long
 // one.
 TEST(DistantDevice, UntracedFailuresAreFound) {
