@@ -17,8 +17,8 @@ struct DistantOptions {
   std::string
       fails_at;  ///< the operation that fails on rank `failing_rank`: "gelu", "tanh", "slice"; empty: none
   int failing_rank = 0;
-  double collective_seconds = 0;                      ///< a collective takes at least so long
-  std::shared_ptr<std::atomic<int>> marks = nullptr;  ///< where there is one, counts all ranks' marks
+  double collective_seconds = 0;                        ///< a collective takes at least so long
+  std::shared_ptr<std::atomic<int>> marks = nullptr;    ///< where there is one, counts all ranks' marks
   bool captures = true;                                 ///< can keep the work of a pass
   std::shared_ptr<std::atomic<int>> replays = nullptr;  ///< where there is one, counts them
   /// Where there is one, the most steps that any call of adamw() asked for.

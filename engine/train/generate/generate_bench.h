@@ -20,8 +20,8 @@ struct GenerateBench {
   double read_bytes_per_second = 0;  ///< the ceiling, all cores: median over the rounds
   double of_read_ceiling = 0;        ///< median over the rounds of weight_bytes/s over this round's ceiling
   double lowest_of_read_ceiling = 0, highest_of_read_ceiling = 0;  ///< over the rounds
-  double fastest_token_seconds = 0;  ///< of the traced tokens
-  std::vector<OpTime> op_times;      ///< times of the fastest traced token, rank 0, longest first
+  double fastest_token_seconds = 0;                                ///< of the traced tokens
+  std::vector<OpTime> op_times;  ///< times of the fastest traced token, rank 0, longest first
 
   double tokens_per_second() const { return 1 / median_seconds; }
 };

@@ -390,8 +390,8 @@ std::vector<double> losses_of(const Plan& plan, Executor& executor, int passes) 
   return losses;
 }
 
-// A device keeps the work of a pass that is the same each time, and repeats it on other inputs. The losses are
-// those of step by step. It is not repeated where somebody looks, or where the device cannot keep it.
+// A device keeps the work of a pass that is the same each time, and repeats it on other inputs. The losses
+// are those of step by step. It is not repeated where somebody looks, or where the device cannot keep it.
 TEST(DistantDevice, APassThatIsTheSameEachTimeIsRepeated) {
   constexpr int kPasses = 9, kBefore = 4;
   const auto plan = make_plan(plan_evaluation(small_model(1)));
