@@ -437,6 +437,24 @@ TEST(DistantDevice, APassThatDiffersEachTimeIsNotRepeated) {
   EXPECT_EQ(*options.replays, 0);
 }
 
+// Of a pass that was asked for as a whole, it is not known which step failed.
+TEST(DistantDevice, AFailureInAWholePassNamesItsSteps) {
+  const auto plan = make_plan(plan_evaluation(small_model(1)));
+  DistantOptions options;
+  options.works_behind = true;
+  options.fails_at = "gelu";
+  Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+  executor.set_traced(false);
+  executor.start(executor.steps());
+  const std::string steps = "it was in one of the steps 0 to " + std::to_string(executor.steps() - 1);
+  try {
+    executor.wait();
+    FAIL() << "a step failed and nobody knew";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(steps), std::string::npos) << error.what();
+  }
+}
+
 // A failure of an untraced step ends the run, found at the end of a short pass and in the midst of a long
 // one.
 TEST(DistantDevice, UntracedFailuresAreFound) {
