@@ -70,7 +70,7 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
   }
   fmt::print("Matrix products of one {} layer at T = {}, {}, {} ranks × {} threads, {} repetitions, {}\n\n",
              settings.model.title, settings.tp, to_string(settings.dtype), ceiling.ranks,
-             ceiling.threads_per_rank, ceiling.repetitions, machine_description());
+             ceiling.threads_per_rank, ceiling.repetitions, machine_description(settings));
   fmt::print("{:<34} {:>16} {:>24} {:>12}\n", "product on one rank", "GFLOP/s median", "lowest … highest",
              "of ceiling");
   for (const GemmRate& rate : ceiling.rates) {

@@ -36,7 +36,7 @@ int bench_generate(const CommonOptions& options, int repetitions) {
     return 0;
   }
   fmt::print("{} · generation · T = {} · split {} · {} · {}\n\n", s.model.title, s.tp, s.split.name,
-             to_string(s.dtype), machine_description());
+             to_string(s.dtype), machine_description(s));
   fmt::print("a token               {:.2f} ms median ({:.2f} … {:.2f} ms, {})\n", bench.median_seconds * 1e3,
              bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, counted(repetitions, "round"));
   fmt::print("speed                 {:.1f} tokens/s, after a prompt of {} tokens that took {:.0f} ms\n",

@@ -61,7 +61,7 @@ void print_head(const Settings& settings, const char* whole_model, const std::st
   fmt::print("{} · {} · T = {} · D = {} · {}{} · batch {} × sequence {} · {}\n\n", settings.model.title,
              settings.block == Block::Model ? whole_model : "one " + to_string(settings.block), settings.tp,
              settings.dp, split.empty() ? "" : "split " + split + " · ", to_string(settings.dtype),
-             settings.batch, settings.seq, machine_description());
+             settings.batch, settings.seq, machine_description(settings));
 }
 
 int bench_step(const CommonOptions& options, int repetitions, const RecordOptions& record) {

@@ -137,7 +137,7 @@ Examples
     }
     fmt::print("{} steps on {} ranks ({}: {}): {:.2f} ms, measured on {}\n", program.steps.size(),
                program.tp(), executor.communicator().name, executor.communicator().reason, seconds * 1e3,
-               machine_description());
+               machine_description(program.settings));
     print_late(stdout, program, late);
     for (int rank = 0; rank < program.tp(); ++rank) {
       const int64_t measured = total_bytes(executor.high_water_bytes(rank));

@@ -180,7 +180,7 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
   }
   fmt::print("{} steps ({}: {}), last pass {:.2f} ms, measured on {}\n", plan->program.steps.size(),
              result.communicator.name, result.communicator.reason, result.pass_seconds * 1e3,
-             machine_description());
+             machine_description(plan->program.settings));
   print_late(stdout, plan->program, late);
   for (size_t rank = 0; rank < result.high_water_bytes.size(); ++rank) {
     const int64_t planned = total_bytes(plan->memory[rank % static_cast<size_t>(settings.tp)].arena_bytes);

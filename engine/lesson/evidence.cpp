@@ -94,7 +94,7 @@ const Result& Evidence::run() {
   set_times(*result, executor.events(plan_->program.tp() * plan_->program.dp()));
   result->times = std::make_shared<TimeComparison>(compare_times(*plan_, result->events));
   result->timed = true;
-  result->machine = machine_description();
+  result->machine = machine_description(plan_->program.settings);
   serial_ = std::move(serial);
   result_ = std::move(result);
   return *result_;

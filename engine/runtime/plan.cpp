@@ -149,7 +149,7 @@ void check_runnable(const Plan& plan) {
 }
 
 std::string machine_description() {
-  const std::string cpu = value_in("/proc/cpuinfo", "model name");
+  static const std::string cpu = value_in("/proc/cpuinfo", "model name");
   return fmt::format("{}, {}", cpu.empty() ? "unknown CPU" : cpu, counted(available_cores(), "core"));
 }
 
@@ -164,7 +164,9 @@ std::string machine_description(const Settings& settings, const GpuFacts& facts)
 }
 
 std::string machine_description(const Settings& settings) {
-  return machine_description(settings, settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts());
+  if (settings.backend == BackendChoice::Cpu) return machine_description();
+  static const GpuFacts facts = gpu_facts();  // asking takes time, and cards stay what they are
+  return machine_description(settings, facts);
 }
 
 }  // namespace shardlens

@@ -25,7 +25,7 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
   const Hardware& hardware = find_hardware(plan.program.settings.hardware);
   TimeComparison times;
   times.predicted_on = fmt::format("{}: {}", hardware.title, hardware.basis);
-  times.measured_on = machine_description();
+  times.measured_on = machine_description(plan.program.settings);
   times.steps.resize(plan.program.steps.size());
   times.means.resize(plan.program.steps.size());
   for (const std::vector<StepCost>& rank : plan.cost)

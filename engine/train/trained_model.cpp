@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/runtime/plan.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/generate/writing.h"
 
@@ -104,10 +105,10 @@ void TrainedModel::write_windows(const WritingWish& wish, const std::function<bo
   }
 }
 
-void TrainedModel::show_step(const Sampler& sampler, const std::string& machine, uint64_t version) {
+void TrainedModel::show_step(const Sampler& sampler, uint64_t version) {
   const Program& program = curve.plan->program;
   shown_step = curve.steps.back()->report.step;
-  Result result = result_on(machine);
+  Result result = begun_result();
   result.samples = sampler.samples();
   result.not_exact = why_not_exact(sampler.plan());
   result.not_compared =
@@ -128,11 +129,11 @@ void TrainedModel::show_step(const Sampler& sampler, const std::string& machine,
   last_shown = std::make_shared<const Snapshot>(std::move(shown));
 }
 
-void TrainedModel::show_failure(const RunFailed& error, const std::string& machine, uint64_t version) {
+void TrainedModel::show_failure(const RunFailed& error, uint64_t version) {
   const Program& program = curve.plan->program;
   const Executor& executor = trainer->executor();
   shown_step = trainer->steps_done() + 1;
-  Result result = result_on(machine);
+  Result result = begun_result();
   result.samples = Sampler(program).samples();
   result.events = executor.events(program.tp() * program.dp());
   result.not_compared = "A training step is not compared with one rank.";
@@ -146,11 +147,11 @@ void TrainedModel::show_failure(const RunFailed& error, const std::string& machi
 }
 
 /// The fields that every shown training step has.
-Result TrainedModel::result_on(const std::string& machine) const {
+Result TrainedModel::begun_result() const {
   Result result;
   result.plan = curve.plan;
   result.communicator = curve.communicator;
-  result.machine = machine;
+  result.machine = machine_description(curve.plan->program.settings);
   return result;
 }
 Snapshot TrainedModel::snapshot_of(Result result, uint64_t version) const {

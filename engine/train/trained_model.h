@@ -52,15 +52,15 @@ struct TrainedModel {
   void write(const WritingWish& wish, const std::function<bool()>& goes_on);
   /// Shows the step that was just done, with its values. Its times are those of the last step that was not
   /// sampled.
-  void show_step(const Sampler& sampler, const std::string& machine, uint64_t version);
+  void show_step(const Sampler& sampler, uint64_t version);
   /// Shows the step in which a rank failed: how far each rank came, without values, because no observer read
   /// them.
-  void show_failure(const RunFailed& error, const std::string& machine, uint64_t version);
+  void show_failure(const RunFailed& error, uint64_t version);
 
  private:
   void save();
   void write_windows(const WritingWish& wish, const std::function<bool()>& goes_on, WrittenText& written);
-  Result result_on(const std::string& machine) const;
+  Result begun_result() const;
   Snapshot snapshot_of(Result result, uint64_t version) const;
 };
 

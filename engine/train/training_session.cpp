@@ -292,7 +292,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
   turn_ = 0;
   TrainSnapshot fresh;
   fresh.version = now_.version;
-  fresh.machine = now_.machine;
+  fresh.machine = machine_description(wish.models.front().options.settings);  // one machine for all
   fresh.state = TrainState::Preparing;
   now_ = std::move(fresh);
   now_.activity = "reading the text";
@@ -377,7 +377,7 @@ void TrainingSession::Worker::train_one_step() {
     make_step(run, last || frozen);
   } catch (const RunFailed& error) {
     run.curve.failure = error.failure();
-    run.show_failure(error, now_.machine, now_.version);
+    run.show_failure(error, now_.version);
     run.curve.ended = error.what();
     run.let_go();
     touch(run);
@@ -456,7 +456,7 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   run.curve.steps.push_back(std::make_shared<const TrainStep>(std::move(step)));
   if (validation) run.curve.validations.push_back(*validation);
   if (sampler) {
-    run.show_step(*sampler, now_.machine, now_.version);
+    run.show_step(*sampler, now_.version);
   } else {
     run.last_events = trainer.executor().events(program.tp());
     run.events_step = number;

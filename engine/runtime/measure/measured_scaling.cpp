@@ -139,7 +139,7 @@ MeasuredScaling measure_scaling(const Settings& settings, int repetitions, const
   const std::vector<ScalingRun> runs = scaling_runs(settings);
   MeasuredScaling measured;
   measured.layer = scaling_layer(settings);
-  measured.machine = machine_description();
+  measured.machine = machine_description(settings);
   measured.runs = runs.size();
   Ran alone;
   for (const ScalingRun& one : runs) {

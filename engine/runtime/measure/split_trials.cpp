@@ -44,7 +44,7 @@ bool SplitTrials::measured() const {
 
 SplitTrials plan_trials(const Settings& settings, const std::vector<Split>& splits) {
   const Hardware& hardware = find_hardware(settings.hardware);
-  SplitTrials trials{settings, hardware.title + ": " + hardware.basis, machine_description(), {}};
+  SplitTrials trials{settings, hardware.title + ": " + hardware.basis, machine_description(settings), {}};
   for (const Split& split : splits) trials.trials.push_back(plan_trial(settings, split));
   return trials;
 }

@@ -60,7 +60,7 @@ Sweeper::Sweeper(const Settings& settings, const std::vector<int>& degrees, std:
   sweep_.settings = settings;
   const Hardware& hardware = find_hardware(settings.hardware);
   sweep_.predicted_on = hardware.title + ": " + hardware.basis;
-  sweep_.measured_on = machine_description();
+  sweep_.measured_on = machine_description(settings);
   int64_t all_weight_bytes = 0;
   try {
     Settings serial = settings;

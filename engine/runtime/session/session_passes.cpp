@@ -283,7 +283,7 @@ void Session::Worker::begin_pass() {
         result_ = Result{};
         result_.plan = now_.plan;
         result_.communicator = executor_->communicator();
-        result_.machine = machine_;
+        result_.machine = machine_description(now_.plan->program.settings);
         result_.not_exact = why_not_exact(sampler_->plan());
       }
       now_.state = RunState::Running;

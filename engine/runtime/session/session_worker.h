@@ -34,7 +34,6 @@ class Session::Worker {
   Worker(const Settings& settings, Begin begin) {
     now_.settings = settings;
     now_.reads_windows = true;
-    machine_ = machine_description();
     if (begin == Begin::WhenAsked) {
       now_.state = RunState::Cancelled;
       now_.message = "Nothing has run yet.";
@@ -84,7 +83,6 @@ class Session::Worker {
 
   // only the worker uses these
   Snapshot now_;
-  std::string machine_;
   Result result_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Executor> serial_executor_;

@@ -101,7 +101,7 @@ Result result_of(const std::shared_ptr<const Plan>& plan, const Executor& execut
   Result result;
   result.plan = plan;
   result.communicator = executor.communicator();
-  result.machine = machine_description();
+  result.machine = machine_description(plan->program.settings);
   result.not_exact = why_not_exact(kept);
   result.samples = std::move(samples);
   return result;
