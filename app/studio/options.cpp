@@ -365,7 +365,9 @@ void show_view(const std::string& name, ui::ViewState& state) {
                                                                                             : ui::Tab::Stage;
   state.focus_tab = true;
   state.asked_here().inspector = name == "inspector";  // also in lecture mode
-  state.of<ui::StageView>().fitted = name == "fit";
+  auto& stage = state.of<ui::StageView>();
+  if (stage.fitted) state.stage_zoom = stage.zoom_before;  // after the view "fit"
+  stage.fitted = name == "fit";
 }
 
 void apply_looks(const Options& options, ui::ViewState& state) {

@@ -2,10 +2,10 @@
 #include "engine/base/suggest.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 
 #include "engine/base/shown.h"
+#include "engine/base/utf8.h"
 
 namespace shardlens {
 
@@ -23,15 +23,6 @@ int edit_distance(const std::string& a, const std::string& b) {
   }
   return row[b.size()];
 }
-
-namespace {
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-}  // namespace
 
 std::string nearest_name(const std::string& text, const std::vector<std::string>& candidates) {
   const std::string lower = lower_case(text);

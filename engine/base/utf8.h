@@ -1,4 +1,4 @@
-// Finds, counts and checks the characters of UTF-8 text.
+// Finds, counts, checks and changes the characters of UTF-8 text.
 #pragma once
 
 #include <algorithm>
@@ -59,6 +59,14 @@ inline std::string to_utf8(std::string_view text) {
     text.remove_prefix(std::max<size_t>(bytes, 1));
   }
   return out;
+}
+
+/// Returns `text` with small ASCII letters in place of capital ones; all else stays, whatever the locale.
+inline std::string lower_case(std::string_view text) {
+  std::string small(text);
+  for (char& letter : small)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return small;
 }
 
 }  // namespace shardlens

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/config/presets.h"
 #include "engine/io/safetensors_index.h"
 
@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 15> kEndings = {
     ".bin",  ".pt", ".pth", ".ckpt", ".h5",       ".msgpack",    ".gguf",       ".ggml",
     ".onnx", ".ot", ".npz", ".data", ".pdparams", ".index.json", ".safetensors"};
 
-bool is_weights(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+bool is_weights(const std::string& path) {
+  const std::string name = lower_case(path);
   return name.find(".ckpt.") != std::string::npos ||
          std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view end) { return name.ends_with(end); });

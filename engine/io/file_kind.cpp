@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/io/input_file.h"
 
 namespace shardlens {
@@ -70,10 +70,7 @@ FileKind kind_of_file(const std::string& path) {
 }
 
 std::string ending_of(const std::string& path) {
-  std::string ending = std::filesystem::path(path).extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return ending;
+  return lower_case(std::filesystem::path(path).extension().string());
 }
 
 bool is_weights_file(const std::string& path) {

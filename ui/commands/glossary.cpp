@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/utf8.h"
 #include "engine/program/program.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
 #include "ui/plan/sections.h"
-#include "ui/widgets/word_filter.h"
 
 namespace shardlens::ui {
 namespace {

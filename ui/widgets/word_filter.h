@@ -1,13 +1,9 @@
 // How a search field filters: a text matches if it contains every word typed, in any order and any case.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace shardlens::ui {
-
-/// In small letters, as far as they are ASCII.
-std::string lower_case(std::string_view text);
 
 /// Also true if `words` is empty. Case is ignored for ASCII letters only.
 bool matches_words(std::string_view text, std::string_view words);

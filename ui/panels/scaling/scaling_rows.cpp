@@ -51,6 +51,7 @@ ScalingCurve model_curve(ScalingSeries series, ScalingPage page, const PaperScal
   ScalingCurve curve{Source::Model, to_string(series), {}};
   for (const ScalingPoint& point : paper.points) {
     if (point.series != series) continue;
+    curve.dp = point.dp;
     ScalingDot dot{x_of(point), point.estimated, std::nullopt, {}};
     dot.what = fmt::format("{}\n{} estimated on {}\n{} by all GPUs", configuration(point),
                            scaling_text(page, point.estimated), paper.predicted_on,

@@ -25,6 +25,7 @@ struct ScalingCurve {
   Source source = Source::Paper;
   std::string name;
   std::vector<ScalingDot> dots;  ///< ascending in x
+  int dp = 1;                    ///< the model's points: replicas, D
 };
 
 /// The curves of a page, the paper's first; curves without points are left out.

@@ -79,6 +79,11 @@ Chart chart_of(const Context& context, ScalingPage page) {
       drawn.dots.push_back({dot.x, dot.value, label_of(page, curve.source, dot), dot.best,
                             dot.best ? scaling_text(page, *dot.best) : "",
                             source_name(curve.source) + ": " + dot.what});
+    // The page of weak scaling has two lines of the model.
+    const auto named = std::find_if(drawn.dots.begin(), drawn.dots.end(),
+                                    [](const ChartDot& dot) { return !dot.label.empty(); });
+    if (page == ScalingPage::Weak && curve.source == Source::Model && named != drawn.dots.end())
+      named->label += fmt::format(" · D = {}", curve.dp);
     // The paper gives only points, so no line joins them.
     if (curve.source == Source::Paper) {
       for (const ChartDot& dot : drawn.dots)

@@ -48,6 +48,10 @@ TEST(ScalingCurves, ThePapersPointsAreThePapers) {
   EXPECT_EQ(weak[0].dots.back().value, 0.77);
   EXPECT_EQ(weak[1].dots.back().value, 0.74);
   EXPECT_EQ(weak[1].dots.back().x, 512);
+  const std::vector<ScalingCurve> modelled = of(ScalingPage::Weak, Source::Model);
+  ASSERT_EQ(modelled.size(), 2u);
+  EXPECT_EQ(modelled[0].dp, 1);
+  EXPECT_EQ(modelled[1].dp, 64) << "the label of the second line";
   const std::vector<ScalingCurve> strong = of(ScalingPage::Strong, Source::Paper);
   ASSERT_EQ(strong.size(), 1u);
   EXPECT_EQ(strong[0].dots.back().value, 2.98);
