@@ -99,7 +99,7 @@ TEST(CliPlan, TournamentRanksEverySplitWithinTheMemory) {
     EXPECT_EQ(entrant["tp"].get<int>() * entrant["dp"].get<int>(), 16);
     EXPECT_LE(entrant["memory_bytes_per_rank"], 40e9);
   }
-  EXPECT_EQ(json["basis"], "data-sheet peaks, a bound from below");
+  EXPECT_EQ(json["basis"], "data-sheet peaks, a lower bound");
   EXPECT_EQ(run_cli("plan --tournament --model gpt2-tiny --ranks 2 --run 2 --hardware a100-80gb").code, 2);
 }
 

@@ -55,8 +55,8 @@ void draw_closing(const Context& c) {
   draw(type.strong, "A training is not finished", 4);
   draw(type.body,
        view.of<ClosingView>().lost +
-           ". Its weights are not saved so far. Save and close writes them into a new folder in the one "
-           "below, and shardlens-cli train --resume FOLDER goes on from there.",
+           ". Its weights are not saved so far. Save and close makes a new folder inside the folder below "
+           "and writes them there. shardlens-cli train --resume FOLDER continues from it.",
        4);
   draw(type.mono_note, fitted_in_middle(type.mono_note, view.of<TrainView>().checkpoints, room), 8);
   const auto answer = [&](std::optional<bool> saves) {

@@ -185,7 +185,7 @@ void draw_chosen(const Page& page, const Program& program, const Step& step, con
   const float x = room.min.x + half + beside;
   draw_large(page, head, false, "probabilities " + of,
              head->computed_here ? "softmax of the scores, computed here: the run keeps only row sums"
-                                 : "softmax of the scores, of the run",
+                                 : "softmax of the scores, from the run",
              {{x, room.min.y}, {x + half, room.max.y}}, outline, step.attributes.causal);
   const float text = x + half + page.px(24);
   if (room.max.x - text < page.px(200)) return;

@@ -232,9 +232,14 @@ void draw_matrices(const Page& page, const Product& product, const Rect& room) {
     if (here) pointed = here;
     bottom = std::max(bottom, tile.rect.max.y);
   }
-  // Below the last tile, which is the sum if there is one.
-  draw_caption(page, sum, ranks,
-               {at.result.min, {std::max(at.result.max.x, at.result.min.x + page.px(150)), 0}},
+  // Below the sum if there is one: a caption below all tiles would be read as that of the terms.
+  Rect under = at.result;
+  if (has_sum && !tiles.empty()) {
+    under = tiles.back().rect;
+    bottom = under.max.y;
+    under.min.x = std::max(at.result.min.x, std::min(under.min.x, room.max.x - page.px(150)));
+  }
+  draw_caption(page, sum, ranks, {under.min, {std::max(under.max.x, under.min.x + page.px(150)), 0}},
                bottom + page.px(8));
   if (pointed) draw_pointed(page, at, tiles, pointed, c.shape());
 }

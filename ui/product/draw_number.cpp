@@ -272,7 +272,7 @@ class Lanes {
       text.partial = true;
     }
     label(y_, height, text);
-    const AlikeNumbers alike(number_.terms());
+    const AlikeNumbers alike = alike_numbers(number_);
     for (size_t rank = 0; rank < number_.parts.size(); ++rank)
       if (number_.parts[rank].makes()) draw_term(rank, lane(rank, y_, height), alike);
     y_ += height;

@@ -136,10 +136,7 @@ void draw_band_of_number(const Page& page, const Number& number, const Rect& ban
 }
 
 void draw_sum_of_number(const Page& page, const Number& number, const Rect& box) {
-  std::vector<double> shown = number.terms();
-  shown.push_back(number.value());
-  if (number.bias) shown.push_back(*number.bias);
-  const AlikeNumbers alike(shown);
+  const AlikeNumbers alike = alike_numbers(number);
   const TextStyle word{page.context.fonts.body, page.px(17), page.theme.dim};
   const float room = box.width() - page.px(24);
   // Where there is little room, all becomes smaller; then the terms go, because they stand above.

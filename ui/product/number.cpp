@@ -213,6 +213,30 @@ AlikeNumbers::AlikeNumbers(const std::vector<double>& values, int digits) {
   decimals_ = is_plain ? std::clamp(digits - magnitude, 0, 6) : digits;
 }
 
+AlikeNumbers AlikeNumbers::adding_up(std::vector<double> terms, double sum) {
+  constexpr int kMostMore = 3;
+  terms.push_back(sum);
+  const AlikeNumbers few(terms);
+  for (int more = 0; more <= kMostMore; ++more) {
+    AlikeNumbers alike = few;
+    alike.decimals_ += more;
+    const double unit = std::pow(10.0, alike.exponent_ - alike.decimals_);
+    double left = std::round(sum / unit);
+    for (size_t i = 0; i + 1 < terms.size(); ++i) left -= std::round(terms[i] / unit);
+    if (left == 0) return alike;
+  }
+  return few;
+}
+
+AlikeNumbers alike_numbers(const Number& number) {
+  std::vector<double> terms = number.is_terms() ? number.terms() : std::vector<double>{number.sum};
+  if (number.bias) terms.push_back(*number.bias);
+  if (!number.product.is_added && !number.product.is_bent)
+    return AlikeNumbers::adding_up(std::move(terms), number.value());
+  terms.push_back(number.value());
+  return AlikeNumbers(terms);
+}
+
 std::string AlikeNumbers::text(double value, bool with_plus) const {
   if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "inf" : "\u2212inf";
   std::string digits = fmt::format("{:.{}f}", std::abs(value) / std::pow(10.0, exponent_), decimals_);

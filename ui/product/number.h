@@ -78,11 +78,17 @@ class AlikeNumbers {
  public:
   /// `digits`: of the largest magnitude.
   explicit AlikeNumbers(const std::vector<double>& values, int digits = 3);
+  /// For terms and their sum: up to three digits more, so that the numbers add up as they are shown. As few
+  /// as ever if that does not help, because the run has rounded the sum.
+  static AlikeNumbers adding_up(std::vector<double> terms, double sum);
   std::string text(double value, bool with_plus = false) const;
 
  private:
   int decimals_ = 3;
   int exponent_ = 0;  ///< 0: written without one
 };
+
+/// The numbers of the sum that the page shows: the ranks' terms, or their sum, the bias, and the result.
+AlikeNumbers alike_numbers(const Number& number);
 
 }  // namespace shardlens::ui

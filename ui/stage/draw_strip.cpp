@@ -109,16 +109,18 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
 }
 
 /// Draws the rms of each part's output as a line up the column, with its numbers. `top` is that of the rows.
+/// True if the row ends with the stream. The logits and the loss after the layers are another quantity.
+bool ends_with_stream(const Program& program, const Strip& strip, const StripRow& row) {
+  return row.output != kNoTensor && row.forward.first >= 0 &&
+         program.tensor(row.output).shape == program.tensor(strip.rows[0].output).shape;
+}
+
 void draw_rms(const Context& context, ImDrawList* list, const Program& program, const Strip& strip,
               const Result* result, const Rect& column, const StripRows& rows, float top) {
   std::vector<double> values;
   double most = 0;
-  // The logits and the loss after the layers are another quantity than the stream.
-  for (size_t i = 0; i < strip.rows.size(); ++i) {
-    const bool is_stream =
-        strip.rows[i].output != kNoTensor && strip.rows[i].forward.first >= 0 &&
-        program.tensor(strip.rows[i].output).shape == program.tensor(strip.rows[0].output).shape;
-    values.push_back(is_stream ? rms_of(program, result, strip.rows[i].output) : NAN);
+  for (const StripRow& row : strip.rows) {
+    values.push_back(ends_with_stream(program, strip, row) ? rms_of(program, result, row.output) : NAN);
     if (std::isfinite(values.back())) most = std::max(most, values.back());
   }
   if (most <= 0) return;
@@ -238,11 +240,21 @@ std::string sizes_text(const Program& program) {
   return text;
 }
 
+/// Returns ", 10.4 ms of these between the steps" if the rows do not add up to the pass.
+std::string rest_text(const Result& result, const Strip& strip) {
+  constexpr double kLeastRest = 0.02;  // of the pass
+  const double pass = result.forward_seconds + result.backward_seconds;
+  double rest = pass;
+  for (const StripRow& row : strip.rows) rest -= row.forward.amount + row.backward.amount;
+  return rest < kLeastRest * pass ? "" : fmt::format(", {} of these between the steps", format_seconds(rest));
+}
+
 std::string unit_text(const Plan& plan, const Result* result, const Strip& strip) {
   switch (strip.unit) {
     case StripUnit::Measured:
-      return fmt::format("{} on rank 0: forward {}, backward {}", result->how(),
-                         format_seconds(result->forward_seconds), format_seconds(result->backward_seconds));
+      return fmt::format("{} on rank 0: forward {}, backward {}{}", result->how(),
+                         format_seconds(result->forward_seconds), format_seconds(result->backward_seconds),
+                         rest_text(*result, strip));
     case StripUnit::Estimated:
       return fmt::format("{}: lengths are times predicted for {}",
                          result ? "not timed yet" : "planned, not run", plan.program.settings.hardware);
@@ -296,7 +308,8 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   // A recording may have been made without what the rms is taken from.
   const bool rms_known =
       !context.replay.is_open() || std::any_of(strip.rows.begin(), strip.rows.end(), [&](const auto& row) {
-        return !std::isnan(rms_of(program, result.get(), row.output));
+        return ends_with_stream(program, strip, row) &&
+               !std::isnan(rms_of(program, result.get(), row.output));
       });
   const bool has_rms = rms_known && room.width() >= context.px(kRoomForRms);
   const float rms = has_rms ? context.px(kRmsWidth) : 0, name = context.px(kLabelWidth);

@@ -68,9 +68,9 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
       const std::string wait = time + ", " + format_seconds(meeting.wait_seconds);
       waiting = wait + " waiting";
-      for_whom = step.overlapped ? fmt::format("{} until rank {} came", wait, meeting.last_rank)
+      for_whom = step.overlapped ? fmt::format("{} until rank {} arrived", wait, meeting.last_rank)
                                  : fmt::format("{} for rank {}", waiting, meeting.last_rank);
-      if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly for a core";
+      if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly because ranks share cores";
       if (step.overlapped) waiting.clear();  // perhaps no rank waited
     }
   } else if (meeting.source == Meeting::Source::Estimated) {

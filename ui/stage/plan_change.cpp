@@ -81,9 +81,11 @@ std::string figures_of(const Plan& before, const Plan& after) {
                               bytes_text(most_sent_bytes(after))));
   const auto held = static_cast<double>(most_held_bytes(before));
   if (held > 0) {
-    const double share = static_cast<double>(most_held_bytes(after)) / held - 1;
-    parts.push_back(
-        fmt::format("memory of a rank {}{}", share < 0 ? "−" : "+", format_percent(std::abs(share))));
+    constexpr double kManyTimes = 10;  // from here on a factor says more than a percentage
+    const double times = static_cast<double>(most_held_bytes(after)) / held, share = times - 1;
+    parts.push_back(times >= kManyTimes ? fmt::format("memory of a rank × {:.0f}", times)
+                                        : fmt::format("memory of a rank {}{}", share < 0 ? "−" : "+",
+                                                      format_percent(std::abs(share))));
   }
   return fmt::format("{}", fmt::join(parts, "  ·  "));
 }

@@ -128,6 +128,19 @@ TEST(Number, ItsGeluIsThatOfTheDevice) {
   }
 }
 
+// A class adds up what it reads.
+TEST(AlikeNumbers, TermsAddUpAsTheyAreShown) {
+  const AlikeNumbers more = AlikeNumbers::adding_up({-0.55166, -0.02346}, -0.57512);
+  EXPECT_EQ(more.text(-0.55166), "\u22120.55166");
+  EXPECT_EQ(more.text(-0.57512), "\u22120.57512");
+  const AlikeNumbers enough = AlikeNumbers::adding_up({-0.5516, -0.0235}, -0.5751);
+  EXPECT_EQ(enough.text(-0.5751), "\u22120.5751");
+  const AlikeNumbers rounded = AlikeNumbers::adding_up({0.25, 0.5}, 0.76);  // as 16 bits may round
+  EXPECT_EQ(rounded.text(0.76), "0.7600");
+  const AlikeNumbers small = AlikeNumbers::adding_up({3.2e-7, 1.25e-8}, 3.325e-7);
+  EXPECT_EQ(small.text(3.325e-7), "3.325e-7");
+}
+
 TEST(AlikeNumbers, HaveAsManyDecimals) {
   const AlikeNumbers plain({-0.1312, 0.052, 0.0101}), small({3.2e-7, -1.25e-8}), large({123456.0, 2});
   EXPECT_EQ(plain.text(-0.1312), "\u22120.1312");

@@ -108,7 +108,7 @@ TEST(StageBand, WhatGoesOnBesideTheStepsIsNotCalledWaiting) {
   EXPECT_THAT(
       band_forms(plan.program, *beside, meeting_of(plan, &result, beside->id)),
       AllOf(Contains(HasSubstr(" · overlaps next steps · ")),
-            Contains(EndsWith("5.00 ms, 3.00 ms until rank 3 came")), Not(Contains(HasSubstr("waiting")))));
+            Contains(EndsWith("5.00 ms, 3.00 ms until rank 3 arrived")), Not(Contains(HasSubstr("waiting")))));
   EXPECT_THAT(reason_of(plan.program, beside->id),
               EndsWith("run at the same time, until one needs its result."));
   EXPECT_THAT(reason_of(plan.program, first(plan.program, Op::AllReduce).id),
@@ -147,7 +147,7 @@ TEST(StageMeeting, SaysThatRanksWaitForACoreWhereTheyShareCores) {
     EXPECT_EQ(meeting.for_a_core, shared);
     const std::string longest = band_forms(plan->program, step, meeting).front();
     if (shared)
-      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3, mostly for a core"));
+      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3, mostly because ranks share cores"));
     else
       EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3"));
   }

@@ -39,12 +39,12 @@ struct SweepColumn {
 };
 constexpr SweepColumn kColumns[] = {
     {"T", "", 0.05f},
-    {"weights a rank", "planned", 0.18f},
+    {"weights per rank", "planned", 0.18f},
     {"1/T of all", "", 0.125f},
     {"replicated", "of them", 0.125f},
     {"collectives", "fwd + bwd", 0.12f},
     {"a rank sends", "planned", 0.145f},
-    {"worst error", "to T = 1", 0.12f},
+    {"worst error", "against T = 1", 0.12f},
     {"step", "measured", 0.135f},
 };
 
@@ -72,8 +72,8 @@ std::vector<Cell> cells_of(const SweepPoint& p) {
 
 TextTable copied(const Sweep& sweep) {
   TextTable table{{{"T", Align::Right},
-                   {"weights a rank, planned", Align::Right},
-                   {"weights a rank, measured", Align::Right},
+                   {"weights per rank, planned", Align::Right},
+                   {"weights per rank, measured", Align::Right},
                    {"1/T", Align::Right},
                    {"replicated", Align::Right},
                    {"collectives a layer, forward + backward", Align::Right},

@@ -47,6 +47,13 @@ const char* page_word(ShownBy shown_by) {
   return "";
 }
 
+/// What becomes of the printed figure. Texts print MB for 2²⁰ bytes.
+std::string verdict(const WorkedFigure& figure) {
+  if (!figure.agrees()) return as_sentence(figure.reason) + ".";
+  return figure.unit == "bytes" && figure.printed.ends_with(" MB") ? "The same, with 2²⁰ bytes in an MB."
+                                                                   : "The same.";
+}
+
 TextTable table_of(std::span<const WorkedFigure* const> figures) {
   TextTable table{{{"what"},
                    {"text"},
@@ -59,8 +66,7 @@ TextTable table_of(std::span<const WorkedFigure* const> figures) {
   for (const WorkedFigure* figure : figures)
     table.rows.push_back({figure->what, figure->source, figure->printed, figure->formula,
                           figure_text(figure->by_formula, figure->unit),
-                          figure_text(figure->exact, figure->unit),
-                          figure->agrees() ? "the same" : figure->reason});
+                          figure_text(figure->exact, figure->unit), verdict(*figure)});
   return table;
 }
 
@@ -106,7 +112,7 @@ float draw_figure(const Context& context, const WorkedFigure& figure, const Figu
   if (figure.shown_by != ShownBy::Arithmetic)
     write(columns.exact, columns.because, in(type.note, theme.forward),
           std::string("show it in ") + page_word(figure.shown_by), after + context.px(1));
-  const std::string why = figure.agrees() ? "the same" : as_sentence(figure.reason) + ".";
+  const std::string why = verdict(figure);
   write(columns.because, columns.end, type.note, why, top + context.px(1));
   return bottom + context.px(8) - y;
 }

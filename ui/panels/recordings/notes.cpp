@@ -186,7 +186,7 @@ void draw_notes(const Context& c, float top) {
   }
   if (c.replay.notes->size() > 1) {
     ImGui::SetNextItemWidth(inner);
-    ImGui::InputTextWithHint("##filter", "find: words of a note, of a step, a pass", &view.filter);
+    ImGui::InputTextWithHint("##filter", "search: words of a note, a step or a pass", &view.filter);
   } else {
     view.filter.clear();
   }

@@ -147,24 +147,39 @@ struct Sum {
   ImU32 colour;
 };
 
+/// What the steps leave of a pass of `seconds`: the ranks' waiting, and the time between the steps, 0 if it
+/// is too little to be named.
+struct Rest {
+  double waited = 0, between = 0;
+};
+
+Rest rest_of(const std::vector<TimeRow>& rows, double seconds) {
+  Rest rest{0, seconds};
+  for (const TimeKind kind : kTimeKinds) {
+    const TimeTotal sum = total(rows, kind);
+    rest.waited += sum.waited_seconds;
+    rest.between -= sum.waited_seconds + (kind == TimeKind::Overlapped ? 0 : sum.measured_seconds);
+  }
+  if (rest.between < kLeastRest * seconds) rest.between = 0;
+  return rest;
+}
+
 /// The sums: the whole pass, each kind, waiting, what the steps leave of the pass, and last the overlapped
 /// steps, which run beside the others. So all rows between the first and the last add up to the pass.
 std::vector<Sum> sums_of(const Context& context, const std::vector<TimeRow>& rows,
                          const TimeComparison& times) {
-  const double beside = context.beside != nullptr ? context.beside->result->times->measured_seconds : 0;
+  const Result* const here = context.beside != nullptr ? context.beside->result.get() : nullptr;
+  const double beside = here != nullptr ? here->times->measured_seconds : 0;
   std::vector<Sum> sums{
       {"the whole pass", {times.predicted_seconds, times.measured_seconds, beside}, context.theme.text}};
-  double waited = 0, rest = times.measured_seconds;
-  for (const TimeKind kind : kTimeKinds) {
-    const TimeTotal sum = total(rows, kind);
-    waited += sum.waited_seconds;
-    rest -= sum.waited_seconds + (kind == TimeKind::Overlapped ? 0 : sum.measured_seconds);
-  }
+  const Rest rest = rest_of(rows, times.measured_seconds);
+  const Rest rest_here = here != nullptr ? rest_of(time_rows(*here->plan, *here, nullptr), beside) : Rest{};
   for (const TimeKind kind : kTimeKinds) {
     if (kind == TimeKind::Overlapped) {
-      if (waited > 0) sums.push_back({"waiting", {0, waited, 0}, context.theme.faint});
-      if (rest > kLeastRest * times.measured_seconds)
-        sums.push_back({"between the steps", {0, rest, 0}, context.theme.line});
+      if (rest.waited > 0 || rest_here.waited > 0)
+        sums.push_back({"waiting", {0, rest.waited, rest_here.waited}, context.theme.faint});
+      if (rest.between > 0 || rest_here.between > 0)
+        sums.push_back({"between the steps", {0, rest.between, rest_here.between}, context.theme.dim});
     }
     const TimeTotal sum = total(rows, kind);
     if (sum.steps == 0) continue;
@@ -289,11 +304,18 @@ std::string how_timed(const Result& result) {
       result.how(), result.times->measured_on, result.replayed ? "" : " while this window was drawn");
 }
 
+/// True if the page draws times, whose marks need a legend.
+bool has_marks(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  return snapshot.result && snapshot.result->times && !snapshot.stale();
+}
+
 /// Draws the meaning of the marks, side by side, on more lines if `width` is too small. Returns the height.
 float draw_legend(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   const TextStyle words = in(type.body, context.theme.dim);
-  std::vector<std::pair<DotMark, std::string>> marks{{DotMark::Circle, "predicted"}};
+  std::vector<std::pair<DotMark, std::string>> marks;
+  if (context.snapshot.result->times->predicted_seconds > 0) marks.push_back({DotMark::Circle, "predicted"});
   if (context.beside == nullptr) {
     marks.push_back({DotMark::Triangle, "measured, waiting in a row of its own"});
   } else {
@@ -348,10 +370,12 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
                           known ? ButtonLook::Plain : ButtonLook::Accent, right);
   }
   const float room = width - taken - context.px(16);
-  if (words.empty())  // no remark: show what the marks mean
-    return std::max(context.px(kControlHeight), draw_legend(context, {at.x, at.y + context.px(4)}, room));
-  draw_wrapped(list, {at.x, at.y + context.px(4)}, in(type.body, theme.communication), words, room);
-  return std::max(context.px(kControlHeight), wrapped_height(type.body, words, room) + context.px(4));
+  float used = context.px(4);
+  if (!words.empty())
+    used += draw_wrapped(list, {at.x, at.y + used}, in(type.body, theme.communication), words, room) +
+            context.px(6);
+  if (has_marks(context)) used += draw_legend(context, {at.x, at.y + used}, room);
+  return std::max(context.px(kControlHeight), used);
 }
 
 }  // namespace

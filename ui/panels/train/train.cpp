@@ -51,10 +51,11 @@ std::string seconds_left(const TrainSnapshot& train) {
 
 /// The words for a curve that a rank ended. The strip under the Bar says more.
 std::string ended_words(const TrainCurve& curve) {
-  return fmt::format("Ended in step {}: {}. {}", grouped_text(static_cast<int64_t>(curve.steps.size()) + 1),
+  return fmt::format("Ended in training step {}: {}. {}",
+                     grouped_text(static_cast<int64_t>(curve.steps.size()) + 1),
                      fault_words(curve.plan->program, *curve.failure),
                      curve.saved_step > 0
-                         ? fmt::format("It is saved up to step {}.", grouped_text(curve.saved_step))
+                         ? fmt::format("It is saved up to training step {}.", grouped_text(curve.saved_step))
                          : "Nothing of it was saved. Choose Checkpoint before you start.");
 }
 
