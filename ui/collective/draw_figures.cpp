@@ -162,7 +162,7 @@ std::string measured_title(const Inside& inside, const Measured& measured) {
   const std::string seconds = format_seconds(measured.seconds);
   std::string words = how + ": " + seconds;
   if (measured.wait_seconds > 0)
-    words += fmt::format(", of it {} until {} arrived", format_seconds(measured.wait_seconds),
+    words += fmt::format(", {} of it until {} arrived", format_seconds(measured.wait_seconds),
                          inside.rank_name(measured.last));
   return words;
 }

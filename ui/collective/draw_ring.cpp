@@ -151,13 +151,23 @@ void draw_way(const Context& context, const RingPlaces& places, int from, int to
   for (int i = 1; i <= kPieces; ++i) {
     const ImVec2 now = at(static_cast<float>(i) / kPieces);
     const bool leaves = places.cards[static_cast<size_t>(from)].contains(now);
-    if (places.cards[static_cast<size_t>(to)].contains(now)) {
-      const float length = std::max(1.0f, std::hypot(now.x - before.x, now.y - before.y));
+    const Rect& card = places.cards[static_cast<size_t>(to)];
+    if (card.contains(now)) {
+      // The card is drawn over the way, so the head ends at the card's border.
+      constexpr int kHalvings = 10;
+      float outside = static_cast<float>(i - 1) / kPieces, inside = static_cast<float>(i) / kPieces;
+      for (int half = 0; half < kHalvings; ++half) {
+        const float middle = (outside + inside) / 2;
+        (card.contains(at(middle)) ? inside : outside) = middle;
+      }
+      const ImVec2 tip = at(outside);
+      const float length = std::max(1e-3f, std::hypot(now.x - before.x, now.y - before.y));
       const ImVec2 along((now.x - before.x) / length, (now.y - before.y) / length);
       const float size = context.px(11);
-      const ImVec2 back(now.x - along.x * size, now.y - along.y * size),
+      const ImVec2 back(tip.x - along.x * size, tip.y - along.y * size),
           side(-along.y * size / 2, along.x * size / 2);
-      fill_triangle(list, now, {back.x + side.x, back.y + side.y}, {back.x - side.x, back.y - side.y},
+      if (!leaves) draw_line(list, before, back, theme.communication, thick);
+      fill_triangle(list, tip, {back.x + side.x, back.y + side.y}, {back.x - side.x, back.y - side.y},
                     theme.communication);
       return;
     }

@@ -14,6 +14,7 @@
 #include "ui/plan/cache.h"
 #include "ui/stage/strip.h"
 #include "ui/stage/strip_light.h"
+#include "ui/theme/phase_colour.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/tape.h"
@@ -52,11 +53,11 @@ std::string meeting_text(const StripSide& side) {
                      bytes_text(static_cast<double>(side.sent_bytes)));
 }
 
-ImU32 segment_colour(const Context& context, StripSegment::Kind kind, bool backward) {
+ImU32 segment_colour(const Context& context, StripSegment::Kind kind, Phase phase) {
   const Theme& theme = context.theme;
   switch (kind) {
     case StripSegment::Kind::Compute:
-      return backward ? theme.backward : theme.forward;
+      return phase_colour(theme, phase);
     case StripSegment::Kind::Again:
       return mixed(theme.backward, theme.forward, 0.6f);
     case StripSegment::Kind::Wait:
@@ -70,7 +71,7 @@ ImU32 segment_colour(const Context& context, StripSegment::Kind kind, bool backw
 struct SidePlace {
   Rect rect;      ///< room for bar and text
   float bar = 0;  ///< pixels of the longest bar
-  bool backward = false;
+  Phase phase = Phase::Forward;
 };
 
 /// Returns the text size for a row of this height, in pixels.
@@ -92,7 +93,7 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
     const float end =
         place.rect.min.x + static_cast<float>(so_far / std::max(strip.longest, 1e-30)) * place.bar;
     if (end - x < 0.5f && &segment != &side.segments.back()) continue;
-    const ImU32 colour = segment_colour(context, segment.kind, place.backward);
+    const ImU32 colour = segment_colour(context, segment.kind, place.phase);
     fill_rect(list, {x, top}, {std::max(end, x + 1), top + height}, done ? colour : faded(colour, 0.35f));
     x = end;
   }
@@ -108,13 +109,13 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
   if (after + text_width(note, meetings) <= place.rect.max.x) draw_text(list, {after, y}, note, meetings);
 }
 
-/// Draws the rms of each part's output as a line up the column, with its numbers. `top` is that of the rows.
 /// True if the row ends with the stream. The logits and the loss after the layers are another quantity.
 bool ends_with_stream(const Program& program, const Strip& strip, const StripRow& row) {
   return row.output != kNoTensor && row.forward.first >= 0 &&
          program.tensor(row.output).shape == program.tensor(strip.rows[0].output).shape;
 }
 
+/// Draws the rms of each part's output as a line up the column, with its numbers. `top` is that of the rows.
 void draw_rms(const Context& context, ImDrawList* list, const Program& program, const Strip& strip,
               const Result* result, const Rect& column, const StripRows& rows, float top) {
   std::vector<double> values;
@@ -168,18 +169,19 @@ void draw_foot(const Context& context, ImDrawList* list, const Plan& plan, const
   draw_text(list, at, body, fitted(body, words, width));
   float x = at.x;
   const float y = at.y + body.size + context.px(10), side = note.size;
-  const auto kind = [&](StripSegment::Kind meaning, bool backward, const char* text) {
+  const auto kind = [&](StripSegment::Kind meaning, Phase phase, const char* text) {
     if (x + side + context.px(6) + text_width(note, text) > at.x + width) return;
-    fill_rect(list, {x, y}, {x + side, y + side}, segment_colour(context, meaning, backward), context.px(2));
+    fill_rect(list, {x, y}, {x + side, y + side}, segment_colour(context, meaning, phase), context.px(2));
     x += side + context.px(6);
     draw_text(list, {x, y}, note, text);
     x += text_width(note, text) + context.px(16);
   };
-  kind(StripSegment::Kind::Compute, false, "computing forward");
-  kind(StripSegment::Kind::Compute, true, "computing backward");
+  kind(StripSegment::Kind::Compute, Phase::Forward, "computing forward");
+  kind(StripSegment::Kind::Compute, Phase::Backward, "computing backward");
+  if (plan.program.settings.update) kind(StripSegment::Kind::Compute, Phase::Update, "update");
   if (strip.unit == StripUnit::Flops) return;
-  kind(StripSegment::Kind::Transfer, false, "transfer");
-  kind(StripSegment::Kind::Wait, false, "waiting for other ranks");
+  kind(StripSegment::Kind::Transfer, Phase::Forward, "transfer");
+  kind(StripSegment::Kind::Wait, Phase::Forward, "waiting for other ranks");
 }
 
 void side_tooltip(const Context& context, const Section& section, const Strip& strip, const StripRow& row) {
@@ -324,7 +326,8 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   const float row_height = rows.height;
   const auto side_at = [&](float top, bool backward) {
     const float left = room.min.x + pad + label + (backward ? side + pad : 0);
-    return SidePlace{{{left, top}, {left + side, top + row_height}}, bar, backward};
+    return SidePlace{
+        {{left, top}, {left + side, top + row_height}}, bar, backward ? Phase::Backward : Phase::Forward};
   };
 
   ImGui::SetCursorScreenPos(room.min);
@@ -399,7 +402,9 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
       return static_cast<size_t>(std::max(one.first, 0)) < position;
     };
     draw_side(context, list, strip, sides.forward, side_at(y, false), side_words, done(sides.forward));
-    draw_side(context, list, strip, sides.backward, side_at(y, true), side_words, done(sides.backward));
+    SidePlace backward_place = side_at(y, true);
+    if (sides.backward.first >= 0) backward_place.phase = program.step(sides.backward.first).phase;
+    draw_side(context, list, strip, sides.backward, backward_place, side_words, done(sides.backward));
     for (const bool backward : {false, true}) {
       const Rect place = side_at(y, backward).rect;
       draw_part_callout(context, list, parts[i].callouts[backward ? 1 : 0],

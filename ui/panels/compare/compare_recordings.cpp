@@ -258,7 +258,8 @@ float draw_state(const Context& context, ImVec2 at, float width) {
   } else if (!is_chosen(view)) {
     words =
         "Choose two recordings of the same run: made twice, on two machines, before and after a change, or "
-        "with another split. This page shows where their values part and what takes longer in which run.";
+        "with another split. This page shows where their values begin to differ and what takes longer in "
+        "which run.";
   } else if (waits) {
     words = why_not_measured(context) + ". Then A's run starts here.";
   } else if (!context.diff.message.empty()) {
@@ -336,9 +337,9 @@ void draw_recordings(const Context& context) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, bottom = at.y + ImGui::GetContentRegionAvail().y;
-  draw_text(
-      list, at, type.title,
-      fitted(type.title, "Where did two runs part?", width - compare_choice_width(context) - context.px(16)));
+  draw_text(list, at, type.title,
+            fitted(type.title, "Where do two runs differ?",
+                   width - compare_choice_width(context) - context.px(16)));
   float y = at.y + std::max(type.title.size, choice_row_height(context)) + context.px(10);
   y += draw_slots(context, {at.x, y}, width) + context.px(8);
   y += draw_state(context, {at.x, y}, width);

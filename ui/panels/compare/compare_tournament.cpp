@@ -389,6 +389,8 @@ std::string explanation(const Context& context, const HeldTournament* held, bool
       grouped_text(static_cast<int64_t>(t.entrants.size())), t.programs, format_seconds(held->seconds));
   text += held->has_times ? "Estimated on " + held->predicted_on + "; memory planned. "
                           : as_sentence(held->predicted_on) + ": it states no speed, so there is no order. ";
+  if (!t.listed.empty() && t.listed.size() < t.entrants.size())
+    text += fmt::format("The first {} are listed. ", t.listed.size());
   if (t.listed.empty())
     text += fmt::format("None fits into {} a rank.", gigabytes(t.limit_bytes));
   else if (t.too_large > 0)

@@ -37,7 +37,7 @@ std::string fault_place(const Program& program, const RunFailure& failure) {
                         step.outputs.size() == 1 ? program.tensor(step.outputs.front()).name
                                                  : converted_words(program, step))
           : step.name;
-  return fmt::format("{} in {}, step {}", what, where, step.id);
+  return fmt::format("{} in {}, step {} of the pass", what, where, step.id);
 }
 
 std::string fault_words(const Program& program, const RunFailure& failure) {

@@ -9,6 +9,7 @@
 
 #include "ui/panels/parts.h"
 #include "ui/panels/program/algebra_view.h"
+#include "ui/product/number.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/heatmap.h"
 
@@ -97,17 +98,20 @@ std::string short_number(double value) {
 /// −0.099". Empty if a rank's results are not added.
 std::string sum_words(const AlgebraRun& run, const lab::Way& way, int64_t row, int64_t col) {
   if (way.joined != lab::Joined::Summed) return {};
-  const auto at = [&](const lab::Numbers& numbers) { return short_number(numbers.at(row, col)); };
+  std::vector<double> terms;
+  for (const lab::Numbers& result : run.outcome.results) terms.push_back(result.at(row, col));
+  const double together = run.outcome.together.at(row, col);
+  const AlikeNumbers alike = AlikeNumbers::adding_up(terms, together);
   std::string sum;
-  for (const lab::Numbers& result : run.outcome.results) {
-    std::string term = at(result);
-    const bool negative = term.front() == '-';
-    if (!sum.empty()) sum += negative ? " \u2212 " : " + ";
-    sum += !sum.empty() && negative ? term.substr(1) : term;
+  for (const double term : terms) {
+    const bool first = sum.empty();
+    if (!first) sum += term < 0 ? " \u2212 " : " + ";
+    sum += alike.text(first ? term : std::abs(term));
   }
   const bool wrong = run.outcome.verdict == lab::Verdict::Wrong;
-  return fmt::format("{} = {}, {} f of {} is {}", sum, at(run.outcome.together), wrong ? "but" : "and",
-                     way.layout == kPartial ? "the sum" : "all of X", at(run.outcome.whole));
+  return fmt::format("{} = {}, {} f of {} is {}", sum, alike.text(together), wrong ? "but" : "and",
+                     way.layout == kPartial ? "the sum" : "all of X",
+                     alike.text(run.outcome.whole.at(row, col)));
 }
 
 void draw_amber(const Grid& grid, const Panel& panel, ImVec2 min, double limit) {

@@ -56,7 +56,7 @@ std::vector<ProgramRow> program_rows(const Plan& plan) {
     const StepCost cost = cost_of(plan, step.id);
     const int64_t sent = sent_bytes(program, step.id);
     std::string more;
-    if (step.outputs.size() > 1) more = " +" + std::to_string(step.outputs.size() - 1);
+    if (step.outputs.size() > 1) more = " and " + std::to_string(step.outputs.size() - 1) + " more";
     rows.push_back({step.id,
                     {std::to_string(step.id), phase_word(step.phase), mark_of(step), step.name, step.equation,
                      output.name + " : " + to_string(output.shape) + more, to_string(output.layout),

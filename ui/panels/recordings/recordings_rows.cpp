@@ -178,7 +178,7 @@ Answer answer_of(const ComparedRuns& runs) {
     const auto metric = std::find_if(diff.metrics.begin(), diff.metrics.end(),
                                      [&](const MetricDiff& one) { return one.name == diff.parting->metric; });
     answer.headline =
-        fmt::format("They part in {}: {}", pass_words(*diff.parting), metric_words(metric->name));
+        fmt::format("First difference in {}: {}", pass_words(*diff.parting), metric_words(metric->name));
     answer.lines.push_back(
         fmt::format("It is {} in A and {} in B.", exact_value(metric->a), exact_value(metric->b)));
     answer.lines.push_back(
@@ -187,7 +187,7 @@ Answer answer_of(const ComparedRuns& runs) {
   } else {
     answer.verdict = DiffVerdict::Parted;
     const Parting& parting = *diff.parting;
-    answer.headline = fmt::format("They part in {}{} at {}, rank {}", pass_words(parting),
+    answer.headline = fmt::format("First difference in {}{}: {}, rank {}", pass_words(parting),
                                   diff.in_other_dtype > 0 ? ", at the latest" : "",
                                   runs.a.program->tensor(parting.a_tensor).name, parting.rank);
     describe_tensor(runs, parting, answer);

@@ -90,7 +90,7 @@ std::string source_name(Source source) {
     case Source::Paper:
       return "The paper";
     case Source::Model:
-      return "The model";
+      return "The estimate";
     case Source::Here:
       return "This machine";
   }

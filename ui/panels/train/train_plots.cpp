@@ -38,6 +38,11 @@ Points validations_of(const TrainCurve& curve) {
   return points;
 }
 
+/// The thin line of the single steps, beside the line of their means.
+ImU32 each_step_colour(const Theme& theme, size_t curve) {
+  return faded(curve_colour(theme, curve), 0.35f);
+}
+
 /// Marks where a run ended early: in words beside its last step, where the curve ends.
 void mark_end(const Context& context, double step, double loss) {
   const Type type(context);
@@ -80,7 +85,8 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
   const bool hidden_words =
       !train.curves.empty() && train.curves[0]->options.settings.model.architecture == Architecture::Bert;
   const std::string unit = hidden_words ? "nats a hidden token" : "nats a token";
-  legends.push_back({unit + ", step by step", 0, false, unit});
+  if (!train.curves.empty()) legends.push_back({"each step", each_step_colour(theme, 0)});
+  legends.push_back({unit, 0});
   const float head = draw_head(context, min, size.x, "Loss", legends);
   const double low = extent.empty() ? 0 : extent.low, high = extent.empty() ? 1 : extent.high;
   const double room = std::max(0.05, 0.06 * (high - low));
@@ -101,7 +107,7 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
     const std::string& name = curve.name;
     const ImU32 colour = curve_colour(theme, i);
     const Points points = of_steps(curve, loss_of);
-    plot_line((name + " steps").c_str(), points, faded(colour, 0.35f), context.px(1));
+    plot_line((name + " steps").c_str(), points, each_step_colour(theme, i), context.px(1));
     plot_line(name.c_str(), read_line(points), colour, context.px(2.5f));
     const Points checked = validations_of(curve);
     if (checked.size() > 0) {
@@ -186,6 +192,7 @@ void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
     const TrainCurve& curve = *train.curves[i];
     if (curve.steps.empty()) continue;
     legends.push_back(speed_legend(curve));
+    legends.push_back({"each step", each_step_colour(context.theme, i)});
     extent.take(of_steps(curve, speed_of));
   }
   const float head = draw_head(context, min, size.x, "Speed", legends);
@@ -197,7 +204,7 @@ void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
     if (curve.steps.empty()) continue;
     const ImU32 colour = curve_colour(context.theme, i);
     const Points points = of_steps(curve, speed_of);
-    plot_line((curve.name + " steps").c_str(), points, faded(colour, 0.35f), context.px(1));
+    plot_line((curve.name + " steps").c_str(), points, each_step_colour(context.theme, i), context.px(1));
     plot_line(curve.name.c_str(), read_line(points), colour, context.px(2));
   }
   draw_steps_under_mouse(context);

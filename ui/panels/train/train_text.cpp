@@ -78,8 +78,9 @@ std::string pace_words(const WrittenText& text) {
   const std::string written = fmt::format("{} tokens", text.tokens);
   if (text.going_on) return written + " …";
   if (text.end == WritingEnd::Stopped) return written + ", then a new request came";
-  const std::string pace = fmt::format(
-      "{}, {}/s", written, format_count(static_cast<double>(text.tokens) / std::max(1e-9, text.seconds)));
+  const std::string pace =
+      fmt::format("{}, {} tokens/s", written,
+                  format_count(static_cast<double>(text.tokens) / std::max(1e-9, text.seconds)));
   return pace + (text.end == WritingEnd::EndOfText ? " · then the text ended" : "");
 }
 

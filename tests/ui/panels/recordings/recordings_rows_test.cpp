@@ -109,7 +109,7 @@ TEST(RecordingsRows, AMetricThatPartsNamesItsValuesAndTheRemedy) {
   runs.diff.parting->a_pass = 4;
   runs.diff.parting->b_pass = 7;
   const Answer answer = answer_of(runs);
-  EXPECT_EQ(answer.headline, "They part in pass 4 of A, 7 of B: gradient norm");
+  EXPECT_EQ(answer.headline, "First difference in pass 4 of A, 7 of B: gradient norm");
   EXPECT_THAT(answer.lines[0], HasSubstr("2.5 in A and 2.75 in B"));
   EXPECT_THAT(answer.lines[1], HasSubstr("--record-pictures all"));
 }

@@ -97,7 +97,7 @@ TEST_F(RecordingsPage, TwoThatPartSayWhereAndAClickGoesThere) {
   ASSERT_TRUE(compared(harness)->compared) << compared(harness)->message;
   const Answer said = answer(harness);
   EXPECT_EQ(said.verdict, DiffVerdict::Parted);
-  EXPECT_EQ(said.headline, std::string("They part in pass 1 at ") + kChanged + ", rank 1");
+  EXPECT_EQ(said.headline, std::string("First difference in pass 1: ") + kChanged + ", rank 1");
   const RecordingDiff& diff = compared(harness)->compared->diff;
   ASSERT_TRUE(diff.parting->element);
   EXPECT_EQ(diff.parting->element->differing, 1);
