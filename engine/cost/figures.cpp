@@ -88,7 +88,8 @@ void add_ratio(std::vector<WorkedFigure>& figures) {
        "two products: 24·b·s·d² + 4·b·s²·d"});
   figures.push_back(
       {"compute against communication, forward", kChapter, "0.17",
-       "42.9 µs / 249 µs: half of the FLOPs in its formula, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
+       "42.9 µs / 249 µs: half of the FLOPs in its formula, 43.4 µs at 989 TFLOP/s, against 2.24e8 bytes at "
+       "900 GB/s",
        written_flops / 2 / s.tp / peak / communication, exact_flops / peak / communication, "ratio",
        "the exact count is 10.4 times the FLOPs behind that figure, so on these links the layer computes "
        "longer than it communicates"});

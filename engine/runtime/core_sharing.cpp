@@ -26,7 +26,7 @@ std::optional<CoreSharing> core_sharing(const Result& result) {
 std::string core_sharing_words(const Result& result) {
   const std::optional<CoreSharing> shared = core_sharing(result);
   if (!shared) return {};
-  return fmt::format("{} on {}: waiting is mostly for a core.", counted(shared->ranks, "rank"),
+  return fmt::format("{} on {}: ranks wait mostly for a core.", counted(shared->ranks, "rank"),
                      counted(shared->cores, "core"));
 }
 

@@ -19,7 +19,7 @@ struct CoreSharing {
 /// every rank had a core of its own, if they ran on GPUs, or if the facts do not say.
 std::optional<CoreSharing> core_sharing(const Result& result);
 
-/// "4 ranks on 2 cores: waiting is mostly for a core."; empty if no cores were shared.
+/// "4 ranks on 2 cores: ranks wait mostly for a core."; empty if no cores were shared.
 std::string core_sharing_words(const Result& result);
 
 }  // namespace shardlens

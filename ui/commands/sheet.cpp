@@ -31,7 +31,7 @@ struct Line {
 
 std::vector<Line> lines_of(CommandGroup group) {
   std::vector<Line> lines;
-  Line degrees{"", "Set T, the number of ranks"}, hands{"1 \u2026 9", "In class: a hand for an answer"};
+  Line degrees{"", "Set T, the number of ranks"}, hands{"1 \u2026 9", "In class: count a raised hand"};
   for (const UiCommand& command : commands()) {
     if (command.group != group || command.keys.empty()) continue;
     if (command.id.starts_with("settings.tp.")) {

@@ -115,7 +115,7 @@ void draw_order(const Page& page, const Number& number, const Bend& bend, const 
     const std::string text = alike.text(bend.y[i]), sign = i + 1 < bend.y.size() ? "+" : "=";
     const float width = text_width(term, text);
     const std::string above = fmt::format("GeLU({})", terms.text(bend.x[i]));
-    if (text_width(operand, above) <= width + page.px(24))
+    if (text_width(operand, above) <= width + page.px(14))
       draw_text(page.list, {at + width / 2, y}, operand, above, Align::Centre);
     draw_text(page.list, {at, base - term.size * 0.5f}, in(term, page.rank_ink(bend.ranks[i])), text);
     at += width + gap;
@@ -133,7 +133,7 @@ void draw_order(const Page& page, const Number& number, const Bend& bend, const 
   draw_text(page.list, {x, y}, in(big, page.theme.communication), difference);
   const float words = x + text_width(big, difference) + page.px(20);
   const std::string said = compared(bend.sum_of, bend.of_sum, alike);
-  const std::string why = "A straight line through 0 would not mind the order. GeLU is bent.";
+  const std::string why = "For a straight line through 0 both orders give the same. GeLU is a curve.";
   draw_wrapped(page.list, {words, y}, page.type.body, said, room.max.x - words);
   draw_wrapped(page.list, {words, y + page.type.body.size + page.px(3)}, in(page.type.body, page.theme.dim),
                why, room.max.x - words);

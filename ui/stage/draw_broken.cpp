@@ -112,6 +112,9 @@ void draw_error(const Scene& scene, ImDrawList* list, size_t row_index) {
   if (size < kSmallSize * 0.8f) return;
   const TextStyle style =
       scene.text(scene.context.fonts.mono, size, error->broken ? theme.text : theme.agreement);
+  // At the edge of the view the figure stays whole, if enough of its row is seen to tell whose it is.
+  const float seen = std::min(rect.max.y, scene.view.max.y) - std::max(rect.min.y, scene.view.min.y);
+  if (seen < std::min(2 * style.size, rect.height())) return;
   const float middle = within((rect.min.y + rect.max.y) / 2, scene.view.min.y + style.size,
                               std::max(scene.view.min.y + style.size, scene.view.max.y - style.size));
   draw_text(list, {rect.min.x + scene.measure.gutter - scene.px(12), middle - style.size / 2}, style,

@@ -33,7 +33,7 @@ TEST(CoreSharing, CountsTheRanksOfAllReplicas) {
   const CommunicatorInfo info{"local", "4 CPU threads, 4 cores; and why"};
   EXPECT_EQ(core_sharing(result_of(4, 1, info)), std::nullopt);
   EXPECT_EQ(core_sharing(result_of(4, 2, info)), (CoreSharing{8, 4}));
-  EXPECT_EQ(core_sharing_words(result_of(4, 2, info)), "8 ranks on 4 cores: waiting is mostly for a core.");
+  EXPECT_EQ(core_sharing_words(result_of(4, 2, info)), "8 ranks on 4 cores: ranks wait mostly for a core.");
 }
 
 TEST(CoreSharing, SaysNothingOfGpusOrOfWhatItCannotRead) {

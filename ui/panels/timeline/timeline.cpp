@@ -146,8 +146,8 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const std::string count = has_step ? "step " + number_of(step, tracks.plan->program.steps.size()) : "";
   const std::string what = !has_step ? "" : is_collective(selected->op) ? selected->name : selected->equation;
   const TextStyle& what_style = has_step && is_collective(selected->op) ? title : mono;
-  // Shows the longest summary that leaves room for the step and the legend with the phases, else for the
-  // smallest legend; if there is none, the longest one within 60 % of the free room.
+  // Shows the longest summary that leaves room for the step and the whole legend, else for the one with the
+  // phases, else for the smallest; if there is none, the longest one within 60 % of the free room.
   const float note_room = (right - after_buttons) * 0.6f;
   const float whole_step = text_width(what_style, what) + context.px(12) + text_width(small, count);
   const LegendWidths legend = tracks.plan ? legend_widths(context, tracks.plan->program) : LegendWidths{};
@@ -158,7 +158,7 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
     return std::string();
   };
   std::string beside;
-  for (const float width : {legend.with_phases, legend.least})
+  for (const float width : {legend.whole, legend.with_phases, legend.least})
     if (tracks.seconds > 0 && beside.empty())
       beside = longest_within(std::min(note_room, beside_step - width));
   const std::string alone = longest_within(note_room);

@@ -45,10 +45,10 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom);
 /// Draws the legend of the colours of the tracks of `program`, between `left` and `right`, with its middle at
 /// the height `middle`. Draws nothing if there is no room.
 void draw_legend(const Context& context, const Program& program, float left, float right, float middle);
-/// The widths of a legend with the phases, transfer and waiting, and of the smallest one: transfer and
+/// The widths of the whole legend, of one without the overlapped steps, and of the smallest one: transfer and
 /// waiting.
 struct LegendWidths {
-  float with_phases = 0, least = 0;
+  float whole = 0, with_phases = 0, least = 0;
 };
 LegendWidths legend_widths(const Context& context, const Program& program);
 /// The part of a rank's track, from `top` on and `height` high, for the steps of a lane: all of it or, for

@@ -131,7 +131,8 @@ float legend_width(const Context& context, const std::vector<Kind>& kinds) {
 
 LegendWidths legend_widths(const Context& context, const Program& program) {
   const std::vector<Kind> kinds = legend_kinds(context.theme, program);
-  return {.with_phases = legend_width(context, only(kinds, {Tells::Phase, Tells::Meeting})),
+  return {.whole = legend_width(context, kinds),
+          .with_phases = legend_width(context, only(kinds, {Tells::Phase, Tells::Meeting})),
           .least = legend_width(context, only(kinds, {Tells::Meeting}))};
 }
 

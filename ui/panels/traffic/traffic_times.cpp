@@ -304,6 +304,12 @@ std::string how_timed(const Result& result) {
       result.how(), result.times->measured_on, result.replayed ? "" : " while this window was drawn");
 }
 
+std::string predicted_words(const Hardware& hardware) {
+  return hardware.is_calibrated() || hardware.name != kThisMachine
+             ? fmt::format("Predicted on {}: {}.", hardware.title, hardware.basis)
+             : "Nothing is predicted yet.";
+}
+
 /// True if the page draws times, whose marks need a legend.
 bool has_marks(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
@@ -388,7 +394,7 @@ void draw_traffic_times(const Context& context, float reserve) {
   const Settings& settings = plan.program.settings;
   const Hardware& hardware = find_hardware(settings.hardware);
   page_head(context, "Times",
-            fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
+            fmt::format("{} {}", predicted_words(hardware),
                         timed ? as_sentence(how_timed(*result)) : "Not timed yet."),
             reserve);
   const ImVec2 at = ImGui::GetCursorScreenPos();
