@@ -134,13 +134,8 @@ bool CudaOrder::capture(const std::function<void()>& ask) {
   bool complete = true;
   try {
     ask();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     complete = false;
-  } catch (...) {
-    cudaGraph_t rest = nullptr;
-    cudaStreamEndCapture(steps_, &rest);
-    if (rest != nullptr) cudaGraphDestroy(rest);
-    throw;
   }
   cudaGraph_t graph = nullptr;
   complete = cudaStreamEndCapture(steps_, &graph) == cudaSuccess && complete;

@@ -186,9 +186,9 @@ __device__ __forceinline__ Computed<S> as_stored(Computed<S> value) {
 template <class S>
 inline constexpr int kLanes = 16 / static_cast<int>(sizeof(S));
 
-template <class S>
-struct alignas(16) Pack {
-  S lane[kLanes<S>];
+template <class S, int kCount = kLanes<S>>
+struct alignas(kCount * sizeof(S)) Pack {
+  S lane[kCount];
 };
 
 /// True if the rows of all these, with `stride` elements each, begin at multiples of 16 bytes.
@@ -214,17 +214,19 @@ __device__ __forceinline__ void load_pack(const S* from, int64_t count, bool ali
   }
 }
 
-template <bool kWhole = false, class S>
+/// Stores the first `count` elements of a pack. A pack may have fewer than 16 bytes: values of 16 bytes in the
+/// wide type have 8 as 16-bit elements.
+template <bool kWhole = false, class S, int kCount>
 __device__ __forceinline__ void store_pack(S* to, int64_t count, bool aligned,
-                                           const Computed<S> (&values)[kLanes<S>]) {
-  if (kWhole || (aligned && count >= kLanes<S>)) {
-    Pack<S> pack;
+                                           const Computed<S> (&values)[kCount]) {
+  if (kWhole || (aligned && count >= kCount)) {
+    Pack<S, kCount> pack;
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = narrow<S>(values[i]);
-    *reinterpret_cast<Pack<S>*>(to) = pack;
+    for (int i = 0; i < kCount; ++i) pack.lane[i] = narrow<S>(values[i]);
+    *reinterpret_cast<Pack<S, kCount>*>(to) = pack;
   } else {
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i)
+    for (int i = 0; i < kCount; ++i)
       if (i < count) to[i] = narrow<S>(values[i]);
   }
 }

@@ -110,26 +110,6 @@ struct MovedList {
 
 constexpr int kMovingThreads = 256;
 
-/// Stores the first `count` elements of a pack of T as S: 8 bytes if S has 16 bits.
-template <class S>
-__device__ __forceinline__ void store_rounded(S* to, int64_t count, bool aligned,
-                                              const Computed<S> (&values)[kLanes<Computed<S>>]) {
-  constexpr int kCount = kLanes<Computed<S>>;
-  struct alignas(kCount * sizeof(S)) Rounded {
-    S lane[kCount];
-  };
-  Rounded rounded;
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) rounded.lane[i] = narrow<S>(values[i]);
-  if (aligned && count >= kCount) {
-    *reinterpret_cast<Rounded*>(to) = rounded;
-  } else {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      if (i < count) to[i] = rounded.lane[i];
-  }
-}
-
 /// The parameter is stored as S and updated as T: in `master` if there is one, and then rounded into
 /// `parameter`. A thread takes as many elements as a pack of S has: two packs of T if S has 16 bits. The
 /// block's first packs come before its second ones, so that the threads of a warp access whole lines of
@@ -181,7 +161,7 @@ __global__ void adamw_kernel(MovedList<S> list) {
     store_pack(m + at, count - at, aligned, first[pack]);
     store_pack(v + at, count - at, aligned, second[pack]);
     store_pack(updated + at, count - at, aligned, p[pack]);
-    if (master != nullptr) store_rounded(parameter + at, count - at, parameter_aligned, p[pack]);
+    if (master != nullptr) store_pack(parameter + at, count - at, parameter_aligned, p[pack]);
   }
 }
 

@@ -304,16 +304,15 @@ std::string how_timed(const Result& result) {
       result.how(), result.times->measured_on, result.replayed ? "" : " while this window was drawn");
 }
 
+/// True if the shown run was timed. Only then are there marks, sums and steps.
+bool shows_times(const Snapshot& snapshot) {
+  return snapshot.result && !snapshot.stale() && snapshot.result->times;
+}
+
 std::string predicted_words(const Hardware& hardware) {
   return hardware.is_calibrated() || hardware.name != kThisMachine
              ? fmt::format("Predicted on {}: {}.", hardware.title, hardware.basis)
              : "Nothing is predicted yet.";
-}
-
-/// True if the page draws times, whose marks need a legend.
-bool has_marks(const Context& context) {
-  const Snapshot& snapshot = context.snapshot;
-  return snapshot.result && snapshot.result->times && !snapshot.stale();
 }
 
 /// Draws the meaning of the marks, side by side, on more lines if `width` is too small. Returns the height.
@@ -380,7 +379,7 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
   if (!words.empty())
     used += draw_wrapped(list, {at.x, at.y + used}, in(type.body, theme.communication), words, room) +
             context.px(6);
-  if (has_marks(context)) used += draw_legend(context, {at.x, at.y + used}, room);
+  if (shows_times(context.snapshot)) used += draw_legend(context, {at.x, at.y + used}, room);
   return std::max(context.px(kControlHeight), used);
 }
 
@@ -389,8 +388,8 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
 void draw_traffic_times(const Context& context, float reserve) {
   const Snapshot& snapshot = context.snapshot;
   const Plan& plan = *snapshot.plan;
-  const Result* result = snapshot.result && !snapshot.stale() ? snapshot.result.get() : nullptr;
-  const bool timed = result != nullptr && result->times;
+  const bool timed = shows_times(snapshot);
+  const Result* const result = timed ? snapshot.result.get() : nullptr;
   const Settings& settings = plan.program.settings;
   const Hardware& hardware = find_hardware(settings.hardware);
   page_head(context, "Times",
@@ -440,7 +439,7 @@ void draw_traffic_times(const Context& context, float reserve) {
 
 void copy_traffic_times(const Context& context, ImVec2 right_top) {
   const Snapshot& snapshot = context.snapshot;
-  if (!snapshot.result || snapshot.stale() || !snapshot.result->times) return;
+  if (!shows_times(snapshot)) return;
   const Result* beside = context.beside != nullptr ? context.beside->result.get() : nullptr;
   copy_button(context, "copy times", right_top, [&] {
     return copied(time_rows(*snapshot.plan, *snapshot.result, beside), how_known(snapshot),
