@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "app/studio/lesson_show.h"
@@ -44,6 +46,36 @@ std::vector<StepId> steps_of(const Program& program, const SceneState& state) {
   return steps;
 }
 
+/// What has to be in the picture so that a question can be answered from it: one of these names at least.
+using Needed = std::vector<std::string>;
+
+/// What a scene's questions need of the Stage: a right answer that is pointed at, and every step that is put
+/// in order.
+std::vector<Needed> needed_by(const ShownQuestion& question, const RightAnswer& right) {
+  const Question& asked = *question.question;
+  const bool on_stage = asked.at == PointAt::Step || asked.at == PointAt::Tensor;
+  if (asked.kind == QuestionKind::Point && on_stage) return {right.accepted};
+  std::vector<Needed> each;
+  if (asked.kind == QuestionKind::Order)
+    for (const std::string& item : asked.items) each.push_back({item});
+  return each;
+}
+
+/// Adds the nearest step of what is needed and is not yet between the first and the last of `steps`.
+void add_needed(const Program& program, const std::vector<Needed>& needed, std::vector<StepId>& steps) {
+  for (const Needed& names : needed) {
+    const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
+    StepId nearest = -1, least = std::numeric_limits<StepId>::max();
+    for (const std::string& name : names) {
+      const StepId step = ui::stage::place_named(program, name).step;
+      if (step < 0) continue;
+      const StepId away = std::max({0, *first - step, step - *last});
+      if (away < least) std::tie(nearest, least) = std::pair{step, away};
+    }
+    if (nearest >= 0 && least > 0) steps.push_back(nearest);
+  }
+}
+
 /// These steps and some beside them, in the same pass, so that a page shows no more than is spoken of.
 std::optional<ui::StageStretch> stretch_of(const Program& program, const std::vector<StepId>& steps) {
   constexpr StepId kBeside = 3;
@@ -64,7 +96,8 @@ class PictureMaker {
  public:
   PictureMaker(LessonShow& lesson, bool has_dark) : lesson_(lesson), has_dark_(has_dark) {}
 
-  void draw(const SceneState& state, ui::HandoutScene& scene) {
+  void draw(const SceneState& state, std::vector<Needed> needed, ui::HandoutScene& scene) {
+    needed_ = std::move(needed);
     scene.light = pictures(state, ui::ThemeName::Light);
     if (has_dark_) scene.dark = pictures(state, ui::ThemeName::Dark);
   }
@@ -108,7 +141,8 @@ class PictureMaker {
     ui::FigureWish wish;
     wish.theme = theme;
     std::vector<StepId> steps = steps_of(program, state);
-    if (state.mistake && steps.empty()) steps = {view().selected_step};     // where it starts
+    if (state.mistake && steps.empty()) steps = {view().selected_step};  // where it starts
+    if (!steps.empty() && steps.front() >= 0) add_needed(program, needed_, steps);
     if (state.select.empty() && !state.mistake) view().selected_step = -1;  // all steps alike
     if (!state.fit) wish.only = stretch_of(program, steps);
     const bool all_layers = ui::is_whole_model(program) && view().open_section == ui::kWholeModel;
@@ -189,6 +223,7 @@ class PictureMaker {
 
   LessonShow& lesson_;
   const bool has_dark_;
+  std::vector<Needed> needed_;  ///< by the questions of the scene that is drawn
 };
 
 std::string numbers_of(LessonShow& lesson, const SceneState& state) {
@@ -212,7 +247,11 @@ void write_handout(const Options& options) {
     const std::shared_ptr<const ShownScene> shown = lesson.show(i);
     const Scene& scene = *shown->scene;
     ui::HandoutScene out = ui::scene_of(*shown);
-    maker.draw(scene.state, out);
+    std::vector<Needed> needed;
+    for (const ShownQuestion& question : shown->questions)
+      for (Needed& names : needed_by(question, lesson.answer(question.question->id)))
+        needed.push_back(std::move(names));
+    maker.draw(scene.state, std::move(needed), out);
     if (scene.state.view.empty() || scene.state.view == "stage")
       out.callouts.clear();  // the picture has them
     out.numbers = numbers_of(lesson, scene.state);

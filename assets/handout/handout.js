@@ -13,9 +13,10 @@
     header.classList.toggle("is-shown", shown === 0);
     find("back").disabled = shown === 0;
     find("next").disabled = shown === scenes.length - 1;
-    const isScene = scenes[shown].id !== "answers";
-    const count = scenes.filter((scene) => scene.id !== "answers").length;
-    find("place").textContent = isScene ? `${shown + 1} of ${count}` : "Answers";
+    const isScene = (part) => part.id.startsWith("scene-");
+    const count = scenes.filter(isScene).length;
+    find("place").textContent = isScene(scenes[shown])
+      ? `${shown + 1} of ${count}` : scenes[shown].querySelector("h2").textContent;
     if (!fromAddress) history.replaceState(null, "", "#" + scenes[shown].id);
     window.scrollTo(0, 0);
   }

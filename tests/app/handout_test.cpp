@@ -148,12 +148,13 @@ TEST_F(Handouts, ThePageOfTheWebSaysAllAndFetchesNothing) {
   }
   EXPECT_EQ(page["answers"]["a1.2"]["tolerance"], "0.01");
   EXPECT_THAT(page["answers"]["a1.3"]["data"], ::testing::Contains("Z = G · Wproj")) << "as rows are headed";
-  EXPECT_EQ(page["headings"], (json{"The share of a sum", "Memory", "Answers"}));
+  EXPECT_EQ(page["headings"], (json{"The share of a sum", "Memory", "Words", "Answers"}));
   const std::string text = page["text"];
   for (const char* words :
        {"Two <b>matrices</b> & </script>", "This </script><script>alert(1)</script> is text.",
         "Where do the \"ranks\" meet?", "seed 3", "A text & another", "full shape </script>, a share of 2",
-        "GPT-2 toy", "equals the run on one rank", "sent by each rank", "measured on"})
+        "GPT-2 toy", "One of the T workers", "equals the run on one rank", "sent by each rank",
+        "measured on"})
     EXPECT_THAT(text, HasSubstr(words));
   EXPECT_GT(page["uses"], 10) << "tensors, as pictures that figures share";
   EXPECT_GE(page["faces"], 3);
@@ -181,8 +182,9 @@ TEST_F(Handouts, ThePagesOfPaperSayAllAndEndWithTheAnswers) {
         << right[i]["because"];
     EXPECT_NE(said.find(letters(right[i]["correct"].get<std::string>()), answers), std::string::npos);
   }
-  for (const char* words : {"Two <b>matrices</b> & </script>", "3 minutes · 2 scenes · 5 questions · seed 3",
-                            "Each of 2 ranks holds", "rank 0", "Z = G · Wproj", "page 1 of"})
+  for (const char* words :
+       {"Two <b>matrices</b> & </script>", "3 minutes · 2 scenes · 5 questions · seed 3",
+        "Each of 2 ranks holds", "rank 0", "Z = G · Wproj", "Rank: One of the T workers", "page 1 of"})
     EXPECT_THAT(said, HasSubstr(letters(words)));
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <string>
 #include <unordered_map>
@@ -278,6 +279,27 @@ std::string_view glossary_text(std::string_view words, bool is_name) {
     found = by_word().find(text.substr(0, text.size() - 1));
   if (found == by_word().end()) return {};
   return found->second;
+}
+
+std::vector<std::string_view> glossary_meanings(const std::vector<TextWord>& words,
+                                                std::set<std::string_view>& explained) {
+  std::vector<std::string_view> meanings(words.size());
+  for (size_t at = 0; at < words.size(); ++at) {
+    for (const size_t count : {size_t{2}, size_t{1}}) {
+      if (at + count > words.size()) continue;
+      std::string text = words[at].text;
+      if (count == 2) text += " " + words[at + 1].text;
+      if (const auto first = static_cast<unsigned char>(text.front()); count == 2 && std::isalpha(first) == 0)
+        continue;  // "4 ranks" is "ranks"
+      const std::string_view meaning = glossary_text(text, words[at].is_name || text.starts_with('T'));
+      if (meaning.empty()) continue;
+      if (explained.insert(meaning).second)
+        for (size_t i = at; i < at + count; ++i) meanings[i] = meaning;
+      at += count - 1;
+      break;
+    }
+  }
+  return meanings;
 }
 
 void add_glossary_commands(std::vector<UiCommand>& table) {

@@ -2,8 +2,11 @@
 #include "ui/handout/handout.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
@@ -11,34 +14,36 @@
 #include "engine/io/atomic_file.h"
 #include "engine/lesson/functions.h"
 #include "engine/runtime/snapshot.h"
+#include "ui/commands/glossary.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/stage/stage_light.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
 namespace {
 
-/// Names that a reader finds in a picture or a text in place of the step's or tensor's own.
-std::vector<std::string> other_words(const Program& program, PointAt at,
-                                     const std::vector<std::string>& names) {
+void add_new(std::vector<std::string>& words, const std::string& word) {
+  if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+}
+
+/// Words that a reader finds in a picture or a text in place of a name, the best first.
+std::vector<std::string> words_for(const Program& program, PointAt at, const std::string& name) {
   std::vector<std::string> words;
-  const auto add = [&](const std::string& word) {
-    if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-  };
-  for (const std::string& name : names) {
-    try {
-      if (at == PointAt::Step) {
-        const Step& step = program.step(step_named(program, name));
-        add(step.equation);
-        add(step.name);
-      } else if (at == PointAt::Tensor) {
-        const Tensor& tensor = program.tensor(tensor_named(program, name));
-        add(tensor.symbol);
-        add(tensor.name);
-      } else if (at == PointAt::Rank) {
-        add("rank " + name);
-      }
-    } catch (const Error&) {  // the picture shows another Program, so it has no other words
+  try {
+    if (at == PointAt::Step) {
+      const StepId id =
+          stage::place_named(program, name).step;  // a tensor stands for the step that writes it
+      if (id < 0) return words;
+      add_new(words, program.step(id).equation);
+      add_new(words, program.step(id).name);
+    } else if (at == PointAt::Tensor) {
+      const Tensor& tensor = program.tensor(tensor_named(program, name));
+      add_new(words, tensor.symbol);
+      add_new(words, tensor.name);
+    } else if (at == PointAt::Rank) {
+      add_new(words, "rank " + name);
     }
+  } catch (const Error&) {  // the picture shows another Program, so it has no other words
   }
   return words;
 }
@@ -50,6 +55,7 @@ std::string HandoutQuestion::how_to_answer() const {
     case QuestionKind::Choice:
       return "";
     case QuestionKind::Number:
+      if (unit == "times") return "Write a factor: 2 is twice as much.";
       return unit.empty() ? "Write a number." : fmt::format("Write a number, in {}.", unit);
     case QuestionKind::Point:
       switch (at) {
@@ -72,12 +78,42 @@ std::string HandoutQuestion::how_to_answer() const {
 }
 
 std::string HandoutQuestion::right_text() const {
+  constexpr size_t kMostNamed = 4;  // of several right answers
+  if (kind == QuestionKind::Point && at != PointAt::Rank && !right_words.empty()) {
+    if (right_words.size() == 1 && right_words.front() != right.text)
+      return fmt::format("{} ({})", right_words.front(), right.text);
+    const size_t named = std::min(right_words.size(), kMostNamed);
+    const std::string words =
+        fmt::format("{}", fmt::join(right_words.begin(), right_words.begin() + named, ", "));
+    return named == right_words.size() ? words
+                                       : fmt::format("{} and {} more", words, right_words.size() - named);
+  }
   std::string text = right.text;
   if (kind == QuestionKind::Number && !unit.empty() && !text.ends_with(unit)) text += " " + unit;
-  if (kind == QuestionKind::Point && at != PointAt::Rank && right.accepted.size() == 1 &&
-      !other_words.empty() && other_words.front() != text)
-    text += fmt::format(" ({})", other_words.front());
   return text;
+}
+
+std::vector<std::string_view> Handout::words() const {
+  std::set<std::string_view> explained;
+  std::vector<std::string_view> all;
+  const auto read = [&](const std::string& text, bool is_name) {
+    std::vector<TextWord> words;
+    std::istringstream parts(text);
+    for (std::string part; parts >> part;) words.push_back({part, is_name});
+    for (const std::string_view meaning : glossary_meanings(words, explained))
+      if (!meaning.empty() && (all.empty() || all.back() != meaning)) all.push_back(meaning);
+  };
+  for (const HandoutScene& scene : scenes) {
+    for (const ShownParagraph& paragraph : scene.text)
+      for (const ShownSpan& span : paragraph.spans)
+        if (paragraph.kind != LessonParagraph::Kind::Code) read(span.text, span.emphasis || span.code);
+    for (const ShownCallout& callout : scene.callouts) read(callout.text, false);
+    for (const HandoutQuestion& question : scene.questions) {
+      read(question.ask, false);
+      for (const std::string& choice : question.choices) read(choice, false);
+    }
+  }
+  return all;
 }
 
 int Handout::question_count() const {
@@ -120,7 +156,11 @@ HandoutQuestion question_of(const ShownQuestion& shown, const RightAnswer& right
   out.tolerance = question.tolerance;
   out.right = right;
   if (question.kind == QuestionKind::Point)
-    out.other_words = other_words(program, question.at, right.accepted);
+    for (const std::string& name : right.accepted) {
+      const std::vector<std::string> words = words_for(program, question.at, name);
+      for (const std::string& word : words) add_new(out.other_words, word);
+      add_new(out.right_words, words.empty() ? name : words.front());
+    }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct HandoutQuestion {
   RightAnswer right;
   /// Of a Point: other words for what is right, such as the equation of a step.
   std::vector<std::string> other_words;
+  /// Of a Point: the best word for each right answer, as the picture has it.
+  std::vector<std::string> right_words;
 
   /// What a reader without the studio does, where the question does not say: "Write its name."
   std::string how_to_answer() const;
@@ -55,6 +58,9 @@ struct Handout {
   std::optional<uint64_t> seed;
   std::vector<HandoutScene> scenes;
 
+  /// The words of the glossary that its texts and questions have, in the order in which a reader meets them:
+  /// "Rank: One of the T workers …". On paper nothing explains a word under the mouse.
+  std::vector<std::string_view> words() const;
   int question_count() const;
   /// "2.1": the first question of the second scene; both are counted from 0.
   static std::string number_of(size_t scene, size_t question);

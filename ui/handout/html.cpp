@@ -58,7 +58,7 @@ class Document {
   std::string write() {
     std::string body = beginning();
     for (size_t i = 0; i < handout_.scenes.size(); ++i) body += scene(handout_.scenes[i], i);
-    body += answers();
+    body += glossary() + answers();
     note_characters();
     return fmt::format(
         "<!DOCTYPE html>\n"
@@ -231,6 +231,17 @@ class Document {
     for (size_t i = 0; i < one.questions.size(); ++i)
       out += question(one.questions[i], Handout::number_of(place, i));
     return fmt::format("<section class=\"scene\" id=\"scene-{}\">\n{}</section>\n", place + 1, out);
+  }
+
+  std::string glossary() {
+    std::string out;
+    for (const std::string_view one : handout_.words()) {
+      const size_t end = one.find(':');  // "Rank: One of the T workers …"
+      out += element("dt", text(std::string(one.substr(0, end)))) +
+             element("dd", text(std::string(one.substr(end + 2)))) + "\n";
+    }
+    if (out.empty()) return "";
+    return element("section", "<h2>Words</h2>\n" + element("dl", out), "class=\"scene\" id=\"words\"") + "\n";
   }
 
   std::string answers() {

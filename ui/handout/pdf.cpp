@@ -163,6 +163,21 @@ void add_scene(Flow& flow, const Inks& inks, const HandoutScene& scene, size_t p
   flow.keep_scene_together(first);
 }
 
+void add_glossary(Flow& flow, const Inks& inks, const Handout& handout) {
+  const std::vector<std::string_view> words = handout.words();
+  if (words.empty()) return;
+  flow.add_space(26);
+  flow.add_bookmark("Words");
+  flow.add_words({{"Words", inks.heading()}});
+  flow.keep_with_next();
+  for (const std::string_view one : words) {
+    const size_t end = one.find(':') + 1;  // "Rank: One of the T workers …"
+    flow.add_space(6);
+    flow.add_words(
+        {{std::string(one.substr(0, end)), inks.strong()}, {std::string(one.substr(end)), inks.text()}});
+  }
+}
+
 void add_answers(Flow& flow, const Inks& inks, const Handout& handout) {
   if (handout.question_count() == 0) return;
   flow.begin_page();
@@ -192,8 +207,8 @@ void add_beginning(Flow& flow, const Inks& inks, const Handout& handout) {
   if (!handout.sources.empty())
     flow.add_words({{fmt::format("Sources: {}", fmt::join(handout.sources, "; ")), inks.note()}});
   flow.add_words(
-      {{"Every number and picture is from a plan or a run that was made for these pages. Answers and "
-        "reasons are at the end.",
+      {{"Every number and picture is from a plan or a run that was made for these pages. At the end the "
+        "words of the field are explained, then come the answers and reasons.",
         inks.note()}});
 }
 
@@ -219,6 +234,7 @@ std::string to_pdf(const Handout& handout, const Fonts& fonts) {
   Flow flow(fonts, kPaper);
   add_beginning(flow, inks, handout);
   for (size_t i = 0; i < handout.scenes.size(); ++i) add_scene(flow, inks, handout.scenes[i], i);
+  add_glossary(flow, inks, handout);
   add_answers(flow, inks, handout);
   PdfDocument document = flow.pages(handout.title, inks.paper.panel);
   add_foot(document, inks, handout);

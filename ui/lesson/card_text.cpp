@@ -4,7 +4,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -80,21 +79,10 @@ std::vector<FlowWord> words_of(const Context& c, const std::vector<ShownSpan>& s
 
 /// Finds the words of the glossary that are not in `explained`, also those of two words.
 void find_meanings(std::vector<FlowWord>& words, std::set<std::string_view>& explained) {
-  for (size_t at = 0; at < words.size(); ++at) {
-    for (const size_t count : {size_t{2}, size_t{1}}) {
-      if (at + count > words.size()) continue;
-      std::string text = words[at].text();
-      if (count == 2) text += " " + words[at + 1].text();
-      if (const auto first = static_cast<unsigned char>(text.front()); count == 2 && std::isalpha(first) == 0)
-        continue;  // "4 ranks" is "ranks"
-      const std::string_view meaning = glossary_text(text, words[at].is_name || text.starts_with('T'));
-      if (meaning.empty()) continue;
-      if (explained.insert(meaning).second)
-        for (size_t i = at; i < at + count; ++i) words[i].meaning = meaning;
-      at += count - 1;
-      break;
-    }
-  }
+  std::vector<TextWord> texts;
+  for (const FlowWord& word : words) texts.push_back({word.text(), word.is_name});
+  const std::vector<std::string_view> meanings = glossary_meanings(texts, explained);
+  for (size_t i = 0; i < words.size(); ++i) words[i].meaning = meanings[i];
 }
 
 /// Returns how many bytes of `text` fit in `width`, at least one character.
