@@ -252,7 +252,7 @@ Verb add_plan(CLI::App& app) {
       ->needs(held);
   app.add_flag("--algebra", *algebra,
                "Prints the layout algebra as Markdown: layouts, collectives, the linear layer, and for every "
-               "operation what it allows on shares and pieces, run on --tp ranks (2 to 8, 4 if left out)");
+               "operation what it allows on terms and pieces, run on --tp ranks (2 to 8, 4 if left out)");
   app.add_flag("--figures", *figures, "Prints the worked figures of the texts, as printed there and exact");
   app.footer(R"(
 Examples

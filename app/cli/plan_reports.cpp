@@ -58,7 +58,7 @@ void print(const Tournament& tournament, const Settings& s, const Hardware& hard
   fmt::print(
       "{} · T × D = {} ranks · {} · batch {} × sequence {} · recompute {} · a training step with AdamW\n",
       s.model.title, ranks, to_string(s.dtype), s.batch, s.seq, to_string(s.recompute));
-  fmt::print("{} of {} small Programs in {:.0f} ms (measured); at most {} a rank\n\n",
+  fmt::print("{} of {} small Programs in {:.0f} ms (measured); at most {} per rank\n\n",
              counted(static_cast<int64_t>(tournament.entrants.size()), "plan"), tournament.programs,
              seconds * 1e3, bytes_text(static_cast<double>(tournament.limit_bytes)));
   fmt::print("{:>5} {:>4} {:>4} {:>12} {:>11} {:>11} {:>11} {:>9} {:>9}  {}\n", "place", "T", "D", "step",
@@ -75,7 +75,7 @@ void print(const Tournament& tournament, const Settings& s, const Hardware& hard
                bytes_text(static_cast<double>(e.memory_bytes)), split);
   }
   if (tournament.listed.empty())
-    fmt::print("  no plan fits into {} a rank\n", bytes_text(static_cast<double>(tournament.limit_bytes)));
+    fmt::print("  no plan fits into {} per rank\n", bytes_text(static_cast<double>(tournament.limit_bytes)));
   if (tournament.too_large > 0)
     fmt::print("{} faster plans exceed the memory limit{}\n",
                grouped_text(static_cast<int64_t>(tournament.too_large)),
@@ -206,7 +206,7 @@ int print_algebra(int ranks, bool json) {
       "\n"
       "## What a sum allows\n"
       "\n"
-      "X is a matrix of {} tokens and {} columns on {} ranks: the sum of one share for each rank (Partial), "
+      "X is a matrix of {} tokens and {} columns on {} ranks: the sum of one term for each rank (Partial), "
       "or cut by tokens (Sharded(0)) or by columns (Sharded(1)). Each rank runs the operation on its part, "
       "and the results are joined. The difference is to one rank with the whole of X. Run here in fp32.\n"
       "\n"

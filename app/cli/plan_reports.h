@@ -26,7 +26,7 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
 /// `plan --figures`.
 int print_figures(bool json);
 
-/// `plan --algebra`: the layouts, and every operation run on shares and pieces of its operand on `ranks`
+/// `plan --algebra`: the layouts, and every operation run on terms and pieces of its operand on `ranks`
 /// ranks. The JSON has only the runs.
 int print_algebra(int ranks, bool json);
 

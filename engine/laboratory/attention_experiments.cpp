@@ -1,4 +1,4 @@
-// Experiments with attention: whole heads on a rank, shares of its operands, and the cache of keys and
+// Experiments with attention: whole heads on a rank, terms of its operands, and the cache of keys and
 // values.
 #include <numeric>
 
@@ -111,7 +111,7 @@ Experiment query_experiment() {
                .ways = {}};
   e.ways.push_back(
       same_on_each(e, kPartial, Joined::Summed, false,
-                   "The softmax is not linear in the scores: exponentials of shares are multiplied "
+                   "The softmax is not linear in the scores: exponentials of terms are multiplied "
                    "in the sum, not added."));
   e.ways.push_back(by_tokens(
       [](const Bench& bench, const Numbers& q, int rank) {
@@ -242,7 +242,7 @@ Experiment append_experiment() {
                .ways = {}};
   e.ways.push_back(
       same_on_each(e, kPartial, Joined::Summed, true,
-                   "Copying changes no number, so a cache of shares can be summed later. It would "
+                   "Copying changes no number, so a cache of terms can be summed later. It would "
                    "be as large on every rank."));
   e.ways.push_back({.layout = kByTokens,
                     .name = {},

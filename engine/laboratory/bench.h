@@ -46,7 +46,7 @@ std::string to_string(Joined joined);
 /// kMostRanks heads.
 inline constexpr int64_t kTokens = 8, kHidden = 16, kHeads = 8, kHeadDim = kHidden / kHeads;
 
-/// `ranks` ranks with one CPU device, and an operand X: the sum of one seeded share for each rank.
+/// `ranks` ranks with one CPU device, and an operand X: the sum of one seeded term for each rank.
 class Bench {
  public:
   explicit Bench(int ranks);
@@ -54,7 +54,7 @@ class Bench {
   int ranks() const { return ranks_; }
   Device& device() const { return *device_; }
   const Numbers& x() const { return x_; }
-  /// The part of X that `rank` holds under a layout: its share of the sum, its rows, its columns, or all of
+  /// The part of X that `rank` holds under a layout: its term of the sum, its rows, its columns, or all of
   /// X.
   Numbers held(Layout layout, int rank) const;
   Range token_range(int rank) const { return shard_range(kTokens, ranks_, rank); }

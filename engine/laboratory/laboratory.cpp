@@ -92,7 +92,7 @@ Outcome run(const Experiment& experiment, const Way& way, int ranks) {
 }
 
 std::string question_of(const Way& way) {
-  const char* ranks = way.layout.kind == LayoutKind::Partial   ? "f of each share"
+  const char* ranks = way.layout.kind == LayoutKind::Partial   ? "f of each term"
                       : way.layout.kind == LayoutKind::Sharded ? "f of each piece"
                                                                : "f on each rank";
   const char* whole = way.layout.kind == LayoutKind::Partial ? "f of the sum" : "f of the whole";

@@ -30,7 +30,7 @@ Experiment gelu_experiment() {
              return y;
            },
        .ways = {}},
-      false, "GeLU is not linear: its graph is a curve. So the shares must be summed before it.");
+      false, "GeLU is not linear: its graph is a curve. So the terms must be summed before it.");
 }
 
 Numbers gelu_gradient(const Bench& bench, const Numbers& h, const Numbers& dy) {
@@ -132,7 +132,7 @@ Experiment dropout_experiment() {
   e.ways.push_back({.layout = kPartial,
                     .name = "a mask of its own on every rank",
                     .joined = Joined::Summed,
-                    .why = "Every rank drops other numbers, so the sum keeps some shares of a number and not "
+                    .why = "Every rank drops other numbers, so the sum keeps some terms of a number and not "
                            "the others. It is no mask of the sum.",
                     .is_right = false,
                     .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
@@ -204,7 +204,7 @@ Experiment round_experiment() {
              return y;
            },
        .ways = {}},
-      false, "0.4 + 0.4 rounds to 1, but 0.4 rounds to 0 twice: rounding each share loses the parts.");
+      false, "0.4 + 0.4 rounds to 1, but 0.4 rounds to 0 twice: rounding each term loses the parts.");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ Experiment target_experiment() {
                .whole = [](const Bench& bench, const Numbers& x) { return targets_of(bench, x, 0); },
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
-                                "It picks one number of each token, and picked shares add up."));
+                                "It picks one number of each token, and picked terms add up."));
   e.ways.push_back({.layout = kByTokens,
                     .name = {},
                     .joined = Joined::Rows,
@@ -165,17 +165,17 @@ Experiment softmax_experiment(bool is_gradient) {
                     .on_rank = [=](const Bench& bench, const Numbers& x, int rank) {
                       return alone(bench, x, 0, bench.column_range(rank).begin);
                     }});
-  e.ways.push_back({.layout = kByColumns,
-                    .name = "max and sum over all ranks",
-                    .joined = Joined::Columns,
-                    .why =
-                        "The maximum and the sum are two numbers a token. With them, each rank finishes its "
-                        "own columns.",
-                    .on_rank = [=](const Bench& bench, const Numbers& x, int rank) {
-                      const Numbers max = largest_over_ranks(bench);
-                      return loss_gradient(bench, x, labels, max, exponentials_over_ranks(bench, max),
-                                           bench.column_range(rank).begin);
-                    }});
+  e.ways.push_back(
+      {.layout = kByColumns,
+       .name = "max and sum over all ranks",
+       .joined = Joined::Columns,
+       .why = "The maximum and the sum are two numbers per token. With them, each rank finishes its "
+              "own columns.",
+       .on_rank = [=](const Bench& bench, const Numbers& x, int rank) {
+         const Numbers max = largest_over_ranks(bench);
+         return loss_gradient(bench, x, labels, max, exponentials_over_ranks(bench, max),
+                              bench.column_range(rank).begin);
+       }});
   return e;
 }
 
@@ -203,10 +203,9 @@ Experiment loss_experiment() {
                .ops = {Op::CrossEntropy},
                .whole = [=](const Bench& bench, const Numbers& x) { return alone(bench, x, 0, 0); },
                .ways = {}};
-  e.ways.push_back(
-      same_on_each(e, kPartial, Joined::Summed, false,
-                   "Neither exp nor log is linear, so the loss of a share says nothing about the "
-                   "loss of the sum."));
+  e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, false,
+                                "Neither exp nor log is linear, so the loss of a term says nothing about the "
+                                "loss of the sum."));
   e.ways.push_back({.layout = kByTokens,
                     .name = {},
                     .joined = Joined::Summed,
@@ -223,7 +222,7 @@ Experiment loss_experiment() {
                       return alone(bench, x, 0, bench.column_range(rank).begin);
                     }});
   e.ways.push_back({.layout = kByColumns,
-                    .name = "three numbers a token over all ranks",
+                    .name = "three numbers per token over all ranks",
                     .joined = Joined::Alike,
                     .why = "Maximum, label's logit and sum of exponentials can each be reduced over the "
                            "ranks. Then every rank has the whole loss, and no logits were sent.",

@@ -31,7 +31,7 @@ Experiment embedding_experiment() {
                    },
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
-                                "Looking up copies rows, and copies of shares add up to a copy of the sum."));
+                                "Looking up copies rows, and copies of terms add up to a copy of the sum."));
   e.ways.push_back({.layout = kByTokens,
                     .name = "zeros for rows of other ranks",
                     .joined = Joined::Summed,
@@ -102,7 +102,7 @@ Experiment first_token_experiment(bool is_gradient) {
           },
       .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, true,
-                                "It copies rows, and copies of shares add up to a copy of the sum."));
+                                "It copies rows, and copies of terms add up to a copy of the sum."));
   e.ways.push_back(same_on_each(e, kByColumns, Joined::Columns, true, "It copies rows, column by column."));
   return e;
 }
@@ -130,7 +130,7 @@ Experiment squares_experiment() {
   e.ways.push_back(
       same_on_each(e, kPartial, Joined::Summed, false,
                    "The square of a sum is not the sum of the squares: the products of different "
-                   "shares are missing."));
+                   "terms are missing."));
   const char* const why = "It is a sum over all elements, so each rank adds up its own.";
   e.ways.push_back(same_on_each(e, kByTokens, Joined::Summed, true, why));
   e.ways.push_back(same_on_each(e, kByColumns, Joined::Summed, true, why));
@@ -211,10 +211,9 @@ Experiment adamw_experiment() {
                .whole = [](const Bench& bench,
                            const Numbers& gradient) { return updated(bench, gradient, parameter(bench)); },
                .ways = {}};
-  Way shares =
-      same_on_each(e, kPartial, Joined::Alike, false,
-                   "AdamW divides a gradient by its own size. With a share, every rank steps another "
-                   "way, and the copies of the parameter part.");
+  Way shares = same_on_each(e, kPartial, Joined::Alike, false,
+                            "AdamW divides a gradient by its own size. With a term, every rank steps another "
+                            "way, and the copies of the parameter part.");
   shares.name = "p whole on every rank";
   e.ways.push_back(shares);
   const char* const why =

@@ -59,7 +59,7 @@ Experiment norm_experiment() {
                .ways = {}};
   e.ways.push_back(same_on_each(
       e, kPartial, Joined::Summed, false,
-      "A norm divides by the standard deviation of what it sees. A share has another one than the "
+      "A norm divides by the standard deviation of what it sees. A term has another one than the "
       "sum, and β would be added T times."));
   e.ways.push_back(same_on_each(e, kByTokens, Joined::Rows, true,
                                 "Mean and standard deviation belong to one token, and whole tokens lie on a "
@@ -201,7 +201,7 @@ Experiment norm_gradient_experiment() {
   e.ways.push_back({.layout = kByColumns,
                     .name = "both sums summed over the ranks",
                     .joined = Joined::Columns,
-                    .why = "Both means are sums over the columns, so two numbers a token are enough.",
+                    .why = "Both means are sums over the columns, so two numbers per token are enough.",
                     .on_rank = [](const Bench& bench, const Numbers& dy, int rank) {
                       std::vector<Numbers> sums;
                       for (int other = 0; other < bench.ranks(); ++other) {

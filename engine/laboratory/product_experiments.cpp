@@ -140,13 +140,13 @@ Experiment bias_experiment() {
                .whole = [](const Bench& bench, const Numbers& x) { return with_bias(bench, x, bias(bench)); },
                .ways = {}};
   Way everywhere = same_on_each(e, kPartial, Joined::Summed, false,
-                                "Every rank adds b to its share, so the sum holds the bias T times.");
+                                "Every rank adds b to its term, so the sum holds the bias T times.");
   everywhere.name = "b on every rank";
   e.ways.push_back(everywhere);
   e.ways.push_back({.layout = kPartial,
                     .name = "b/T on every rank",
                     .joined = Joined::Summed,
-                    .why = "T shares of b/T make one b. Each rank adds only its part of the bias.",
+                    .why = "T times b/T is one b. Each rank adds only its part of the bias.",
                     .on_rank = [](const Bench& bench, const Numbers& x, int) {
                       const float share = 1.0f / static_cast<float>(bench.ranks());
                       return with_bias(bench, x, Bench::scaled(bias(bench), share));
@@ -154,7 +154,7 @@ Experiment bias_experiment() {
   e.ways.push_back({.layout = kPartial,
                     .name = "b on rank 0 alone",
                     .joined = Joined::Summed,
-                    .why = "Only one share holds the bias, so the sum holds it once.",
+                    .why = "Only one term holds the bias, so the sum holds it once.",
                     .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
                       return rank == 0 ? with_bias(bench, x, bias(bench)) : x;
                     }});
@@ -210,7 +210,7 @@ Experiment residual_experiment() {
   e.ways.push_back({.layout = kPartial,
                     .name = "a T-th on every rank",
                     .joined = Joined::Summed,
-                    .why = "T shares of a T-th of the stream make the stream once.",
+                    .why = "T times a T-th of the stream is the stream once.",
                     .on_rank = [](const Bench& bench, const Numbers& x, int) {
                       const float share = 1.0f / static_cast<float>(bench.ranks());
                       return bench.sum(x, Bench::scaled(addend(bench), share));
@@ -218,7 +218,7 @@ Experiment residual_experiment() {
   e.ways.push_back({.layout = kPartial,
                     .name = "the stream on rank 0 alone",
                     .joined = Joined::Summed,
-                    .why = "Only one share holds the stream, so the sum holds it once.",
+                    .why = "Only one term holds the stream, so the sum holds it once.",
                     .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
                       return rank == 0 ? bench.sum(x, addend(bench)) : x;
                     }});

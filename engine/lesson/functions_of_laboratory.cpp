@@ -1,4 +1,4 @@
-// Functions that run one operation on shares or pieces of its operand, and compare.
+// Functions that run one operation on terms or pieces of its operand, and compare.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -106,7 +106,8 @@ class QuestionReader {
         if (reader.has("right")) {
           choice.right = as_expression(reader.text("right"), one.line);
           if (!reads_evidence(*choice.right))
-            throw reader.fail("right", "is typed in: say it by an expression that reads the plan or the run");
+            throw reader.fail("right",
+                              "must not be typed in: say it by an expression that reads the plan or the run");
           ++judged;
         }
         if (reader.has("shows")) choice.shows = read_scene(reader.value("shows"), place_, "`shows`");
@@ -151,8 +152,8 @@ class QuestionReader {
     }
     question_.answer = as_expression(reader_.text("answer"), reader_.line_of("answer"));
     if (!reads_evidence(*question_.answer))
-      throw reader_.fail("answer",
-                         "is typed in: take it from the plan or the run, as in collectives(forward)");
+      throw reader_.fail(
+          "answer", "must not be typed in: take it from the plan or the run, as in collectives(forward)");
   }
 
   // An expression, or a text with {{expressions}}.
@@ -171,8 +172,8 @@ class QuestionReader {
       }
     }
     if (!question_.because.reads_evidence())
-      throw reader_.fail("because",
-                         "is typed in: take it from the plan or the run, as in explain(collective(1))");
+      throw reader_.fail(
+          "because", "must not be typed in: take it from the plan or the run, as in explain(collective(1))");
   }
 
   const BlockPlace& place_;

@@ -94,7 +94,7 @@ std::string algebra_table() {
       "# The layout algebra\n"
       "\n"
       "`shardlens-cli plan --algebra` writes this page from the code. A test checks that the two agree. "
-      "Below it, the command runs every operation on shares and pieces of its operand and prints what that "
+      "Below it, the command runs every operation on terms and pieces of its operand and prints what that "
       "changes.\n"
       "\n"
       "| layout | gradient's layout |\n"
