@@ -12,7 +12,7 @@ struct CollectiveView {
   int hop = 0;
   bool playing = false;
   float under_way = 0;  ///< of the hop, while it plays: from 0 to 1
-  float hops_a_second = 1;
+  float hops_per_second = 1;
   bool price_first = false;  ///< in a low window: the price and the times take the place of the hops
 
   void stand_at(int wanted_hop) {

@@ -148,7 +148,8 @@ float draw_price(const Context& context, const Inside& inside, const Rect& room,
                        bytes_text(as_tree ? part : whole), format_seconds(as_tree ? of_ring : of_tree)),
            4);
     line(type.note,
-         "α: what a hop takes before a byte moves. β: bytes a second over the slowest link of the group.", 8);
+         "α: what a hop takes before a byte moves. β: bytes per second over the slowest link of the group.",
+         8);
   }
   line(in(type.note, theme.text), what_ran(inside), 0);
   return y - room.min.y;

@@ -55,13 +55,13 @@ float draw_buttons(const Context& context, const Inside& inside, const Rect& roo
   float end = ImGui::GetItemRectMax().x;
   std::vector<Segment> speeds;
   for (const float speed : kSpeeds)
-    speeds.push_back({fmt::format("{:g}", speed), fmt::format("Plays {:g} hops a second", speed),
-                      view.hops_a_second == speed, true});
+    speeds.push_back({fmt::format("{:g}", speed), fmt::format("Plays {:g} hops per second", speed),
+                      view.hops_per_second == speed, true});
   const std::vector<Segment> forms{
       {"ring", "Chunks go round: every rank passes one on in every hop", inside.wiring == Wiring::Ring, true},
       {"tree", "The whole tensor goes up a tree of ranks and down again", inside.wiring == Wiring::Tree,
        true}};
-  std::string speed_label = "Hops a second", form_label = "As a";
+  std::string speed_label = "Hops per second", form_label = "As a";
   bool with_speeds = true, with_forms = inside.has_tree();
   if (low) {
     const auto fits = [&] {
@@ -79,7 +79,7 @@ float draw_buttons(const Context& context, const Inside& inside, const Rect& roo
     else
       ImGui::SetCursorScreenPos({room.min.x, room.min.y + context.px(10 + kButtonSide + 8)});
     const int speed = draw_segments(context, "speed", speed_label, speeds);
-    if (speed >= 0) view.hops_a_second = kSpeeds[static_cast<size_t>(speed)];
+    if (speed >= 0) view.hops_per_second = kSpeeds[static_cast<size_t>(speed)];
     end = std::max(end, ImGui::GetItemRectMax().x);
   }
   if (with_forms) {

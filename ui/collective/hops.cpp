@@ -51,7 +51,7 @@ std::string ring_sentence(const Inside& inside) {
   if (!summed)
     return hop == 1 ? fmt::format("Each {} passes its own piece on.", who)
                     : fmt::format("Each {} passes on the piece that it received last.", who);
-  return fmt::format("Each {} passes {} on; the next adds its own, the {}.", who,
+  return fmt::format("Each {} sends a chunk with {}; the receiver adds its own, the {}.", who,
                      hop == 1 ? std::string("one term") : number_word(hop) + " terms", ordinal_word(hop + 1));
 }
 

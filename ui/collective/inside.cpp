@@ -44,7 +44,7 @@ void show_beside(const Context& context, int direction) {
 void play_on(const Context& context, const Inside& inside) {
   auto& view = context.view.of<CollectiveView>();
   if (!view.playing || !inside.drawn()) return;
-  view.under_way += ImGui::GetIO().DeltaTime * view.hops_a_second / (view.hop == 0 ? kRestAtFirst : 1);
+  view.under_way += ImGui::GetIO().DeltaTime * view.hops_per_second / (view.hop == 0 ? kRestAtFirst : 1);
   if (view.under_way < 1) return;
   view.stand_at(inside.hop + 1);
   view.playing = view.hop <= inside.hops();

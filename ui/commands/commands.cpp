@@ -332,7 +332,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
         c.view.of<ProgramView>().page = ProgramPage::Steps;
       });
   add("view.algebra", "Show what a sum allows",
-      "For every operation: may it act on a share of a sum, or on a piece? Run here on real numbers", {},
+      "For every operation: may it act on a term of a sum, or on a piece? Run here on real numbers", {},
       [](const Context& c) {
         show_tab(c, Tab::Program);
         c.view.of<ProgramView>().page = ProgramPage::Algebra;

@@ -5,6 +5,7 @@
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/program_view.h"
+#include "ui/panels/scaling/scaling_view.h"
 #include "ui/product/product_view.h"
 
 namespace shardlens::ui {
@@ -23,6 +24,20 @@ bool selects_steps(const ViewState& view) {
   }
 }
 
+/// False for pages that Setup changes nothing on.
+bool follows_setup(const ViewState& view) {
+  switch (view.tab) {
+    case Tab::Memory:
+      return !view.of<MemoryView>().this_machine;
+    case Tab::Scaling:
+      return view.of<ScalingView>().page != ScalingPage::Cluster;
+    case Tab::Compare:
+      return view.of<CompareView>().page != ComparePage::Recordings;
+    default:
+      return true;
+  }
+}
+
 SidePanels own_panels(const ViewState& view) {
   return own_panels(view, ImGui::GetMainViewport()->Size);
 }
@@ -33,6 +48,7 @@ SidePanels needs_of(const ViewState& view) {
   if (view.tab == Tab::Program && view.of<ProgramView>().page != ProgramPage::Steps) return kNoPanels;
   SidePanels needs = names_of(view.tab).needs;
   if (!selects_steps(view)) needs.inspector = needs.timeline = false;
+  if (!follows_setup(view)) needs.setup = false;
   return needs;
 }
 

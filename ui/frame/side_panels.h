@@ -9,7 +9,7 @@
 namespace shardlens::ui {
 
 /// Returns the panels that the open page needs: the row of its tab in kTabs, without Inspector and Timeline
-/// on a page of that tab where no step can be selected.
+/// on a page of that tab where no step can be selected, and without Setup where it changes nothing.
 SidePanels needs_of(const ViewState& view);
 
 /// Returns the panels that stand beside the open page without a key: those that it needs, but none in lecture

@@ -12,6 +12,7 @@
 #include "ui/product/page.h"
 #include "ui/product/product_view.h"
 #include "ui/stage/lanes.h"
+#include "ui/theme/colour_scale.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/heatmap.h"
@@ -198,6 +199,7 @@ void draw_chosen(const Page& page, const Program& program, const Step& step, con
                   part),
       "Each row of the probabilities sums to 1. It needs one row of this head's Q, and all of this head's K "
       "and V.",
+      fmt::format("Scores: {}. Probabilities: the brighter, the larger.", kSignedInWords),
       program.tp() == 1 ? std::string("One rank has every head.")
       : everywhere
           ? std::string("Every rank computes every head: attention is not cut here.")

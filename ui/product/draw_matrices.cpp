@@ -10,6 +10,7 @@
 #include "ui/product/drawn_matrix.h"
 #include "ui/product/page.h"
 #include "ui/product/product_view.h"
+#include "ui/theme/colour_scale.h"
 
 namespace shardlens::ui {
 namespace {
@@ -202,8 +203,9 @@ void draw_matrices(const Page& page, const Product& product, const Rect& room) {
   const bool partial = ranks > 1 && c.tensor->layout.kind == LayoutKind::Partial;
   const bool has_sum = partial && conversion >= 0;
 
-  const float words = draw_wrapped(page.list, room.min, in(page.type.body, page.theme.dim),
-                                   what_happens(program, product), room.width());
+  const float words = draw_wrapped(
+      page.list, room.min, in(page.type.body, page.theme.dim),
+      fmt::format("{} Colours: {}.", what_happens(program, product), kSignedInWords), room.width());
   const Rect inner{{room.min.x, room.min.y + words + page.px(12)},
                    {room.max.x, room.max.y - page.px(kCaption + 12)}};
   const Arrangement at = arranged(page, a.shape(), c.shape(), ranks, partial, inner);

@@ -15,6 +15,9 @@ enum class ColourMap {
   Magnitude,  ///< cividis, from zero up
 };
 
+/// What the Signed map says, for pages without a scale beside their pictures.
+inline constexpr const char* kSignedInWords = "blue is below zero, orange above";
+
 /// How values become colours: the colour map covers [-limit, limit] (Signed) or [0, limit] (Magnitude).
 /// Values outside get the colour of the nearest end.
 struct ColourScale {

@@ -159,7 +159,7 @@ TEST_F(Inside, ArrowsGoFromHopToHopAndSpacePlays) {
 TEST_F(Inside, AFasterSpeedPlaysFaster) {
   open(Op::AllReduce);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inside a collective/speed/4"); });
-  EXPECT_EQ(view().hops_a_second, 4);
+  EXPECT_EQ(view().hops_per_second, 4);
   press(ImGuiKey_Space);
   harness.draw_frames(60);  // a second of the harness's clock
   EXPECT_GE(view().hop, 3);

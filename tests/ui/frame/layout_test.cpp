@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,25 @@ TEST(Panels, OnlyAPageWhereStepsCanBeSelectedHasInspectorAndTimeline) {
     person.ItemClick("//Compare/page/tournament");
     person.Yield(8);
     EXPECT_FALSE(is_shown("Inspector") || is_shown("Timeline"));
+  });
+}
+
+TEST(Panels, SetupStandsOnlyBesidePagesThatItChanges) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    for (const auto& [key, with, without] :
+         {std::tuple{ImGuiKey_3, "//Memory/page/whole model", "//Memory/page/this machine"},
+          {ImGuiKey_5, "//Scaling/page/strong", "//Scaling/page/cluster"},
+          {ImGuiKey_6, "//Compare/page/tournament", "//Compare/page/recordings"}}) {
+      press(person, ImGuiMod_Ctrl | key);
+      person.ItemClick(without);
+      person.Yield(8);
+      EXPECT_FALSE(is_shown("Setup")) << without;
+      person.ItemClick(with);
+      person.Yield(8);
+      EXPECT_TRUE(is_shown("Setup")) << with;
+    }
   });
 }
 

@@ -251,7 +251,7 @@ void draw_dtype_list(const Context& c, Settings settings) {
       case DType::Fp64:
         return "8 bytes, for verification";
       default:
-        return "4 bytes an element";
+        return "4 bytes per element";
     }
   };
   for (const DType dtype : runnable_dtypes(settings.block)) {

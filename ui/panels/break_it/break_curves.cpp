@@ -34,8 +34,9 @@ struct Pair {
 float draw_head(const Context& context, const BreakReport& report, const Pair& pair, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_text(list, at, type.strong, pair.title);
-  float x = at.x + text_width(type.strong, pair.title) + context.px(14);
+  const std::string title = std::string(pair.title) + " by step";
+  draw_text(list, at, type.strong, title);
+  float x = at.x + text_width(type.strong, title) + context.px(14);
   const float middle = std::round(at.y + type.strong.size / 2), swatch = context.px(14);
   const auto legend = [&](const char* name, double value, ImU32 colour) {
     const std::string text = fmt::format("{} {}", name, std::isfinite(value) ? format_value(value) : "NaN");

@@ -292,6 +292,7 @@ void draw_break_legend(const Context& context, const BreakReport& report, const 
     ImU32 colour;  ///< 0: a sign instead
     const char* sign;
     std::string words;
+    std::string brief;  ///< where not all entries fit
   };
   // The colours of wrong tensors that the bars have; of one phase alone there is one.
   std::vector<Entry> entries;
@@ -299,20 +300,29 @@ void draw_break_legend(const Context& context, const BreakReport& report, const 
     if (std::any_of(probe.errors.begin(), probe.errors.end(), [&](const TensorError& error) {
           return error.broken && error.step >= 0 && report.plan->program.step(error.step).phase == phase;
         }))
-      entries.push_back({phase_colour(context.theme, phase), "", fmt::format("wrong, {}", to_string(phase))});
-  entries.insert(entries.end(), {{0, "≠", "and its ranks hold different bits"},
-                                 {context.theme.agreement, "", "right (no bar: to the last bit)"},
-                                 {0, "- -", fmt::format("bound {}", format_error(report.bound))}});
+      entries.push_back({phase_colour(context.theme, phase), "", fmt::format("wrong, {}", to_string(phase)),
+                         to_string(phase)});
+  entries.insert(entries.end(), {{0, "≠", "and its ranks hold different bits", "ranks differ"},
+                                 {context.theme.agreement, "", "right (no bar: to the last bit)", "right"},
+                                 {0, "- -", fmt::format("bound {}", format_error(report.bound)), "bound"}});
+  const auto mark_of = [&](const Entry& entry) {
+    return entry.colour != 0 ? swatch : text_width(type.strong, entry.sign);
+  };
+  float whole = -between;
+  for (const Entry& entry : entries)
+    whole += mark_of(entry) + gap + text_width(type.note, entry.words) + between;
+  const bool brief = at.x + whole > right;
   for (const Entry& entry : entries) {
-    const float mark = entry.colour != 0 ? swatch : text_width(type.strong, entry.sign);
-    if (at.x + mark + gap + text_width(type.note, entry.words) > right) return;
+    const std::string& words = brief ? entry.brief : entry.words;
+    const float mark = mark_of(entry);
+    if (at.x + mark + gap + text_width(type.note, words) > right) return;
     if (entry.colour != 0)
       fill_rect(list, {at.x, at.y - swatch / 2}, {at.x + swatch, at.y + swatch / 2}, entry.colour);
     else
       draw_text(list, {at.x, at.y - type.strong.size * 0.55f}, type.strong, entry.sign);
     at.x += mark + gap;
-    draw_text(list, {at.x, at.y - type.note.size / 2}, type.note, entry.words);
-    at.x += text_width(type.note, entry.words) + between;
+    draw_text(list, {at.x, at.y - type.note.size / 2}, type.note, words);
+    at.x += text_width(type.note, words) + between;
   }
 }
 

@@ -76,7 +76,7 @@ TextTable copied(const Sweep& sweep) {
                    {"weights per rank, measured", Align::Right},
                    {"1/T", Align::Right},
                    {"replicated", Align::Right},
-                   {"collectives a layer, forward + backward", Align::Right},
+                   {"collectives per layer, forward + backward", Align::Right},
                    {"each rank sends", Align::Right},
                    {"worst relative error", Align::Right},
                    {"bound", Align::Right},
@@ -237,6 +237,13 @@ void draw_errors(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2 
   const auto place = [&](double error) {
     return bottom - static_cast<float>(log_fraction(std::max(error, low), low, high)) * (bottom - top);
   };
+  const int lowest = static_cast<int>(std::ceil(std::log10(low))),
+            highest = static_cast<int>(std::floor(std::log10(high)));
+  for (int power = lowest; power <= highest; ++power) {
+    const float y = place(std::pow(10, power));
+    rule(context, {min.x, y}, size.x);
+    draw_text(list, {min.x, y - type.note.size - context.px(1)}, type.note, fmt::format("1e{}", power));
+  }
   draw_dashed_line(list, {min.x, place(bound)}, {min.x + size.x, place(bound)}, theme.communication,
                    std::max(1.0f, context.px(1.5f)), context.px(5));
   draw_text(list, {min.x + size.x, place(bound) - context.px(18)}, in(type.note, theme.communication),
@@ -262,6 +269,12 @@ void draw_errors(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2 
   }
 }
 
+/// T = 1 is the faster the more cores its rank has, so a comparison of T says who has how many.
+std::string threads_words(const Settings& settings) {
+  return settings.threads_per_rank == 0 ? "shared by the T ranks"
+                                        : fmt::format("{} threads per rank", settings.threads_per_rank);
+}
+
 std::string explanation(const Context& context, const Sweep* sweep) {
   if (sweep == nullptr)
     return fmt::format(
@@ -272,9 +285,9 @@ std::string explanation(const Context& context, const Sweep* sweep) {
   if (!stale.empty()) return stale + " Sweep again for the present settings.";
   const Settings& s = sweep->settings;
   return fmt::format(
-      "{}, {}, split {}, {}, {} × {}. Measured on {}, a step is the fastest of three. Estimated on {}.",
+      "{}, {}, split {}, {}, {} × {}. Measured on {}, {}; a step is the fastest of three. Estimated on {}.",
       s.model.title, s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.split.name,
-      to_string(s.dtype), s.batch, s.seq, sweep->measured_on, sweep->predicted_on);
+      to_string(s.dtype), s.batch, s.seq, sweep->measured_on, threads_words(s), sweep->predicted_on);
 }
 
 }  // namespace

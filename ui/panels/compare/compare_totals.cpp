@@ -75,11 +75,11 @@ std::vector<Total> totals_of(const Theme& theme, const SplitTrials& trials) {
       [](const SplitTrial& t) { return t.flops; },
       [](const SplitTrial& t) { return format_flop_count(static_cast<double>(t.flops)); }));
   all.push_back(total(
-      trials, "memory a rank, planned", "memory, planned", theme.forward,
+      trials, "memory per rank, planned", "memory, planned", theme.forward,
       [](const SplitTrial& t) { return t.planned_bytes; },
       [](const SplitTrial& t) { return total_bytes(t.planned_bytes); }));
   all.push_back(total(
-      trials, "memory a rank, measured", "memory, measured", theme.forward,
+      trials, "memory per rank, measured", "memory, measured", theme.forward,
       [](const SplitTrial& t) { return t.measured_bytes; },
       [](const SplitTrial& t) { return t.result ? total_bytes(t.measured_bytes) : not_measured(t); }));
   all.push_back(total(

@@ -297,7 +297,7 @@ TextTable copied(const HeldTournament& held, const SortOrder& order) {
                    {"cuts that differ from megatron"},
                    {"step, estimated", Align::Right},
                    {"communication, estimated", Align::Right},
-                   {"memory a rank, planned", Align::Right},
+                   {"memory per rank, planned", Align::Right},
                    {"step, measured", Align::Right}},
                   {}};
   for (const size_t place : listed_places(held, order)) {
@@ -392,10 +392,12 @@ std::string explanation(const Context& context, const HeldTournament* held, bool
   if (!t.listed.empty() && t.listed.size() < t.entrants.size())
     text += fmt::format("The first {} are listed. ", t.listed.size());
   if (t.listed.empty())
-    text += fmt::format("None fits into {} a rank.", gigabytes(t.limit_bytes));
+    text += fmt::format("None fits into {} per rank.", gigabytes(t.limit_bytes));
   else if (t.too_large > 0)
-    text += fmt::format("{} faster ones exceed {} a rank.", grouped_text(static_cast<int64_t>(t.too_large)),
-                        gigabytes(t.limit_bytes));
+    text += fmt::format("{} faster ones exceed {} per rank. ",
+                        grouped_text(static_cast<int64_t>(t.too_large)), gigabytes(t.limit_bytes));
+  if (!held->can_run && held->wish.settings.hardware != kThisMachine && !t.listed.empty())
+    text += "To run the best ones, choose this machine as hardware.";
   return text;
 }
 

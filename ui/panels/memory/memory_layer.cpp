@@ -29,8 +29,9 @@ const std::vector<BytesByKind>* measured(const Snapshot& snapshot) {
   return marks.size() == snapshot.plan->memory.size() ? &marks : nullptr;
 }
 
+/// `named`: each part that has room says its kind, because the list of kinds may be below the window.
 void draw_bar(const Context& context, const BytesByKind& bytes, float x0, float x1, float base, float scale,
-              bool is_plan) {
+              bool is_plan, bool named) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Type type(context);
@@ -47,6 +48,11 @@ void draw_bar(const Context& context, const BytesByKind& bytes, float x0, float 
     } else {
       fill_rect(list, {x0, above}, {x1, below - (below - above > 3 ? 1.0f : 0.0f)}, colour);
     }
+    const TextStyle words = in(type.note, is_plan ? theme.text : legible_on(theme, colour));
+    if (named && below - above >= words.size + context.px(2) &&
+        text_width(words, to_string(kind)) <= x1 - x0 - context.px(4))
+      draw_text(list, {(x0 + x1) / 2, (above + below - words.size) / 2}, words, to_string(kind),
+                Align::Centre);
     below = above;
   }
 }
@@ -83,10 +89,10 @@ void draw_ranks(const Context& context, ImVec2 min, ImVec2 size) {
     const float centre = plot_min.x + slot * (static_cast<float>(rank) + 0.5f);
     const BytesByKind& planned = plan.memory[rank].arena_bytes;
     draw_bar(context, planned, std::round(centre - gap / 2 - bar), std::round(centre - gap / 2), plot_max.y,
-             scale, true);
+             scale, true, rank == 0 && marks == nullptr);
     if (marks)
       draw_bar(context, (*marks)[rank], std::round(centre + gap / 2), std::round(centre + gap / 2 + bar),
-               plot_max.y, scale, false);
+               plot_max.y, scale, false, rank == 0);
     const double total = static_cast<double>(total_bytes(planned));
     const float top_y =
         plot_max.y - static_cast<float>(total) * scale - type.figure.size - type.note.size - context.px(8);

@@ -60,7 +60,7 @@ float draw_models_that_fit(const Context& context, ImVec2 at, float width) {
   draw_text(list, at, type.figure, "Which models it can train");
   float y = at.y + type.figure.size + context.px(6);
   y += draw_wrapped(list, {at.x, y}, type.note,
-                    fmt::format("16 bytes a parameter, as on the page whole model, against all of its {}; "
+                    fmt::format("16 bytes per parameter, as on the page whole model, against all of its {}; "
                                 "activations need memory as well.",
                                 bytes_text(memory)),
                     width) +
@@ -113,7 +113,7 @@ float draw_machine_speed(const Context& context, ImVec2 at, float width) {
     if (here.memory_bytes_per_second > 0)
       line("memory", fmt::format("{}, measured", format_bandwidth(here.memory_bytes_per_second)));
     if (here.link_bytes_per_second > 0)
-      line("collectives", fmt::format("{} a rank, and {} for every hop, measured",
+      line("collectives", fmt::format("{} per rank, and {} for every hop, measured",
                                       format_bandwidth(here.link_bytes_per_second),
                                       format_seconds(here.link_latency_seconds)));
   }

@@ -13,6 +13,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/program/program_pages.h"
 #include "ui/panels/program/program_view.h"
+#include "ui/theme/colour_scale.h"
 #include "ui/widgets/controls.h"
 
 namespace shardlens::ui {
@@ -33,7 +34,7 @@ Picture picture_of(const lab::Numbers& numbers) {
 std::string layout_words(Layout layout) {
   switch (layout.kind) {
     case LayoutKind::Partial:
-      return "Partial: shares of a sum";
+      return "Partial: terms of a sum";
     case LayoutKind::Replicated:
       return "Replicated";
     case LayoutKind::Sharded:
@@ -356,10 +357,12 @@ void draw_program_algebra(const Context& context) {
   const bool narrow = is_narrow(context, ImGui::GetContentRegionAvail().x);
   page_head(
       context, "What a sum allows",
-      narrow ? ""
-             : "Each rank has a share of a sum, or a piece of X, and runs the operation on it. Is the joined "
-               "result that of one rank with all of X? Run here by the engine's own kernels, in fp32. ↑ ↓ "
-               "choose the operation, ← → how X lies on the ranks.",
+      narrow ? std::string()
+             : fmt::format(
+                   "Each rank has a term of a sum, or a piece of X, and runs the operation on it. Is the "
+                   "joined result that of one rank with all of X? Run here by the engine's own kernels, in "
+                   "fp32. Colours: {}. ↑ ↓ choose the operation, ← → how X lies on the ranks.",
+                   kSignedInWords),
       program_pages_width(context) + context.px(16));
   ImGui::Dummy({0, context.px(4)});
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();

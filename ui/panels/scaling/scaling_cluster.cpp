@@ -234,7 +234,7 @@ std::string cluster_basis(const ClusterStudy& study) {
       bytes(MemoryKind::Weight) + bytes(MemoryKind::WeightGradient) + bytes(MemoryKind::OptimizerState);
   return fmt::format(
       "Estimated on {}: {}; nothing overlaps. fp16, AdamW, layers recomputed, batch {} × sequence {}. {:.0f} "
-      "bytes a parameter, because gradients add up in fp32; the memory wall's 16 have them in half "
+      "bytes per parameter, because gradients add up in fp32; the memory wall's 16 have them in half "
       "precision. FLOPs include recomputing; memory is an upper bound. This estimate took {}.",
       study.hardware.title, study.hardware.basis, grouped_text(s.batch), grouped_text(s.seq),
       kept / of_weights, format_seconds(study.price_seconds));

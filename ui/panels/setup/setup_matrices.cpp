@@ -278,7 +278,7 @@ void draw_matrices(const Context& context, const Settings& wanted) {
       std::array{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence}, {"whole", "hidden", "tokens"},
       std::array{Look::Whole, Look::Columns, Look::Rows},
       "The residual stream between the blocks, and the norms, dropouts and sums on it: whole on every rank,\n"
-      "cut over hidden (a norm reduces two numbers a token), or cut over tokens (sequence parallelism:\n"
+      "cut over hidden (a norm reduces two numbers per token), or cut over tokens (sequence parallelism:\n"
       "a reduce-scatter and an all-gather replace each all-reduce).");
   if (wanted.block != Block::Model) return;
   draw_field(
@@ -288,7 +288,7 @@ void draw_matrices(const Context& context, const Settings& wanted) {
       "The table of tokens, tied to the output: cut over the vocabulary, over hidden, or whole everywhere.");
   draw_field(context, wanted, "Loss", &Split::loss, std::array{LossForm::Fused, LossForm::Gather},
              {"fused", "gathered"}, std::array{Look::Columns, Look::Whole},
-             "For logits that are cut over the vocabulary: three numbers a token are reduced, or all "
+             "For logits that are cut over the vocabulary: three numbers per token are reduced, or all "
              "logits\nare gathered on every rank first.");
 }
 

@@ -65,7 +65,7 @@ constexpr Look kLooks[] = {
      "Row before column: where does the all-reduce go, and how wide does it get?",
      [](const Context& c) { show_split(c, "reversed"); }},
     {"memory", ICON_FA_DATABASE, "See what fits where",
-     "16 bytes a parameter against a device's memory, and what T does to it.",
+     "16 bytes per parameter against a device's memory, and what T does to it.",
      [](const Context& c) { show_tab(c, Tab::Memory); }},
     {"compare", ICON_FA_COLUMNS, "Set splits side by side",
      "The same step at the same height; or every legal split, ranked.",

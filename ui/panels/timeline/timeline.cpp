@@ -70,7 +70,7 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
       fmt::format("{}forward {}  ·  backward {}", how, format_seconds(result.forward_seconds),
                   format_seconds(result.backward_seconds));
   const std::string pass =
-      fmt::format("{}{} a pass", how, format_seconds(result.forward_seconds + result.backward_seconds));
+      fmt::format("{}{} per pass", how, format_seconds(result.forward_seconds + result.backward_seconds));
   if (result.flops_per_second <= 0) return {times, pass};
   const std::string speed = format_flops(result.flops_per_second);
   const std::string shared = core_sharing_words(result);

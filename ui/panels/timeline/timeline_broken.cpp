@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ui/panels/timeline/timeline.h"
+#include "ui/panels/timeline/track_sizes.h"
 #include "ui/stage/meeting.h"
 
 namespace shardlens::ui {
@@ -26,16 +27,22 @@ std::optional<Stretch> time_of(const Events& ranks, StepId step) {
   return time;
 }
 
+/// The line through the tracks, and its words on the axis above them: there they cover no step.
 void draw_missing(const Context& context, const std::string& words, float x, float top, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImU32 amber = context.theme.communication;
   draw_dashed_line(list, {x, top}, {x, bottom}, amber, std::max(1.0f, context.px(2)), context.px(4));
   const TextStyle style = timeline_text(context, context.fonts.bold, kSmallSize, amber);
   const float width = text_width(style, words) + context.px(8);
-  const float left = std::min(x + context.px(4), list->GetClipRectMax().x - width);
-  fill_rect(list, {left, top}, {left + width, top + style.size + context.px(2)}, context.theme.panel,
+  const ImVec2 low = list->GetClipRectMin(), high = list->GetClipRectMax();
+  // Left of the line if there is room, because the playhead often stands at its right.
+  const float before = x - context.px(4) - width, axis = top - context.px(kAxisHeight);
+  const float left = before >= low.x ? before : std::min(x + context.px(4), high.x - width);
+  list->PushClipRect({low.x, axis}, high);
+  fill_rect(list, {left, axis}, {left + width, axis + style.size + context.px(2)}, context.theme.panel,
             context.px(3));
-  draw_text(list, {left + context.px(4), top + context.px(1)}, style, words);
+  draw_text(list, {left + context.px(4), axis + context.px(1)}, style, words);
+  list->PopClipRect();
 }
 
 }  // namespace

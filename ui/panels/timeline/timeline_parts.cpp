@@ -71,7 +71,7 @@ namespace {
 
 /// What a colour means. In little room the overlapped steps go first, because their tooltip explains them,
 /// and then the phases, whose colours the Stage has too.
-enum class Tells { Phase, Meeting, Overlapped };
+enum class Tells { Phase, Meeting, Overlapped, Wrong };
 
 /// A colour of the tracks and its words.
 struct Kind {
@@ -84,8 +84,9 @@ ImU32 computed(const Theme& theme, Phase phase) {
   return mixed(theme.panel, phase_colour(theme, phase), kComputeTint);
 }
 
-/// The kinds that occur in the Program.
-std::vector<Kind> legend_kinds(const Theme& theme, const Program& program) {
+/// The kinds that occur in the Program, and the line along wrong values if a broken run is shown.
+std::vector<Kind> legend_kinds(const Context& context, const Program& program) {
+  const Theme& theme = context.theme;
   const auto any = [&](const auto& is) {
     return std::any_of(program.steps.begin(), program.steps.end(), is);
   };
@@ -101,6 +102,8 @@ std::vector<Kind> legend_kinds(const Theme& theme, const Program& program) {
   }
   if (any([](const Step& step) { return step.overlapped; }))
     kinds.push_back({"overlapped", faded(theme.communication, kTransferTint), Tells::Overlapped});
+  if (const auto seen = seen_break(context); seen && seen->side() != BreakSide::Sound)
+    kinds.push_back({"wrong values", theme.text, Tells::Wrong});
   return kinds;
 }
 
@@ -130,20 +133,20 @@ float legend_width(const Context& context, const std::vector<Kind>& kinds) {
 }  // namespace
 
 LegendWidths legend_widths(const Context& context, const Program& program) {
-  const std::vector<Kind> kinds = legend_kinds(context.theme, program);
+  const std::vector<Kind> kinds = legend_kinds(context, program);
   return {.whole = legend_width(context, kinds),
-          .with_phases = legend_width(context, only(kinds, {Tells::Phase, Tells::Meeting})),
-          .least = legend_width(context, only(kinds, {Tells::Meeting}))};
+          .with_phases = legend_width(context, only(kinds, {Tells::Phase, Tells::Meeting, Tells::Wrong})),
+          .least = legend_width(context, only(kinds, {Tells::Meeting, Tells::Wrong}))};
 }
 
 void draw_legend(const Context& context, const Program& program, float left, float right, float middle) {
   const Theme& theme = context.theme;
   const TextStyle style = legend_style(context);
   const float swatch = context.px(kSwatch);
-  std::vector<Kind> shown = legend_kinds(theme, program);
+  std::vector<Kind> shown = legend_kinds(context, program);
   const auto fits = [&] { return legend_width(context, shown) <= right - left; };
-  if (!fits()) shown = only(shown, {Tells::Phase, Tells::Meeting});
-  if (!fits()) shown = only(shown, {Tells::Meeting});
+  if (!fits()) shown = only(shown, {Tells::Phase, Tells::Meeting, Tells::Wrong});
+  if (!fits()) shown = only(shown, {Tells::Meeting, Tells::Wrong});
   if (!fits()) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   float x = std::round(right - legend_width(context, shown));
@@ -154,7 +157,11 @@ void draw_legend(const Context& context, const Program& program, float left, flo
     if (beside)  // over what a rank computes meanwhile
       fill_rect(list, {x, bottom - swatch}, {x + swatch, bottom}, computed(theme, Phase::Backward),
                 context.px(2));
-    fill_rect(list, {x, top}, {x + swatch, bottom}, kind.colour, context.px(beside ? 1 : 2));
+    if (kind.tells == Tells::Wrong)
+      draw_torn_line(list, {x, middle}, {x + swatch, middle}, kind.colour, std::max(1.0f, context.px(1.5f)),
+                     context.px(3));
+    else
+      fill_rect(list, {x, top}, {x + swatch, bottom}, kind.colour, context.px(beside ? 1 : 2));
     draw_text(list, {x + swatch + context.px(kBesideSwatch), middle - style.size / 2}, style, kind.words);
     x += kind_width(context, kind);
   }

@@ -262,10 +262,8 @@ std::string provenance(const Context& context) {
                                  : snapshot.result->replayed ? "Replayed"
                                                              : "Measured") +
            snapshot.result->machine + ", communicator " + snapshot.result->communicator.name + ".";
-  else if (snapshot.result)
-    text = "The shown run belongs to older settings. This plan is not measured yet.";
   else
-    text = "Nothing has run yet.";
+    text = "This plan has not run.";
   if (snapshot.result && !snapshot.stale()) {
     for (const Lateness& late : snapshot.result->late) {
       std::string sentence = to_sentence(snapshot.result->plan->program, late);

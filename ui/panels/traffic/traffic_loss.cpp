@@ -116,7 +116,7 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float right = at.x + width - context.px(8);
   draw_button(context, lens, {right, at.y});
-  draw_text(list, at, type.strong, "The loss lens: three numbers a token, or all its logits");
+  draw_text(list, at, type.strong, "The loss lens: three numbers per token, or all its logits");
   float y = at.y + context.px(24);
   const Model& model = lens.settings.model;
   const int64_t columns = padded_vocab(model, lens.settings.tp);

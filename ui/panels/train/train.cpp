@@ -14,6 +14,7 @@
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/train/train_parts.h"
+#include "ui/panels/train/train_plot.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -223,10 +224,16 @@ void draw_recorded(const Context& context) {
   const RecordingFacts& facts = *context.replay.recording;
   const auto& steps = train.curves.front()->steps;
   const int64_t first = steps.empty() ? 1 : steps.front()->report.step;
+  const std::optional<int64_t> shown = shown_step(context, *train.curves.front());
   line(type.body,
-       fmt::format("{} steps{}{}, recorded by {}. Click a step to show its pass.", grouped_text(facts.passes),
-                   context.replay.is_live() ? " so far" : "",
-                   first > 1 ? fmt::format(" from step {} on", grouped_text(first)) : "", facts.verb));
+       fmt::format(
+           "{} steps{}{}, recorded by {}.{} Click a step to show its pass.", grouped_text(facts.passes),
+           context.replay.is_live() ? " so far" : "",
+           first > 1 ? fmt::format(" from step {} on", grouped_text(first)) : "", facts.verb,
+           // Passes count from 0 and a training's steps from 1: both stand here once, beside each other.
+           shown ? fmt::format(" The line is at step {}, which is pass {}.", grouped_text(*shown),
+                               grouped_text(context.replay.pass))
+                 : ""));
   const Settings& settings = facts.plan->program.settings;
   line(type.note,
        fmt::format("{}, {} layers · T = {}, D = {} · {} · batch {} × {} · {} on {}", settings.model.title,

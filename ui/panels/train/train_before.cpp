@@ -44,8 +44,9 @@ std::vector<Fact> facts_of(const TrainChoices& choices, bool comparison) {
           ? "one: nothing is cut"
           : fmt::format("{}: every layer is cut over T = {}{}", counted(choices.tp * choices.dp, "rank"),
                         choices.tp, choices.dp > 1 ? fmt::format(", in D = {} replicas", choices.dp) : ""));
-  facts.emplace_back("memory", fmt::format("about {} a rank: 16 bytes a parameter over T, before activations",
-                                           bytes_text(wall_bytes(parameters, choices.tp).total())));
+  facts.emplace_back("memory",
+                     fmt::format("about {} per rank: 16 bytes per parameter over T, before activations",
+                                 bytes_text(wall_bytes(parameters, choices.tp).total())));
   facts.emplace_back("a step",
                      fmt::format("{} × {} = {} tokens", choices.batch, choices.seq, grouped_text(tokens)));
   facts.emplace_back("in all", fmt::format("{}, {} tokens", counted(choices.steps, "step"),
@@ -101,13 +102,13 @@ void draw_before_training(const Context& context, ImVec2 min, ImVec2 room) {
     y += draw_wrapped(list, {min.x + name, y}, type.body, words, width - name) + context.px(6);
   }
   y += context.px(10);
-  y +=
-      draw_wrapped(list, {min.x, y}, type.note,
-                   "Its loss then grows here against the entropy of the text, with tokens a second and every "
-                   "layer's gradient norm. The page text shows what the model writes. Freeze puts a step on "
-                   "the Stage, rank by rank.",
-                   width) +
-      context.px(24);
+  y += draw_wrapped(
+           list, {min.x, y}, type.note,
+           "Its loss then grows here against the entropy of the text, with tokens per second and every "
+           "layer's gradient norm. The page text shows what the model writes. Freeze puts a step on "
+           "the Stage, rank by rank.",
+           width) +
+       context.px(24);
   const float left = min.y + room.y - y;
   if (left > context.px(120))
     draw_example(

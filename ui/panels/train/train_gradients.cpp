@@ -28,7 +28,7 @@ void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVe
     legends.push_back(
         {fmt::format("{} before clipping{}", format_value(read_line(points).y.back()), mean_words(curve)),
          0});
-  const float head = draw_head(context, min, size.x, "Gradient norm", legends);
+  const float head = draw_head(context, min, size.x, "Gradient norm by step", legends);
   if (!begin_plot(context, "##norm", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(context.train),
                   0, extent.empty() ? 1 : 1.1 * std::max(extent.high, 1e-12), nullptr))
     return;
@@ -147,7 +147,8 @@ void draw_gradients(const Context& context, const std::vector<ImVec2>& places, I
     for (const Points& row : rows.back()) extent.take(row);
   }
   for (size_t i = 0; i < curves.size(); ++i) {
-    const std::string title = curves.size() > 1 ? "Gradient norms, " + curves[i]->name : "Gradient norms";
+    const std::string title =
+        curves.size() > 1 ? "Gradient norms by step, " + curves[i]->name : "Gradient norms by step";
     draw_norms(context, *curves[i], rows[i], extent, title, places[i], size);
   }
 }

@@ -24,8 +24,8 @@ int tick_text(double value, char* text, int size, void*) {
 }
 
 std::string loss_text(const StepReport& report) {
-  if (!report.parts) return format_value(report.loss) + " nats a token";
-  return fmt::format("{}: hidden words {} nats a token, sentence order {}", format_value(report.loss),
+  if (!report.parts) return format_value(report.loss) + " nats per token";
+  return fmt::format("{}: hidden words {} nats per token, sentence order {}", format_value(report.loss),
                      format_value(report.parts->words), format_value(report.parts->sentences));
 }
 

@@ -84,10 +84,10 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
                        fmt::format("unigrams {}", format_value(entropy))});
   const bool hidden_words =
       !train.curves.empty() && train.curves[0]->options.settings.model.architecture == Architecture::Bert;
-  const std::string unit = hidden_words ? "nats a hidden token" : "nats a token";
+  const std::string unit = hidden_words ? "nats per hidden token" : "nats per token";
   if (!train.curves.empty()) legends.push_back({"each step", each_step_colour(theme, 0)});
   legends.push_back({unit, 0});
-  const float head = draw_head(context, min, size.x, "Loss", legends);
+  const float head = draw_head(context, min, size.x, "Loss by step", legends);
   const double low = extent.empty() ? 0 : extent.low, high = extent.empty() ? 1 : extent.high;
   const double room = std::max(0.05, 0.06 * (high - low));
   if (!begin_plot(context, "##loss", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(train),
@@ -150,7 +150,7 @@ void draw_scale(const Context& context, ImVec2 min, ImVec2 size) {
     }
   }
   if (skips.size() > 0) legends.push_back({fmt::format("{} skipped", skips.size()), skip_colour});
-  const float head = draw_head(context, min, size.x, "Loss scale", legends);
+  const float head = draw_head(context, min, size.x, "Loss scale by step", legends);
   const double low = extent.empty() ? 0 : std::floor(extent.low) - 1,
                high = extent.empty() ? 1 : std::ceil(extent.high) + 1;
   if (!begin_plot(context, "##scale", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(train), low,
@@ -195,7 +195,7 @@ void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
     legends.push_back({"each step", each_step_colour(context.theme, i)});
     extent.take(of_steps(curve, speed_of));
   }
-  const float head = draw_head(context, min, size.x, "Speed", legends);
+  const float head = draw_head(context, min, size.x, "Speed by step", legends);
   if (!begin_plot(context, "##speed", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(train), 0,
                   extent.empty() ? 1 : 1.15 * extent.high, nullptr))
     return;

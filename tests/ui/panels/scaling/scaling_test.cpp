@@ -61,7 +61,7 @@ TEST(ScalingTab, AClusterFollowsItsSliders) {
   const auto before = harness.studio().scaling().snapshot()->cluster;
   ASSERT_TRUE(before);
   EXPECT_EQ(before->price.ranks, 8 * 64 * 6);
-  EXPECT_THAT(cluster_basis(*before), HasSubstr("18 bytes a parameter")) << "the memory wall says 16";
+  EXPECT_THAT(cluster_basis(*before), HasSubstr("18 bytes per parameter")) << "the memory wall says 16";
   std::string copied;
   harness.perform([&](ImGuiTestContext& person) {
     person.MouseMove("//Scaling/**/D replicas/##value");

@@ -76,7 +76,7 @@ TEST(TrainPlot, TheLineThatIsReadIsTheMeanItSaysItIs) {
 }
 
 TEST(TrainPlot, SpeedAndItsShareOfTheCeilingAreOfTheSameSteps) {
-  // Every thousand tokens a second are one percent, and the last of five steps was a slow one.
+  // Every thousand tokens per second are one percent, and the last of five steps was a slow one.
   TrainCurve curve = curve_of(100, 100);
   for (auto& step : curve.steps) {
     TrainStep timed = *step;
