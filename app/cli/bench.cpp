@@ -218,7 +218,7 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
                fmt::format("{:.2f} G", high->per_second / 1e9)});
   }
   fmt::print("\n{}", table.text());
-  fmt::print("in FLOP/s if the kind counts FLOPs, else in bytes a second; measured\n\n");
+  fmt::print("in FLOP/s if the kind counts FLOPs, else in bytes per second; measured\n\n");
   for (const CalibrationCheck& check : checks) {
     fmt::print(
         "one layer of {}, batch {} × sequence {}, T = {}: predicted {:.2f} ms, measured {:.2f} ms (median "

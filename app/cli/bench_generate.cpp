@@ -41,7 +41,7 @@ int bench_generate(const CommonOptions& options, int repetitions) {
              bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, counted(repetitions, "round"));
   fmt::print("speed                 {:.1f} tokens/s, after a prompt of {} tokens that took {:.0f} ms\n",
              bench.tokens_per_second(), bench.prompt_tokens, bench.prompt_seconds * 1e3);
-  fmt::print("weights read          {} bytes a token, all ranks together\n",
+  fmt::print("weights read          {} bytes per token, all ranks together\n",
              grouped_text(bench.weight_bytes));
   fmt::print(
       "read ceiling          {:.1f} GB/s, measured in turn with the tokens, by all cores or by the GPUs\n",

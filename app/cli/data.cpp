@@ -45,7 +45,7 @@ void print(const CorpusReport& report, const DataOptions& options) {
   fmt::print("  {:>10}  dropped: near-duplicates (Jaccard above {})\n",
              grouped_text(report.documents_duplicate), options.corpus.jaccard);
   const int64_t tokens = report.train.tokens + report.validation.tokens + report.test.tokens;
-  fmt::print("tokenizer {}, {} entries: {:.2f} bytes a token\n\n", report.tokenizer,
+  fmt::print("tokenizer {}, {} entries: {:.2f} bytes per token\n\n", report.tokenizer,
              grouped_text(report.vocab_size),
              static_cast<double>(report.text_bytes) / static_cast<double>(tokens));
   fmt::print("{:<12} {:>12} {:>14}\n", "", "documents", "tokens");
@@ -53,7 +53,7 @@ void print(const CorpusReport& report, const DataOptions& options) {
        {std::pair{"train", report.train}, {"validation", report.validation}, {"test", report.test}})
     fmt::print("{:<12} {:>12} {:>14}\n", name, grouped_text(split.documents), grouped_text(split.tokens));
   fmt::print(
-      "\nunigram entropy {:.4f} nats a token (perplexity {:.1f}): a model that ignores the context reaches "
+      "\nunigram entropy {:.4f} nats per token (perplexity {:.1f}): a model that ignores the context reaches "
       "this\n"
       "corpus: {}\n",
       report.unigram_entropy_nats, std::exp(report.unigram_entropy_nats), options.out);

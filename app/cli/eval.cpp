@@ -114,7 +114,7 @@ int run_eval(EvalOptions o) {
     json["words"] = p.words;
     if (!o.common.json) {
       fmt::print(
-          "perplexity {} over {} words ({} tokens, {:.4f} each; {:.4f} nats a token), windows of {} "
+          "perplexity {} over {} words ({} tokens, {:.4f} each; {:.4f} nats per token), windows of {} "
           "advancing by {}\n",
           p.perplexity < 1e9 ? fmt::format("{:.4f}", p.perplexity) : fmt::format("{:.4e}", p.perplexity),
           grouped_text(p.words), grouped_text(p.tokens), p.per_token, p.nats / static_cast<double>(p.tokens),

@@ -171,8 +171,8 @@ void write_video(const Options& options) {
     file.add(image);
   }
   file.commit();
-  fmt::print("{}: {} frames of {}x{}, {:.2f} s at {} a second\n", options.video.string(), frames, size.width,
-             size.height, static_cast<double>(frames) / options.fps, options.fps);
+  fmt::print("{}: {} frames of {}x{}, {:.2f} s at {} per second\n", options.video.string(), frames,
+             size.width, size.height, static_cast<double>(frames) / options.fps, options.fps);
 }
 
 }  // namespace shardlens

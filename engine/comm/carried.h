@@ -15,11 +15,11 @@ int64_t carried_bytes(const Request& request, int ranks, int rank);
 /// carried in place.
 int64_t packed_bytes(const Request& request, int ranks, int rank);
 
-/// Algorithm bandwidth and bus bandwidth, as nccl-tests defines them, in bytes a second, of a collective over
-/// `ranks` ranks that takes `seconds`. `bytes` is the size of the full tensor; for an all-to-all, the bytes
-/// that each rank holds. Algorithm bandwidth is bytes / seconds. Bus bandwidth is that times 2(n-1)/n for an
-/// all-reduce, (n-1)/n for a reduce-scatter, an all-gather and an all-to-all, and 1 for a broadcast: what the
-/// limiting link carries, whatever the number of ranks.
+/// Algorithm bandwidth and bus bandwidth, as nccl-tests defines them, in bytes per second, of a collective
+/// over `ranks` ranks that takes `seconds`. `bytes` is the size of the full tensor; for an all-to-all, the
+/// bytes that each rank holds. Algorithm bandwidth is bytes / seconds. Bus bandwidth is that times 2(n-1)/n
+/// for an all-reduce, (n-1)/n for a reduce-scatter, an all-gather and an all-to-all, and 1 for a broadcast:
+/// what the limiting link carries, whatever the number of ranks.
 struct Bandwidth {
   double algorithm = 0;
   double bus = 0;

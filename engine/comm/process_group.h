@@ -27,7 +27,7 @@ struct ProcessGroup {
   const DepartedProcesses* departed = nullptr;     ///< as in ProcessPatience; outlives the communicator
   CommunicatorInfo info;
   size_t most_message_bytes = Processes::kMostBytes;  ///< larger pieces travel in several messages
-  size_t block_bytes = size_t{1} << 20;  ///< an all-reduce runs in blocks of this many bytes a rank
+  size_t block_bytes = size_t{1} << 20;  ///< an all-reduce runs in blocks of this many bytes per rank
 };
 
 /// Makes the communicator of this process's rank; `processes` must outlive it. abort() wakes the rank in this

@@ -29,7 +29,7 @@ struct RatePoint {
   bool operator==(const RatePoint&) const = default;
 };
 
-/// Measured alpha and beta of a collective: seconds a ring hop, and bytes a second that each rank sends.
+/// Measured alpha and beta of a collective: seconds a ring hop, and bytes per second that each rank sends.
 struct LinkRate {
   double latency_seconds = 0;
   double bytes_per_second = 0;

@@ -84,7 +84,7 @@ void add_ratio(std::vector<WorkedFigure>& figures) {
   figures.push_back(
       {"FLOPs of a rank for a layer forward", kChapter, "(5.50e11 + 1.37e11) / 8",
        "(4·b·s·d² + 2·b·s²·d) / T", written_flops / s.tp, exact_flops, "FLOP",
-       "a layer's four matrices hold 12·d² weights and each is 2 FLOPs a token, and attention makes "
+       "a layer's four matrices hold 12·d² weights and each is 2 FLOPs per token, and attention makes "
        "two products: 24·b·s·d² + 4·b·s²·d"});
   figures.push_back(
       {"compute against communication, forward", kChapter, "0.17",
@@ -111,7 +111,7 @@ void add_norm_statistics(std::vector<WorkedFigure>& figures) {
   const double statistics = 2 * 4 * tokens;  // sum and sum of squares, fp32
   const double fp32_tensor = 4 * tokens * static_cast<double>(s.model.hidden);
   figures.push_back({"statistics of a LayerNorm on cut activations", kChapter, "64 KB",
-                     "8·b·s bytes: two fp32 numbers a token", statistics, statistics, "bytes", ""});
+                     "8·b·s bytes: two fp32 numbers per token", statistics, statistics, "bytes", ""});
   figures.push_back(
       {"the activations' all-reduce it is compared with", kChapter, "128 MB", "8·b·s·d bytes",
        2 * fp32_tensor, fp32_tensor, "bytes",
@@ -205,7 +205,7 @@ void add_loss(std::vector<WorkedFigure>& figures) {
   figures.push_back(
       {"bytes sent: gathered logits against the fused loss", std::string(kPaper) + ", section 3",
        "b·s·v against b·s: a factor of v", "v = 51,200", vocab, gathered / fused, "ratio",
-       "three numbers a token are reduced and not one (the maximum, the label's logit, the sum of "
+       "three numbers per token are reduced and not one (the maximum, the label's logit, the sum of "
        "exponentials), in fp32 while logits are fp16, and an all-reduce sends twice what a gather "
        "does: v · 2 / (3 · 4 · 2)"});
   settings.split.loss = LossForm::Fused;

@@ -154,7 +154,7 @@ void add_one_box(std::vector<WorkedFigure>& figures) {
       {"the largest model that 16 GPUs of 32 GB train", kPaper, "16 billion parameters",
        "16 · 32 GB / 16 bytes", capacity / kBytesPerParameter,
        static_cast<double>(parameter_count(settings.model)), "parameters",
-       fmt::format("the paper's width in {} layers: 18 bytes a parameter here, and the activations "
+       fmt::format("the paper's width in {} layers: 18 bytes per parameter here, and the activations "
                    "of 8 sequences, with each layer recomputed. The paper gives no calculation",
                    least)});
   prove(figures, figures.size() - 1, settings, ShownBy::Memory);

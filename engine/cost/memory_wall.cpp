@@ -1,4 +1,4 @@
-// Sixteen bytes a parameter, spread over T ranks.
+// Sixteen bytes per parameter, spread over T ranks.
 #include "engine/cost/memory_wall.h"
 
 #include <numeric>

@@ -17,7 +17,7 @@ struct WallPart {
   int bytes_per_parameter = 0;
 };
 
-/// Weights 2, gradients 2, master weights 4, Adam m 4, Adam v 4: 16 bytes a parameter.
+/// Weights 2, gradients 2, master weights 4, Adam m 4, Adam v 4: 16 bytes per parameter.
 const std::array<WallPart, 5>& wall_parts();
 
 /// One rank's bytes, part by part in the order of wall_parts().

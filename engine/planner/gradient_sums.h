@@ -10,8 +10,8 @@
 
 namespace shardlens {
 
-/// Gradients are summed in buckets of about this many bytes a rank. A bucket is large enough to use the links
-/// well, and small enough that the first one is sent while the backward pass still runs.
+/// Gradients are summed in buckets of about this many bytes per rank. A bucket is large enough to use the
+/// links well, and small enough that the first one is sent while the backward pass still runs.
 inline constexpr int64_t kBucketBytes = int64_t{25} << 20;
 
 /// The bucket of each gradient. `gradient_bytes` are a rank's bytes of them, in the order in which the

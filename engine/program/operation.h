@@ -95,8 +95,8 @@ enum class Operand {
   BetaGrad,
   Stats,     ///< mean and 1/std of each token
   Sum,       ///< the sum before a norm
-  Sums,      ///< two numbers a token
-  GradSums,  ///< two numbers a token, for the gradient
+  Sums,      ///< two numbers per token
+  GradSums,  ///< two numbers per token, for the gradient
   Q,         ///< QKV; with grouped queries Q alone
   Kv,        ///< with grouped queries
   QGrad,

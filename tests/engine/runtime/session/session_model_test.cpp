@@ -78,7 +78,7 @@ TEST(SessionModel, BothLossesAreRunWhenAskedFor) {
   auto snapshot = session.wait_until_idle(kLimitSeconds);
   ASSERT_NE(snapshot->lens, nullptr);
   EXPECT_FALSE(snapshot->lens->fused.measured);
-  // Three numbers a token, all-reduced, against an all-gather of the logits.
+  // Three numbers per token, all-reduced, against an all-gather of the logits.
   const int64_t tokens = 16 * 16, vocab = 512, ranks = 4;
   EXPECT_EQ(snapshot->lens->fused.sent_bytes, 3 * (2 * tokens * 4 * (ranks - 1) / ranks));
   EXPECT_EQ(snapshot->lens->gathered.sent_bytes, tokens * vocab * 4 * (ranks - 1) / ranks);

@@ -148,7 +148,7 @@ TEST_F(BertSamplesTest, WordsBeginAtSpacesAndPunctuation) {
 
 TEST(ChooseSpans, LengthsAreOneToThreeWordsInElevenths) {
   std::vector<int32_t> starts;
-  for (int32_t word = 0; word < 5000; ++word) starts.push_back(2 * word);  // two tokens a word
+  for (int32_t word = 0; word < 5000; ++word) starts.push_back(2 * word);  // two tokens per word
   std::map<int32_t, double> lengths;
   double spans = 0;
   for (uint64_t round = 0; round < 100; ++round) {
