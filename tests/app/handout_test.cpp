@@ -188,6 +188,24 @@ TEST_F(Handouts, ThePagesOfPaperSayAllAndEndWithTheAnswers) {
     EXPECT_THAT(said, HasSubstr(letters(words)));
 }
 
+TEST_F(Handouts, APictureHasTheStepThatItsQuestionPointsAt) {
+  write("far.md",
+        "+++\ntitle = \"T\"\nasks = \"?\"\nminutes = 1\n[run]\nmodel = \"gpt2-tiny\"\nblock = "
+        "\"layer\"\ntp = 2\nbatch = 1\nseq = 8\n+++\n## A\n\nText.\n\n```scene\nview = \"stage\"\nselect = "
+        "\"attn.qkv\"\n```\n\n```question\nask = \"Which?\"\nat = \"step\"\nanswer = "
+        "\"output('mlp.proj')\"\nbecause = \"{{layout('mlp.proj.sum@partial')}}\"\n```\n");
+  const Ended drawn = draw_offscreen("--lesson " + path("far.md") + " --handout " + path("far.html"));
+  ASSERT_EQ(drawn.code, 0) << drawn.err;
+  const Ended checked =
+      run_program("python3 " + test_data_folder() + "/exports/check_handout.py", path("far.html"));
+  ASSERT_EQ(checked.code, 0) << checked.err;
+  const std::string text = json::parse(checked.out)["text"];
+  constexpr std::string_view kRow = "Z = G · Wproj";
+  int rows = 0;
+  for (size_t at = text.find(kRow); at != std::string::npos; at = text.find(kRow, at + 1)) ++rows;
+  EXPECT_EQ(rows, 3) << "in the light picture, in the dark one and in the answer";
+}
+
 TEST_F(Handouts, SlidesShowEachQuestionBeforeAndAfterItsAnswer) {
   const Ended drawn = draw_offscreen(lesson() + "--size 960x540 --slides " + path("slides"));
   ASSERT_EQ(drawn.code, 0) << drawn.err;
