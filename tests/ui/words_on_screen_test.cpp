@@ -43,7 +43,7 @@ TEST(WordsOnScreen, WhatTransferAndWaitingLookLikeIsSaidInALectureToo) {
   harness.wait_until_at_rest();
   harness.draw_frames(8);
   const std::vector<std::string> texts = texts_in(harness, "Timeline");
-  EXPECT_THAT(texts, AllOf(Contains("transfer"), Contains("waiting"), Contains(EndsWith(" a pass"))));
+  EXPECT_THAT(texts, AllOf(Contains("transfer"), Contains("waiting"), Contains(EndsWith(" per pass"))));
 }
 
 TEST(WordsOnScreen, ALostRankIsCalledLostInLectureMode) {
