@@ -258,7 +258,7 @@ TEST_F(InsideSequenceParallel, AReduceScatterAndAnAllGatherHaveHalfTheHops) {
   open(Op::ReduceScatter);
   press(ImGuiKey_RightArrow);
   EXPECT_THAT(texts(), AllOf(Contains("Inside a reduce-scatter"), Contains("Hop 1 of 3"),
-                             Contains(HasSubstr("one term on"))));
+                             Contains(HasSubstr("with one term"))));
   press(ImGuiKey_Escape);
   open(Op::AllGather);
   press(ImGuiKey_RightArrow);
