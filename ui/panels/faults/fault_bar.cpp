@@ -9,11 +9,15 @@
 #include <string>
 
 #include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/commands/command_button.h"
+#include "ui/commands/commands.h"
+#include "ui/commands/walk.h"
 #include "ui/outbox.h"
 #include "ui/panels/faults/fault_view.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
@@ -92,14 +96,24 @@ struct Strip {
     if (details && draw_details(c, name, message) && !on_button) details = false;
   }
 
-  void words() {
+  /// Draws what happened. `click_says`: what a click on it does; null: nothing. Returns true on a click.
+  bool words(const char* click_says = nullptr) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const TextStyle icon{c.fonts.body, c.px(17), c.theme.communication};
     const float middle = at.y + c.px(kControlHeight) / 2;
     draw_text(list, {left, std::round(middle - icon.size / 2)}, icon, ICON_FA_UNLINK);
     const float x = words_left();
-    draw_text(list, {x, std::round(middle - bold().size / 2)}, bold(),
-              fitted(bold(), text, right - x - c.px(kButtonGap)));
+    const std::string shown = fitted(bold(), text, right - x - c.px(kButtonGap));
+    bool clicked = false;
+    TextStyle style = bold();
+    if (click_says != nullptr) {
+      ImGui::SetCursorScreenPos({left, at.y});
+      clicked = click_area("place", {x + text_width(style, shown) - left, c.px(kControlHeight)});
+      if (ImGui::IsItemHovered()) style.colour = c.theme.forward;
+      tooltip(c, click_says);
+    }
+    draw_text(list, {x, std::round(middle - style.size / 2)}, style, shown);
+    return clicked;
   }
 };
 
@@ -118,7 +132,16 @@ void draw_run_fault(const Context& c) {
   strip.command("run.again", ICON_FA_UNDO "  Run again", ButtonLook::Accent);
   strip.make_room({kCopy, kDetails});
   strip.copy_and_details("Run fault", c.snapshot.message, c.view.of<FaultView>().run_details);
-  strip.words();
+  const RunFailure& failure = *c.snapshot.failure;
+  if (failure.step < 0) {
+    strip.words();
+  } else if (strip.words("Show this step on the Stage")) {
+    show_tab(c, Tab::Stage);
+    select_step(c.view, c.snapshot.plan->program, failure.step);
+    if (!failure.ranks.empty()) c.view.selected_rank = failure.ranks.front();
+    c.view.scroll_to_selection = true;
+    reach_selection(c);
+  }
 }
 
 void draw_training_fault(const Context& c) {

@@ -61,6 +61,15 @@ TEST(Faults, ALostRankIsMarkedOnItsTrackAndTheRunGoesOnAtAClick) {
   EXPECT_LT(tracks.ranks()[2].size(), tracks.ranks()[0].size() + 1) << "it was not ahead of the others";
 
   harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_4);  // Traffic
+    person.ItemClick("//Fault/place");
+    person.Yield(2);
+  });
+  EXPECT_EQ(harness.view().tab, Tab::Stage);
+  EXPECT_EQ(harness.view().selected_step, failure->step) << "a click on the words shows where it happened";
+  EXPECT_EQ(harness.view().selected_rank, 2);
+
+  harness.perform([&](ImGuiTestContext& person) {
     person.ItemClick("//Fault/Details");
     IM_CHECK(person.GetWindowByRef("//Run fault") != nullptr);
     person.ItemClick("//Fault/Copy");
