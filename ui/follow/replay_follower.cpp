@@ -104,8 +104,8 @@ void ReplayFollower::follow(const ReplaySnapshot& now, const ReplaySnapshot& bef
     move_along(view_.of<HistoryView>().shown, now.recording->seconds - before.recording->seconds);
   const bool moved =
       !before.shown || before.shown->position != now.shown->position || before.pass != now.pass;
-  const bool follows =
-      now.playing || before.playing || sought_;  // `before`: the last move of playing counts too
+  // A slow frame can miss that it played: it may begin and end between two frames.
+  const bool follows = now.playing || before.playing || now.played != before.played || sought_;
   if (follows && moved && now.shown->plan) {
     const auto at = static_cast<StepId>(now.shown->position);
     select_step(view_, now.shown->plan->program, std::max(0, at - 1));

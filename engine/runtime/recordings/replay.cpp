@@ -260,6 +260,7 @@ void Replay::Worker::advance() {
   const double wanted = played_from_seconds_ + passed * now_.speed;
   stand_at(wanted);
   if (wanted >= now_.recording->seconds) now_.playing = false;
+  ++now_.played;
   publish();
 }
 

@@ -80,6 +80,7 @@ struct ReplaySnapshot {
   double pass_begin_seconds = 0;  ///< of `pass`, from the beginning of the recording
   double seconds = 0;             ///< the position, from the beginning of the recording
   bool playing = false;
+  uint64_t played = 0;                     ///< counts the moves of playing, so that each is seen
   double speed = 1;                        ///< recorded seconds for each second of playing
   WriterState writer = WriterState::Gone;  ///< of the run that writes it; Gone: it no longer grows
   double committed_seconds = 0;            ///< live: when it last grew, on the clock of now_seconds()

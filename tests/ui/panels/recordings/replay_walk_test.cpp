@@ -157,6 +157,24 @@ TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
   EXPECT_EQ(harness.view().selected_step + 1, static_cast<StepId>(ended.shown->position)) << "the last one";
 }
 
+TEST_F(ReplayTab, WhatIsPlayedBetweenTwoFramesIsFollowedToo) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Home); });
+  settle(harness);
+  ASSERT_LT(harness.view().selected_step, 3);
+  Replay& replay = harness.studio().replay();
+  replay.send(replay_command::Play{1e9});  // the whole recording, and no frame is drawn meanwhile
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
+  const auto ended = [&] { return !replay.snapshot()->playing && replay.snapshot()->pass == kPasses - 1; };
+  while (!ended() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(ended());
+  settle(harness);
+  EXPECT_EQ(harness.view().selected_step + 1,
+            static_cast<StepId>(harness.studio().replayed().shown->position));
+}
+
 TEST_F(ReplayTab, StepByStepGoesOnIntoTheNextPass) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));
