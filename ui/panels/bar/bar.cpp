@@ -38,7 +38,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kGap = 8;
-constexpr size_t kParity = 1, kProvenance = 3;  // indices of chips
+constexpr size_t kParity = 1, kCommunicator = 2, kProvenance = 3;  // indices of chips
 
 /// Which parts of the Bar are shown, and how long their texts are.
 struct Detail {
@@ -52,6 +52,7 @@ struct Detail {
   bool size = true;
   bool pause = true;
   bool degrees = true;  ///< also those beyond the paper's and the chosen one
+  bool communicator = true;
   ChipDetail parity = ChipDetail::Full;
   ChipDetail provenance = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
@@ -60,6 +61,7 @@ struct Detail {
     const ChipDetail detail = index == kParity ? parity : index == kProvenance ? provenance : others;
     return detail == ChipDetail::Least && chip.least_text.empty() ? ChipDetail::MarkOnly : detail;
   }
+  bool has_chip(size_t index) const { return index != kCommunicator || communicator; }
   ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
 };
 
@@ -80,6 +82,8 @@ std::vector<Detail> details() {
   then([](Detail& d) { d.layer = false; });
   then([](Detail& d) { d.dtype = false; });
   then([](Detail& d) { d.degrees = false; });
+  // Without its words the communicator's mark says nothing. The mark of a recording is known without words.
+  then([](Detail& d) { d.communicator = false; });
   then([](Detail& d) { d.others = ChipDetail::MarkOnly; });
   then([](Detail& d) { d.provenance = ChipDetail::MarkOnly; });
   then([](Detail& d) { d.parity = ChipDetail::MarkOnly; });
@@ -324,7 +328,7 @@ float row_width(const Context& c, const Row& row) {
   width += button_width(c, row.buttons.run) + gap + button_width(c, row.buttons.step);
   if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
   for (size_t i = 0; i < row.chips.size(); ++i)
-    width += gap + chip_width(c, row.chips[i], row.detail.chip(i, row.chips[i]));
+    if (row.detail.has_chip(i)) width += gap + chip_width(c, row.chips[i], row.detail.chip(i, row.chips[i]));
   for (const std::optional<Chip>* chip : {&row.late, &row.pace})
     if (*chip) width += gap + chip_width(c, **chip, row.detail.late());
   if (row.detail.hint) width += gap + hint_width(c);
@@ -443,6 +447,7 @@ void draw_bar(const Context& c) {
   if (draw_if_there("pace", row.pace)) c.view.walk_speed = 1;
   if (draw_if_there("late", row.late)) c.want(without_delays(settings));
   for (size_t i = 0; i < row.chips.size(); ++i) {
+    if (!row.detail.has_chip(i)) continue;
     ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
     const bool clicked = draw_chip(c, ids[i], row.chips[i], row.detail.chip(i, row.chips[i]));
     if (clicked && i == 0) find_command("run.record").run(c);

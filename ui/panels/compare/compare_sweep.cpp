@@ -66,7 +66,7 @@ std::vector<Cell> cells_of(const SweepPoint& p) {
       {p.measured ? format_error(p.worst_relative_error) : "",
        p.measured ? (p.agrees ? "" : "breaks ") + std::string("≤ ") + format_error(p.bound) : ""});
   cells.push_back({p.measured ? format_seconds(p.measured_seconds) : "",
-                   p.predicted_seconds > 0 ? format_seconds(p.predicted_seconds) + " est." : "no estimate"});
+                   p.predicted_seconds > 0 ? format_seconds(p.predicted_seconds) + " est." : ""});
   return cells;
 }
 
