@@ -136,7 +136,7 @@ int bench_allreduce(const CommonOptions& options) {
   fmt::print(
       "All-reduce over {}, {}, compared with a pass in which the same ranks read and write the same memory "
       "once\n\n",
-      ranks_text(points.front()), machine_description());
+      ranks_text(points.front()), machine_description(settings));
   fmt::print("{:>5} {:>10} {:>6} {:>12} {:>22} {:>12} {:>18} {:>10} {:>10}\n", "ranks", "tensor", "core",
              "median", "10 % … 90 %", "the pass", "of it, 10 … 90 %", "alg. GB/s", "bus GB/s");
   for (const AllReducePoint& p : points) {

@@ -164,7 +164,7 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
     out["runs"] = runs;
     out["pairs_in_order"] = order.agree;
     out["pairs"] = order.pairs;
-    out["measured_on"] = machine_description();
+    out["measured_on"] = machine_description(settings);
   }
   fmt::print("{}\n", json_text(out));
   return 0;
