@@ -1,6 +1,7 @@
 // The pages of the Compare tab and what they share.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,17 @@ float compare_choice_width(const Context& context);
 /// took; if `draw` is false, it only computes the height. `low`: there is little room.
 float draw_totals(const Context& context, const SplitTrials& trials, const std::vector<float>& lefts, float y,
                   float width, bool low, bool draw);
+
+/// False if the hardware does not state its speed, as this machine before it is calibrated. `all`: a vector
+/// of SplitTrial or SweepPoint.
+bool has_estimates(const auto& all) {
+  return std::any_of(all.begin(), all.end(), [](const auto& one) { return one.predicted_seconds > 0; });
+}
+
+/// "Estimated on H100 80 GB: data-sheet peaks", "No estimate for this machine, 2 cores: not calibrated yet".
+inline std::string estimate_words(bool has_some, const std::string& predicted_on) {
+  return (has_some ? "Estimated on " : "No estimate for ") + predicted_on + ".";
+}
 
 /// Why nothing can be measured now: ranks that compute for something else would be timed too. Empty: it can.
 std::string why_not_measured(const Context& context);

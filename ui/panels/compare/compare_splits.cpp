@@ -384,7 +384,7 @@ std::string explanation(const Context& context) {
   const Settings& s = trials->settings;
   std::string text = "The same step is at the same height. ";
   if (s.block == Block::Model) text += "One part of the model is shown; the figures are for all of it. ";
-  text += "Estimated on " + trials->predicted_on + ". ";
+  text += estimate_words(has_estimates(trials->trials), trials->predicted_on) + " ";
   const auto ran = std::count_if(trials->trials.begin(), trials->trials.end(),
                                  [](const SplitTrial& trial) { return trial.result != nullptr; });
   if (ran == 0) return text + "Nothing is measured yet.";

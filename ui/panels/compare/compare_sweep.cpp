@@ -284,10 +284,10 @@ std::string explanation(const Context& context, const Sweep* sweep) {
   const std::string stale = out_of_date(but_for_degree(sweep->settings), but_for_degree(context.wanted()));
   if (!stale.empty()) return stale + " Sweep again for the present settings.";
   const Settings& s = sweep->settings;
-  return fmt::format(
-      "{}, {}, split {}, {}, {} × {}. Measured on {}, {}; a step is the fastest of three. Estimated on {}.",
-      s.model.title, s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.split.name,
-      to_string(s.dtype), s.batch, s.seq, sweep->measured_on, threads_words(s), sweep->predicted_on);
+  return fmt::format("{}, {}, split {}, {}, {} × {}. Measured on {}, {}; a step is the fastest of three. {}",
+                     s.model.title, s.block == Block::Model ? "whole model" : "one " + to_string(s.block),
+                     s.split.name, to_string(s.dtype), s.batch, s.seq, sweep->measured_on, threads_words(s),
+                     estimate_words(has_estimates(sweep->points), sweep->predicted_on));
 }
 
 }  // namespace

@@ -53,12 +53,6 @@ std::string estimated(const SplitTrial& trial) {
   return trial.predicted_seconds > 0 ? format_seconds(trial.predicted_seconds) : "no estimate";
 }
 
-/// False if the hardware does not state its speed, as this machine before it is calibrated.
-bool has_estimates(const SplitTrials& trials) {
-  return std::any_of(trials.trials.begin(), trials.trials.end(),
-                     [](const SplitTrial& trial) { return trial.predicted_seconds > 0; });
-}
-
 /// The figures that are counted in the Programs.
 std::vector<Total> counted(const Theme& theme, const SplitTrials& trials) {
   return {total(
@@ -88,7 +82,7 @@ std::vector<Total> totals_of(const Theme& theme, const SplitTrials& trials) {
       trials, "memory per rank, measured", "memory, measured", theme.forward,
       [](const SplitTrial& t) { return t.measured_bytes; },
       [](const SplitTrial& t) { return t.result ? total_bytes(t.measured_bytes) : not_measured(t); }));
-  if (has_estimates(trials))
+  if (has_estimates(trials.trials))
     all.push_back(total(
         trials, "a step, estimated", "step, estimated", theme.backward,
         [](const SplitTrial& t) { return t.predicted_seconds; }, estimated));
@@ -108,7 +102,7 @@ std::vector<Total> few_totals_of(const Theme& theme, const SplitTrials& trials) 
         return total_bytes(t.planned_bytes) + ", " +
                (t.result ? total_bytes(t.measured_bytes) : not_measured(t));
       }));
-  const bool both = has_estimates(trials);
+  const bool both = has_estimates(trials.trials);
   all.push_back(total(
       trials, both ? "a step estimated, measured" : "a step, measured", "step", theme.backward,
       [](const SplitTrial& t) { return t.result ? t.measured_seconds : t.predicted_seconds; },
