@@ -15,6 +15,12 @@ void select_step(ViewState& view, const Program& program, StepId step) {
   view.selected_rank = -1;
 }
 
+void show_step(ViewState& view, const Program& program, StepId step, int rank) {
+  select_step(view, program, step);
+  view.selected_rank = rank;
+  view.scroll_to_selection = true;
+}
+
 void select_rank_or_all(ViewState& view, int rank) {
   view.selected_rank = view.selected_rank == rank ? -1 : rank;
 }

@@ -157,6 +157,9 @@ struct ViewState : TypedStore {
 /// Selects a step, its first output as the inspected tensor, and all ranks.
 void select_step(ViewState& view, const Program& program, StepId step);
 
+/// Selects a step, and one rank or -1 for all; Stage and Timeline then bring the step into view.
+void show_step(ViewState& view, const Program& program, StepId step, int rank = -1);
+
 /// Selects one rank in every panel, or all ranks again if this rank is selected.
 void select_rank_or_all(ViewState& view, int rank);
 

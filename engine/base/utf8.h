@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -41,8 +43,17 @@ inline size_t valid_character_bytes(std::string_view text) {
   return refused ? 0 : bytes;
 }
 
+/// Asked of every text in every frame of the studio. Most of it is ASCII, which is read eight bytes at a time.
 inline bool is_utf8(std::string_view text) {
+  constexpr uint64_t kNotAscii = 0x8080808080808080;
   while (!text.empty()) {
+    if (uint64_t eight = 0; text.size() >= sizeof eight) {
+      std::memcpy(&eight, text.data(), sizeof eight);
+      if ((eight & kNotAscii) == 0) {
+        text.remove_prefix(sizeof eight);
+        continue;
+      }
+    }
     const size_t bytes = valid_character_bytes(text);
     if (bytes == 0) return false;
     text.remove_prefix(bytes);

@@ -151,8 +151,7 @@ std::string inside_hint() {
 void look_inside(const Context& context, StepId step) {
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr) return;
-  select_step(context.view, plan->program, step);
-  context.view.scroll_to_selection = true;  // on the Stage, after the way back
+  show_step(context.view, plan->program, step);  // on the Stage, after the way back
   context.view.playing = false;
   reach_selection(context);
   auto& view = context.view.of<CollectiveView>();

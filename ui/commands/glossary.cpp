@@ -262,10 +262,9 @@ void show_term(const Context& context, const Term& term) {
     view.said = words + settings_with(context, term.place);
     return;
   }
-  select_step(view, context.snapshot.plan->program, step);
+  show_step(view, context.snapshot.plan->program, step);
   if (is_whole_model(context.snapshot.plan->program))
     view.open_section = sections_of(context.snapshot.plan).of_step[static_cast<size_t>(step)];
-  view.scroll_to_selection = true;
   reach_selection(context);
 }
 

@@ -86,8 +86,7 @@ void walk_to(const Context& context, StepId step) {
   if (!can_walk(context)) return;
   const Program& program = *program_of(context);
   const StepId target = std::clamp(step, 0, last_step(program));
-  select_step(context.view, program, target);
-  context.view.scroll_to_selection = true;
+  show_step(context.view, program, target);
   if (shows_history(context) && !is_playing(context)) show_in_history(context, target);
   context.send(command::Seek{static_cast<size_t>(target) + 1});
 }

@@ -108,8 +108,7 @@ void ReplayFollower::follow(const ReplaySnapshot& now, const ReplaySnapshot& bef
   const bool follows = now.playing || before.playing || now.played != before.played || sought_;
   if (follows && moved && now.shown->plan) {
     const auto at = static_cast<StepId>(now.shown->position);
-    select_step(view_, now.shown->plan->program, std::max(0, at - 1));
-    view_.scroll_to_selection = true;
+    show_step(view_, now.shown->plan->program, std::max(0, at - 1));
   }
 }
 

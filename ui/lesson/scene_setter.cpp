@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/config/presets.h"
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
@@ -72,24 +71,9 @@ void select(const Context& c, const Plan& plan, const std::string& name) {
 
 /// The choices of the page Train then say what is trained. The lesson's end brings the person's back.
 void show_in_form(TrainView& view, const std::vector<train_command::Model>& models) {
-  const TrainOptions& options = models.front().options;
   if (!view.before_lesson) view.before_lesson = view.form();
   view.comparison = models.size() > 1;
-  TrainChoices& choices = view.comparison ? view.compared : view.single;
-  choices = {};
-  for (const Model& preset : model_presets())
-    if (preset.name == options.settings.model.name) choices.model = preset.name;
-  choices.layers = options.settings.model.layers;
-  choices.tp = options.settings.tp;
-  choices.dp = options.settings.dp;
-  choices.dtype = options.settings.dtype;
-  choices.batch = options.settings.batch;
-  choices.seq = options.settings.seq;
-  choices.steps = options.steps;
-  choices.peak = options.schedule.peak;
-  choices.warmup = options.schedule.warmup;
-  choices.decay = options.schedule.decay;
-  choices.dropout = options.settings.dropout;
+  (view.comparison ? view.compared : view.single) = choices_of(models.front().options);
 }
 
 /// True if these models were trained, or are.

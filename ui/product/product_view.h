@@ -44,7 +44,7 @@ void leave_row(const Context& context);
 /// Goes to the neighbour of the shown number.
 void move_number(const Context& context, int64_t rows, int64_t cols);
 
-/// "step 12 of 0–37 · arrow keys go from cell to cell, Esc goes back": the hint beside the tabs.
+/// "step 12 (0–37) · arrow keys go from cell to cell, Esc goes back": the hint beside the tabs.
 std::string where_in_open_row(const Context& context);
 
 /// Handles the arrow keys and Escape while a step is opened. Returns true if it took a key.

@@ -291,9 +291,8 @@ void draw_strip_head(const Context& context, ImDrawList* list, const Rect& room,
 }
 
 void open(const Context& context, const Program& program, int section, StepId first) {
-  select_step(context.view, program, first);
+  show_step(context.view, program, first);
   context.view.open_section = section;
-  context.view.scroll_to_selection = true;
 }
 
 }  // namespace

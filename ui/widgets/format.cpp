@@ -93,7 +93,7 @@ std::string relative_error_text(double error) {
 
 std::string number_of(int64_t number, size_t count) {
   if (count <= 1) return grouped_text(number);
-  return fmt::format("{} of 0\u2013{}", grouped_text(number), grouped_text(static_cast<int64_t>(count) - 1));
+  return fmt::format("{} (0\u2013{})", grouped_text(number), grouped_text(static_cast<int64_t>(count) - 1));
 }
 
 std::string format_percent(double share) {

@@ -28,7 +28,7 @@ std::string format_value(double value);
 std::string format_error(double error);
 /// The error of a tensor that may be wrong: "1.8", "0.033", "2.1e-7"; "not zero" if its right value is zero.
 std::string relative_error_text(double error);
-/// A step or a pass and the range of all: "4 of 0–37". Steps and passes count from 0 on the screen, on the
+/// A step or a pass and the range of all: "4 (0–37)". Steps and passes count from 0 on the screen, on the
 /// command line and in files; the steps of a training count from 1 everywhere.
 std::string number_of(int64_t number, size_t count);
 /// A share in [0, 1] as a percentage: "82 %", "0.4 %".

@@ -48,10 +48,14 @@ TEST(Shown, AnUnknownNameIsShown) {
 }
 
 TEST(Utf8, OnlyWholeCharactersAreValid) {
-  for (const char* valid : {"", "a", "é", "€", "😀", "\xf4\x8f\xbf\xbf"}) EXPECT_TRUE(is_utf8(valid)) << valid;
-  for (const char* invalid : {"\x80", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8",
-                              "\xe2\x82", "caf\xe9.txt"})
-    EXPECT_FALSE(is_utf8(invalid)) << printable(invalid);
+  for (size_t before = 0; before <= 17; ++before) {  // ASCII is read eight bytes at a time
+    const std::string ascii(before, 'x');
+    for (const char* valid : {"", "a", "é", "€", "😀", "\xf4\x8f\xbf\xbf"})
+      EXPECT_TRUE(is_utf8(ascii + valid + ascii)) << ascii << valid;
+    for (const char* invalid : {"\x80", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                "\xf8", "\xe2\x82", "caf\xe9.txt"})
+      EXPECT_FALSE(is_utf8(ascii + invalid + ascii)) << ascii << printable(invalid);
+  }
   EXPECT_EQ(to_utf8("caf\xe9.txt"), "caf\xEF\xBF\xBD.txt");
   EXPECT_EQ(to_utf8("é\xe2\x82"), "é\xEF\xBF\xBD\xEF\xBF\xBD");
 }

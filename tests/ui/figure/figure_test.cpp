@@ -63,7 +63,7 @@ TEST(Figure, APageHasNothingToClickAt) {
   std::vector<std::string> words;
   for (const TapeMark& mark : figure.tape.marks())
     if (const auto* said = std::get_if<mark::Words>(&mark.what)) words.push_back(said->text);
-  EXPECT_THAT(words, ::testing::Contains("layer 1 of 0–2"));
+  EXPECT_THAT(words, ::testing::Contains("layer 1 (0–2)"));
   for (const char* leads : {ICON_FA_ARROW_UP, ICON_FA_ARROW_DOWN, ICON_FA_ANGLE_LEFT})
     EXPECT_THAT(words, ::testing::Not(::testing::Contains(::testing::StartsWith(leads))));
 }

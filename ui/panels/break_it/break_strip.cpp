@@ -301,7 +301,7 @@ void draw_break_legend(const Context& context, const BreakReport& report, const 
           return error.broken && error.step >= 0 && report.plan->program.step(error.step).phase == phase;
         }))
       entries.push_back({phase_colour(context.theme, phase), "", fmt::format("wrong, {}", to_string(phase)),
-                         to_string(phase)});
+                         (entries.empty() ? "wrong: " : "") + to_string(phase)});
   entries.insert(entries.end(), {{0, "≠", "and its ranks hold different bits", "ranks differ"},
                                  {context.theme.agreement, "", "right (no bar: to the last bit)", "right"},
                                  {0, "- -", fmt::format("bound {}", format_error(report.bound)), "bound"}});

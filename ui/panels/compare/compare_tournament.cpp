@@ -387,8 +387,8 @@ std::string explanation(const Context& context, const HeldTournament* held, bool
       "A training step of {} with AdamW, {}: {} plans of {} small Programs ranked in {} (measured). ",
       held->wish.settings.model.title, to_string(held->wish.settings.dtype),
       grouped_text(static_cast<int64_t>(t.entrants.size())), t.programs, format_seconds(held->seconds));
-  text += held->has_times ? "Estimated on " + held->predicted_on + "; memory planned. "
-                          : as_sentence(held->predicted_on) + ": it states no speed, so there is no order. ";
+  text += estimate_words(held->has_times, held->predicted_on) +
+          (held->has_times ? " Memory is planned. " : " So there is no order. ");
   if (!t.listed.empty() && t.listed.size() < t.entrants.size())
     text += fmt::format("The first {} are listed. ", t.listed.size());
   if (t.listed.empty())

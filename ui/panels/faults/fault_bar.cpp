@@ -137,9 +137,8 @@ void draw_run_fault(const Context& c) {
     strip.words();
   } else if (strip.words("Show this step on the Stage")) {
     show_tab(c, Tab::Stage);
-    select_step(c.view, c.snapshot.plan->program, failure.step);
-    if (!failure.ranks.empty()) c.view.selected_rank = failure.ranks.front();
-    c.view.scroll_to_selection = true;
+    show_step(c.view, c.snapshot.plan->program, failure.step,
+              failure.ranks.empty() ? -1 : failure.ranks.front());
     reach_selection(c);
   }
 }

@@ -275,8 +275,7 @@ void draw_other_half(const Context& context, const Subject& subject, Pen& pen) {
   TextStyle style = small_text(context, context.theme.forward);
   ImGui::SetCursorScreenPos({pen.x, pen.y});
   if (click_area("other half", {std::min(text_width(style, words), pen.width), context.px(20)})) {
-    select_step(context.view, subject.program(), half.id);
-    context.view.scroll_to_selection = true;
+    show_step(context.view, subject.program(), half.id);
   }
   if (ImGui::IsItemHovered()) {
     style.colour = context.theme.text;
@@ -358,9 +357,8 @@ void select_tensor(ViewState& view, const Program& program, TensorId tensor) {
     if (readers.empty()) return;
     step = readers.front();
   }
-  select_step(view, program, step);
+  show_step(view, program, step);
   view.selected_tensor = tensor;
-  view.scroll_to_selection = true;
 }
 
 void draw_inspector(const Context& context) {

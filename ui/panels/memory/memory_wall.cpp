@@ -240,8 +240,8 @@ void look_at_chosen_model(const Context& context) {
 void draw_memory_wall(const Context& context) {
   look_at_chosen_model(context);
   page_head(context, "The memory wall",
-            "Mixed-precision Adam keeps 16 bytes for every parameter through the whole run; a plan here has "
-            "18, because its gradients add up in fp32. Each column is one rank.",
+            "Mixed-precision Adam keeps 16 bytes per parameter all through a run; a plan here has 18: its "
+            "gradients add up in fp32. Each column is one rank.",
             context.px(kPageChoices));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
@@ -249,7 +249,7 @@ void draw_memory_wall(const Context& context) {
   const float side = beside ? context.px(360) : room.x, gap = context.px(28);
   const float main = beside ? room.x - side - gap : room.x;
   float y = at.y + context.px(6);
-  y += draw_controls(context, {at.x, y}, main) + context.px(22);
+  y += draw_controls(context, {at.x, y}, main) + context.px(8);
 
   MemoryView& view = context.view.of<MemoryView>();
   const Wall wall = build_wall(view.parameters, view.device, view.tp);

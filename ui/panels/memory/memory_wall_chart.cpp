@@ -140,10 +140,18 @@ void draw_wall_chart(const Context& context, const Wall& wall, ImVec2 min, ImVec
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float axis = context.px(48), margin = context.px(100), feet = context.px(52);
-  const ImVec2 plot_min(min.x + axis, min.y + context.px(8));
-  const ImVec2 plot_max(min.x + size.x - margin, min.y + size.y - feet);
-  const float head = context.px(46);  // room for the tallest column's figures
+  const float left = min.x + axis, right = min.x + size.x - margin;
+  const float slot = (right - left) / static_cast<float>(wall.columns.size());
   const double top = std::max(wall.columns.front().total(), wall.limit_bytes() * 1.25);
+  const bool tera = top >= 2e12;
+  const double unit = tera ? 1e12 : 1e9;
+  // The axis' unit stands beside the first column's figures, or above them where it would meet them.
+  const std::string unit_words = tera ? "TB per rank" : "GB per rank";
+  const bool meets = text_width(type.note, unit_words) + context.px(64) > axis + slot / 2;
+  const float unit_y = min.y + context.px(4);
+  const ImVec2 plot_min(left, unit_y + (meets ? type.note.size : 0));
+  const ImVec2 plot_max(right, min.y + size.y - feet);
+  const float head = context.px(46);  // room for the tallest column's figures
   const float scale = (plot_max.y - plot_min.y - head) / static_cast<float>(top);
   auto y_of = [&](double bytes) { return std::round(plot_max.y - static_cast<float>(bytes) * scale); };
   const float wall_y = y_of(wall.limit_bytes());
@@ -152,10 +160,7 @@ void draw_wall_chart(const Context& context, const Wall& wall, ImVec2 min, ImVec
   const ImU32 glow = faded(theme.communication, 0.16f), none = faded(theme.communication, 0);
   list->AddRectFilledMultiColor({plot_min.x, std::max(plot_min.y, wall_y - context.px(48))},
                                 {plot_max.x, wall_y}, none, none, glow, glow);
-  const double giga = 1e9;
-  const bool tera = top >= 2e12;
-  const double unit = tera ? 1e12 : giga;
-  draw_text(list, {min.x, min.y - context.px(14)}, type.note, tera ? "TB per rank" : "GB per rank");
+  draw_text(list, {min.x, unit_y}, type.note, unit_words);
   const double shown_top = top / unit;  // no line crosses the figures above the columns
   for (double tick :
        round_ticks(Stretch{0, shown_top}, std::max(3, static_cast<int>(size.y / context.px(56))))) {
@@ -166,7 +171,6 @@ void draw_wall_chart(const Context& context, const Wall& wall, ImVec2 min, ImVec
     draw_text(list, {plot_min.x - context.px(8), y - type.mono_note.size / 2}, type.mono_note, label.data(),
               Align::Right);
   }
-  const float slot = (plot_max.x - plot_min.x) / static_cast<float>(wall.columns.size());
   for (size_t i = 0; i < wall.columns.size(); ++i)
     draw_column(context, wall, i,
                 {plot_min.x + slot * (static_cast<float>(i) + 0.5f), std::min(slot * 0.64f, context.px(168)),

@@ -276,8 +276,7 @@ void select_row(const Context& context, const ComparedRuns& runs, const DiffRow&
   context.view.of<DiffView>().row = place;
   const StepId step = shown_step(context, runs, row);
   if (step < 0) return;
-  select_step(context.view, shown_plan(context.snapshot)->program, step);
-  context.view.scroll_to_selection = true;
+  show_step(context.view, shown_plan(context.snapshot)->program, step);
   const auto& parting = runs.diff.parting;
   if (!context.replay.is_open() || !parting || parting->a_step != row.a || row.a < 0) return;
   const std::string& open = context.replay.recording->path;

@@ -112,9 +112,7 @@ void go_to(const Context& context, const ReplayNote& note) {
   context.view.playing = false;
   context.send(replay_command::Seek{note.note.seconds});
   if (note.note.step < 0) return;
-  select_step(context.view, context.replay.recording->plan->program, note.note.step);
-  context.view.selected_rank = note.note.rank;
-  context.view.scroll_to_selection = true;
+  show_step(context.view, context.replay.recording->plan->program, note.note.step, note.note.rank);
 }
 
 void explain_fixed(const Context& context, ImVec2 min, ImVec2 max) {

@@ -164,10 +164,9 @@ void draw_card(const Context& context, const Settings& wanted, const MatrixCut& 
   ImGui::PushID(matrix.name);
   ImGui::SetNextItemAllowOverlap();
   if (click_area("show", {std::max(1.0f, width), height}) && product >= 0) {
-    select_step(context.view, shown->program, product);
+    show_step(context.view, shown->program, product);
     const Step& step = shown->program.step(product);
     context.view.selected_tensor = input_of(shown->program, step, Operand::Weight);
-    context.view.scroll_to_selection = true;
   }
   const bool hovered = ImGui::IsItemHovered();
   if (hovered) {

@@ -176,8 +176,7 @@ void follow_found(const Context& context) {
   if (place.pass != context.replay.pass) context.send(replay_command::ShowPass{place.pass});
   const Plan* plan = shown_plan(context.snapshot);
   if (place.step < 0 || plan == nullptr) return;
-  select_step(context.view, plan->program, place.step);
-  context.view.scroll_to_selection = true;
+  show_step(context.view, plan->program, place.step);
 }
 
 void draw_search(const Context& context, float left, float right) {

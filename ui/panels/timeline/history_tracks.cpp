@@ -317,8 +317,7 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
   show_event_tooltip(frame, *hit);
   if (!clicked) return;
   if (hit->pass->pass != context.replay.pass) context.send(replay_command::ShowPass{hit->pass->pass});
-  select_step(view, frame.program, hit->step);
-  view.scroll_to_selection = true;
+  show_step(view, frame.program, hit->step);
 }
 
 /// Keeps the shown moment in view while the recording plays.

@@ -403,8 +403,7 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
   if (ImGui::IsItemDeactivated() && std::abs(drag.x) < io.MouseDragThreshold && !again) {
     if (view.selected_step == step && is_collective(frame.program().step(step).op))
       return look_inside(context, step);  // a second click
-    select_step(view, frame.program(), step);
-    view.scroll_to_selection = true;
+    show_step(view, frame.program(), step);
   }
 }
 

@@ -111,6 +111,27 @@ train_command::Start training_of(const TrainChoices& choices) {
   return {{{options.settings.model.title, std::move(options)}}, choices.text};
 }
 
+TrainChoices choices_of(const TrainOptions& options) {
+  const Settings& settings = options.settings;
+  TrainChoices choices;
+  for (const Model& preset : model_presets())
+    if (preset.name == settings.model.name) choices.model = preset.name;
+  choices.layers = settings.model.layers;
+  choices.tp = settings.tp;
+  choices.dp = settings.dp;
+  choices.dtype = settings.dtype;
+  choices.batch = settings.batch;
+  choices.seq = settings.seq;
+  choices.steps = options.steps;
+  choices.peak = options.schedule.peak;
+  choices.warmup = options.schedule.warmup;
+  choices.decay = options.schedule.decay;
+  choices.dropout = settings.dropout;
+  choices.checkpoint_every = options.checkpoint_every;
+  choices.timeout_seconds = settings.timeout_seconds;
+  return choices;
+}
+
 std::vector<train_command::Model> both_norms(TrainOptions options) {
   TrainOptions pre = options;
   options.settings.model.norm = NormPlacement::Post;

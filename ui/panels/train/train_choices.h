@@ -43,6 +43,9 @@ std::string difference(const TrainChoices& of, const TrainChoices& from);
 /// One model. Throws a request Error if the preset does not exist.
 train_command::Start training_of(const TrainChoices& choices);
 
+/// The choices that ask for a training with these options. The text is none of them.
+TrainChoices choices_of(const TrainOptions& options);
+
 /// The model of `options` twice, under the same names.
 std::vector<train_command::Model> both_norms(TrainOptions options);
 

@@ -139,6 +139,18 @@ void draw_text_choice(const Context& context, TrainChoices& choices) {
             "shardlens-cli data.");
 }
 
+/// What is chosen otherwise than in the training that is shown; empty: nothing, or none is shown.
+std::string other_training(const TrainView& view, const TrainSnapshot& train) {
+  if (train.curves.empty()) return {};
+  const char* const words = "These choices are for the next training.";
+  const bool compared = train.curves.size() > 1;
+  if (compared != view.comparison)
+    return fmt::format("{} The one shown has {}.", words, compared ? "two models" : "one model");
+  const std::string differs =
+      difference(choices_of(train.curves.front()->options), choices_of(view.wish().models.front().options));
+  return differs.empty() ? "" : fmt::format("{} The one shown has {}.", words, differs);
+}
+
 }  // namespace
 
 void draw_train_form(const Context& context) {
@@ -146,6 +158,8 @@ void draw_train_form(const Context& context) {
   TrainChoices& choices = view.comparison ? view.compared : view.single;
   const int columns =
       std::clamp(static_cast<int>(ImGui::GetContentRegionAvail().x / context.px(kFormColumn)), 1, 3);
+  if (const std::string other = other_training(view, context.train); !other.empty())
+    draw_hint(context, other);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {context.px(8), 0});
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {context.px(12), 0});
   if (ImGui::BeginTable("columns", columns,

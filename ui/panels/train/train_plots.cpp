@@ -10,7 +10,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastRow = 132;  ///< of plots below a loss that fills the page
+constexpr float kLeastRow = 132;  ///< a row of plots that can be read
+constexpr float kNextHead = 28;   ///< what is seen of the second row where the page scrolls to it
 
 /// The loss that is comparable with the text's entropy. For a BERT it is that of the hidden words alone.
 double loss_of(const StepReport& report) {
@@ -233,10 +234,11 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room) {
   ImGui::SetCursorScreenPos(min);
   ImGui::BeginChild("plots", room);
   min = ImGui::GetCursorScreenPos();
-  // Without room for two rows the loss fills the page, and the page scrolls to the others.
-  const bool fits = room.y > context.px(220);
+  // Without room for two rows the loss fills the page down to the heads of the others, and the page scrolls.
+  const bool fits = room.y >= 2 * context.px(kLeastRow) + gap;
   const float share = room.y > context.px(400) ? 0.58f : 0.5f;
-  const float upper = fits ? std::floor((room.y - gap) * share) : std::max(room.y, context.px(kLeastRow));
+  const float upper = fits ? std::floor((room.y - gap) * share)
+                           : std::max(room.y - gap - context.px(kNextHead), context.px(kLeastRow));
   const float height = train.curves.empty() ? 0 : fits ? room.y - upper - gap : context.px(kLeastRow);
   ImGui::Dummy({1, height > 0 ? upper + gap + height : upper});
   // Half of the last step's number is beyond the axis' end.

@@ -37,7 +37,7 @@ TEST_F(ReplayTab, KeysAndButtonsGoFromPassToPass) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/###replay.next_pass"); });
   settle(harness);
   EXPECT_EQ(harness.studio().replayed().pass, 1);
-  EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 1 of 0–5 · "));
+  EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 1 (0–5) · "));
 }
 
 TEST_F(ReplayTab, TheStripsLineStandsStillWhileItsFiguresGrow) {

@@ -1,5 +1,6 @@
 // A simulated user drives the Train tab: a started training learns, a frozen step is on the Stage, and the
 // chosen settings are trained.
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr double kTimeoutSeconds = 120;
@@ -52,6 +54,11 @@ std::shared_ptr<const TrainSnapshot> wait_until_idle(StudioHarness& harness) {
 /// Of what stands among the plots, in their own window.
 ImGuiID plot_id(ImGuiTestContext& person, const std::string& item) {
   return person.GetID(item.c_str(), person.WindowInfo("//Train/plots").ID);
+}
+
+/// What the tab says, its wrapped lines in one.
+std::string whole_text(StudioHarness& harness) {
+  return fmt::format("{}", fmt::join(texts_in(harness, "Train"), " "));
 }
 
 std::chrono::steady_clock::time_point too_late() {
@@ -123,6 +130,21 @@ TEST(TrainTab, ItsFormIsTheOnlyPlaceForItsSettingsAndUndoActsOnIt) {
   EXPECT_EQ(harness.snapshot().settings, before) << "on the Stage the same key acts on the run";
 }
 
+TEST(TrainTab, ItsFormSaysWhereItIsNotWhatTheCurvesShow) {
+  StudioHarness harness({1920, 1080});
+  open_train(harness, 4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  wait_until_idle(harness);
+  EXPECT_THAT(whole_text(harness), Not(HasSubstr("next training")));
+  harness.view().of<TrainView>().single.steps = 50;
+  harness.draw_frames(2);
+  EXPECT_THAT(whole_text(harness),
+              HasSubstr("These choices are for the next training. The one shown has 4 steps."));
+  harness.view().of<TrainView>().comparison = true;
+  harness.draw_frames(2);
+  EXPECT_THAT(whole_text(harness), HasSubstr("The one shown has one model."));
+}
+
 TEST(TrainTab, BeforeTheFirstTrainingItSaysWhatStartWouldDo) {
   StudioHarness harness;
   open_train(harness, 12);
@@ -136,7 +158,6 @@ TEST(TrainTab, BeforeTheFirstTrainingItSaysWhatStartWouldDo) {
 TEST(TrainTab, ALowPageIsScrolledFromTheLossToSpeedAndNorms) {
   StudioHarness harness({1280, 720});
   harness.view().lecture = true;
-  harness.view().asked[static_cast<size_t>(Tab::Train)].timeline = true;
   open_train(harness, 4);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   wait_until_idle(harness);
