@@ -114,6 +114,10 @@ TEST(Refusal, TooLittleMemoryOffersWhatFits) {
   ASSERT_FALSE(harness.snapshot().fitting.empty());
   const int64_t batch = harness.snapshot().fitting.front().batch;
   EXPECT_LT(batch, huge.batch);
+  harness.draw_frames(4);
+  EXPECT_THAT(texts_in(harness, "Timeline"),
+              Contains(HasSubstr("This machine cannot run it, so nothing is timed.")))
+      << "nothing is to come";
   const std::string back = difference(small_settings(), huge);
   harness.perform([&](ImGuiTestContext& person) {
     EXPECT_TRUE(person.ItemExists(("//Stage/refusal/try batch " + std::to_string(batch)).c_str()));

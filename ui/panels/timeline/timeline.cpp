@@ -284,9 +284,13 @@ void draw_timeline(const Context& context) {
     draw_tracks(context, tracks);
     return;
   }
-  say(context, tracks.plan ? "The tracks appear when this run has been timed. If the machine is calibrated "
-                             "(Traffic, times), an estimate is shown here until then."
-                           : "There is no plan to run.");
+  say(context,
+      !tracks.plan ? "There is no plan to run."
+      : context.snapshot.only_planned()
+          ? "This machine cannot run it, so nothing is timed. Choose hardware whose speed is known in "
+            "Setup, such as an H100: then an estimate is shown here."
+          : "The tracks appear when this run has been timed. If the machine is calibrated "
+            "(Traffic, times), an estimate is shown here until then.");
 }
 
 }  // namespace shardlens::ui
