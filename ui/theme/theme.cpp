@@ -4,6 +4,7 @@
 #include "ui/theme/theme.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -59,14 +60,23 @@ constexpr Theme kLight{
                       rgb(0xAD4A16), rgb(0x857F00), rgb(0x5F6D7B)},
 };
 
+/// Linear light, 0 to 1, of each value of an sRGB channel. A table, because labels on heatmaps ask for it in
+/// every frame.
+std::array<double, 256> linear_channels() {
+  std::array<double, 256> linear{};
+  for (size_t value = 0; value < linear.size(); ++value) {
+    const double channel = static_cast<double>(value) / 255.0;
+    linear[value] = channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
+  }
+  return linear;
+}
+
 /// WCAG relative luminance, 0 to 1.
 double luminance(ImU32 colour) {
-  const auto linear = [&](int shift) {
-    const double channel = ((colour >> shift) & 0xFF) / 255.0;
-    return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
-  };
-  return 0.2126 * linear(IM_COL32_R_SHIFT) + 0.7152 * linear(IM_COL32_G_SHIFT) +
-         0.0722 * linear(IM_COL32_B_SHIFT);
+  static const std::array<double, 256> linear = linear_channels();
+  const auto channel = [&](int shift) { return linear[(colour >> shift) & 0xFF]; };
+  return 0.2126 * channel(IM_COL32_R_SHIFT) + 0.7152 * channel(IM_COL32_G_SHIFT) +
+         0.0722 * channel(IM_COL32_B_SHIFT);
 }
 
 }  // namespace

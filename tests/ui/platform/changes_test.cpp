@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <random>
 
@@ -130,6 +131,35 @@ TEST(Changes, EveryPropertyOfAShapeCounts) {
     EXPECT_GT(drawn(changed), 0);
     EXPECT_LE(drawn(plain), 64 * 64) << "two tiles of 32 in each direction at most";
     EXPECT_EQ(drawn(plain), 0);
+  }
+}
+
+// Two triangles that share a side are looked at together: each of their corners counts.
+TEST(Changes, EveryCornerOfAShapeCounts) {
+  const auto platform = make_offscreen_platform(kSize);
+  const auto drawn = [&](const std::array<ImVec2, 4>& at, bool alone, ImDrawListFlags smooth) {
+    platform->begin_frame();
+    ImDrawList* list = ImGui::GetForegroundDrawList();
+    list->Flags = smooth;
+    if (alone)
+      list->AddTriangleFilled(at[0], at[1], at[2], IM_COL32_WHITE);
+    else
+      list->AddQuadFilled(at[0], at[1], at[2], at[3], IM_COL32_WHITE);
+    platform->render();
+    return platform->drawn_pixels();
+  };
+  const std::array<ImVec2, 4> plain{{{200, 100}, {300, 100}, {300, 200}, {200, 200}}};
+  for (const bool alone : {true, false}) {
+    for (const ImDrawListFlags smooth : {ImDrawListFlags_None, ImDrawListFlags_AntiAliasedFill}) {
+      drawn(plain, alone, smooth);
+      ASSERT_EQ(drawn(plain, alone, smooth), 0);
+      for (size_t corner = 0; corner < (alone ? 3u : 4u); ++corner) {
+        std::array<ImVec2, 4> moved = plain;
+        moved[corner].x += 0.5f;
+        EXPECT_GT(drawn(moved, alone, smooth), 0) << "corner " << corner;
+        EXPECT_GT(drawn(plain, alone, smooth), 0) << "corner " << corner;
+      }
+    }
   }
 }
 
