@@ -53,13 +53,13 @@ PixelArea clip_area(const ImDrawData& data, const ImDrawCmd& command, PixelSize 
 
 // Two triangles that share a side, as Dear ImGui draws letters, rectangles and lines; or one triangle, with
 // its first corner twice. To look at two at once takes little more than half the time.
-struct Shape {
+struct Quad {
   unsigned indices;
   std::array<const ImDrawVert*, 4> corners;
 };
 
-// Returns the shape that begins at `index`; `left`: the indices that the command still has.
-Shape shape_at(const ImDrawVert* vertices, const ImDrawIdx* index, unsigned left) {
+// Returns the quad that begins at `index`; `left`: the indices that the command still has.
+Quad quad_at(const ImDrawVert* vertices, const ImDrawIdx* index, unsigned left) {
   const ImDrawVert *const a = vertices + index[0], *const b = vertices + index[1],
                           *const c = vertices + index[2];
   if (left >= 6 && index[3] == index[0] && index[4] == index[2]) return {6, {a, b, c, vertices + index[5]}};
@@ -73,18 +73,18 @@ int rounded_up(float value) {
   return static_cast<float>(whole) < value ? whole + 1 : whole;
 }
 
-// Visits the shapes of a command, each with its first index and the pixels that it may touch.
+// Visits the quads of a command, each with its first index and the pixels that it may touch.
 template <class Visit>
-void each_shape(const ImDrawData& data, const ImDrawList& list, const ImDrawCmd& command,
-                const PixelArea& clip, Visit visit) {
+void each_quad(const ImDrawData& data, const ImDrawList& list, const ImDrawCmd& command,
+               const PixelArea& clip, Visit visit) {
   const ImDrawVert* vertices = list.VtxBuffer.Data + command.VtxOffset;
   const ImDrawIdx* indices = list.IdxBuffer.Data + command.IdxOffset;
   const float left = static_cast<float>(clip.left), right = static_cast<float>(clip.right);
   const float top = static_cast<float>(clip.top), bottom = static_cast<float>(clip.bottom);
-  Shape shape;
-  for (unsigned at = 0; at + 3 <= command.ElemCount; at += shape.indices) {
-    shape = shape_at(vertices, indices + at, command.ElemCount - at);
-    const auto& [a, b, c, d] = shape.corners;
+  Quad quad;
+  for (unsigned at = 0; at + 3 <= command.ElemCount; at += quad.indices) {
+    quad = quad_at(vertices, indices + at, command.ElemCount - at);
+    const auto& [a, b, c, d] = quad.corners;
     const float least_x =
         std::min(std::min(a->pos.x, b->pos.x), std::min(c->pos.x, d->pos.x)) - data.DisplayPos.x;
     const float least_y =
@@ -98,7 +98,7 @@ void each_shape(const ImDrawData& data, const ImDrawList& list, const ImDrawCmd&
                          static_cast<int>(least_y > top ? std::min(least_y, bottom) : top),
                          rounded_up(most_x < right ? std::max(most_x, left) : right),
                          rounded_up(most_y < bottom ? std::max(most_y, top) : bottom)};
-    if (!area.is_empty()) visit(at, area, shape);
+    if (!area.is_empty()) visit(at, area, quad);
   }
 }
 
@@ -158,9 +158,9 @@ const std::vector<PixelArea>& Changes::find(const ImDrawData& data, ImU32 ground
                                                         : static_cast<uint64_t>(command.TexRef._TexID));
       of_command = mixed(of_command, bits({command.ClipRect.x, command.ClipRect.y}));
       of_command = mixed(of_command, bits({command.ClipRect.z, command.ClipRect.w}));
-      const auto add = [&](unsigned, const PixelArea& area, const Shape& shape) {
+      const auto add = [&](unsigned, const PixelArea& area, const Quad& quad) {
         uint64_t sum = of_command;
-        for (const ImDrawVert* corner : shape.corners)
+        for (const ImDrawVert* corner : quad.corners)
           sum = mixed(sum ^ corner->col, bits(corner->pos)) ^ bits(corner->uv);
         for (int row = area.top / kTile; row <= (area.bottom - 1) / kTile; ++row) {
           for (int col = area.left / kTile; col <= (area.right - 1) / kTile; ++col) {
@@ -169,7 +169,7 @@ const std::vector<PixelArea>& Changes::find(const ImDrawData& data, ImU32 ground
           }
         }
       };
-      each_shape(data, *list, command, clip, add);
+      each_quad(data, *list, command, clip, add);
     }
   }
   const bool scaled = data.FramebufferScale.x != 1 || data.FramebufferScale.y != 1;
@@ -206,8 +206,8 @@ void draw_only(ImDrawData& data, const std::vector<PixelArea>& areas, PixelSize 
         ImDrawCmd part = command;
         part.IdxOffset = static_cast<unsigned>(indices.Size);
         const ImDrawIdx* from = list->IdxBuffer.Data + command.IdxOffset;
-        each_shape(data, *list, command, seen, [&](unsigned at, const PixelArea&, const Shape& shape) {
-          for (unsigned i = at; i < at + shape.indices; ++i) indices.push_back(from[i]);
+        each_quad(data, *list, command, seen, [&](unsigned at, const PixelArea&, const Quad& quad) {
+          for (unsigned i = at; i < at + quad.indices; ++i) indices.push_back(from[i]);
         });
         part.ElemCount = static_cast<unsigned>(indices.Size) - part.IdxOffset;
         if (part.ElemCount == 0) continue;
