@@ -137,7 +137,7 @@ TEST(Changes, EveryPropertyOfAShapeCounts) {
 // Two triangles that share a side are looked at together: each of their corners counts.
 TEST(Changes, EveryCornerOfAShapeCounts) {
   const auto platform = make_offscreen_platform(kSize);
-  const auto drawn = [&](const std::array<ImVec2, 4>& at, bool alone, ImDrawListFlags smooth) {
+  const auto drawn = [&](const std::array<ImVec2, 4>& at, bool alone, ImDrawFlags smooth) {
     platform->begin_frame();
     ImDrawList* list = ImGui::GetForegroundDrawList();
     list->Flags = smooth;
@@ -150,7 +150,7 @@ TEST(Changes, EveryCornerOfAShapeCounts) {
   };
   const std::array<ImVec2, 4> plain{{{200, 100}, {300, 100}, {300, 200}, {200, 200}}};
   for (const bool alone : {true, false}) {
-    for (const ImDrawListFlags smooth : {ImDrawListFlags_None, ImDrawListFlags_AntiAliasedFill}) {
+    for (const ImDrawFlags smooth : {ImDrawFlags_None, ImDrawFlags_AAFill}) {
       drawn(plain, alone, smooth);
       ASSERT_EQ(drawn(plain, alone, smooth), 0);
       for (size_t corner = 0; corner < (alone ? 3u : 4u); ++corner) {
