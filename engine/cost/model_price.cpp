@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/config/validate.h"
 #include "engine/planner/planner.h"
@@ -64,8 +65,8 @@ void check(const Settings& settings, const Hardware& hardware, int stages) {
   if (settings.block != Block::Model)
     throw request_error("only a whole model has a price; the cost of one layer is in its plan");
   if (stages < 1 || stages > settings.model.layers)
-    throw request_error(fmt::format("P = {} stages is not possible with {} layers. Choose from 1 to {}.",
-                                    stages, settings.model.layers, settings.model.layers));
+    throw request_error(fmt::format("P = {} stages is not possible with {}. Choose from 1 to {}.", stages,
+                                    counted(settings.model.layers, "layer"), settings.model.layers));
   const int64_t ranks = int64_t{settings.tp} * settings.dp * stages;
   if (hardware.most_ranks() > 0 && ranks > hardware.most_ranks())
     throw request_error(

@@ -235,8 +235,8 @@ std::string loss_text(const Context& context, const Program& program, const Resu
 
 std::string sizes_text(const Program& program) {
   const Settings& s = program.settings;
-  std::string text =
-      fmt::format("{} · {} layers of {} · T = {}", s.model.title, s.model.layers, s.model.hidden, s.tp);
+  std::string text = fmt::format("{} · {} of {} · T = {}", s.model.title, counted(s.model.layers, "layer"),
+                                 s.model.hidden, s.tp);
   if (s.dp > 1) text += fmt::format(" × D = {}", s.dp);
   text += " · " + counted(std::ssize(program.steps), "step");
   return text;

@@ -88,9 +88,13 @@ TEST(Format, ErrorsCarryTwoDigits) {
 }
 
 TEST(Format, NumbersAmongAllCountFromZero) {
-  EXPECT_EQ(number_of(0, 38), "0 of 0\u201337");
+  EXPECT_EQ(number_of(0, 38),
+            "0 (0\u2013"
+            "37)");
   EXPECT_EQ(number_of(0, 1), "0");
-  EXPECT_EQ(number_of(1234, 2000), "1,234 of 0\u20131,999");
+  EXPECT_EQ(number_of(1234, 2000),
+            "1,234 (0\u2013"
+            "1,999)");
 }
 
 TEST(Format, Percent) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
@@ -103,9 +104,10 @@ void draw_list(const Context& context, bool in_full) {
 }
 
 std::string settings_words(const Settings& settings) {
-  const std::string what = settings.block == Block::Model
-                               ? fmt::format("{}, {} layers", settings.model.title, settings.model.layers)
-                               : fmt::format("{}, one {}", settings.model.title, to_string(settings.block));
+  const std::string what =
+      settings.block == Block::Model
+          ? fmt::format("{}, {}", settings.model.title, counted(settings.model.layers, "layer"))
+          : fmt::format("{}, one {}", settings.model.title, to_string(settings.block));
   return fmt::format("{} · T = {} · split {}{} · {} · batch {} × {}", what, settings.tp, settings.split.name,
                      settings.dropout > 0 ? fmt::format(" · dropout {}", settings.dropout) : "",
                      to_string(settings.dtype), settings.batch, settings.seq);

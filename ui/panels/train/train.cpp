@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/base/counted.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/commands/command_button.h"
@@ -92,10 +93,11 @@ std::string state_text(const TrainSnapshot& train) {
 std::string run_text(const TrainSnapshot& train) {
   if (train.curves.empty() || !train.curves.front()->plan) return {};
   const Settings& settings = train.curves.front()->plan->program.settings;
-  const std::string what = train.curves.size() > 1
-                               ? fmt::format("{}, {} layers, post-LN and pre-LN, same seed and batches",
-                                             settings.model.title, settings.model.layers)
-                               : fmt::format("{}, {} layers", settings.model.title, settings.model.layers);
+  const std::string what =
+      train.curves.size() > 1
+          ? fmt::format("{}, {}, post-LN and pre-LN, same seed and batches", settings.model.title,
+                        counted(settings.model.layers, "layer"))
+          : fmt::format("{}, {}", settings.model.title, counted(settings.model.layers, "layer"));
   const std::string left_out = fmt::format("{}", fmt::join(train.text.left_out, " · "));
   return fmt::format("{} · T = {}, D = {} · {} · batch {} × {} · {}, {} tokens{}{} · measured on {}", what,
                      settings.tp, settings.dp, to_string(settings.dtype), settings.batch, settings.seq,
@@ -235,10 +237,10 @@ void draw_recorded(const Context& context) {
                                grouped_text(context.replay.pass))
                  : ""));
   const Settings& settings = facts.plan->program.settings;
-  line(type.note,
-       fmt::format("{}, {} layers · T = {}, D = {} · {} · batch {} × {} · {} on {}", settings.model.title,
-                   settings.model.layers, settings.tp, settings.dp, to_string(settings.dtype), settings.batch,
-                   settings.seq, context.replay.is_live() ? "live" : "replayed", train.machine));
+  line(type.note, fmt::format("{}, {} · T = {}, D = {} · {} · batch {} × {} · {} on {}", settings.model.title,
+                              counted(settings.model.layers, "layer"), settings.tp, settings.dp,
+                              to_string(settings.dtype), settings.batch, settings.seq,
+                              context.replay.is_live() ? "live" : "replayed", train.machine));
   if (train.curves.front()->stride > 1)
     line(type.note,
          fmt::format("There are too many steps to draw: every {}th is drawn.", train.curves.front()->stride));

@@ -139,7 +139,7 @@ TEST(TrainTab, ItsFormSaysWhereItIsNotWhatTheCurvesShow) {
   harness.view().of<TrainView>().single.steps = 50;
   harness.draw_frames(2);
   EXPECT_THAT(whole_text(harness),
-              HasSubstr("These choices are for the next training. The one shown has 4 steps."));
+              HasSubstr("These choices are for the next training. The one shown has 4 steps, warm-up 4 steps."));
   harness.view().of<TrainView>().comparison = true;
   harness.draw_frames(2);
   EXPECT_THAT(whole_text(harness), HasSubstr("The one shown has one model."));
