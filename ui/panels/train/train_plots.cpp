@@ -11,7 +11,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kLeastRow = 132;  ///< a row of plots that can be read
-constexpr float kNextHead = 24;   ///< what is seen of the second row where the page scrolls to it
+constexpr float kNextHead = 23;   ///< what is seen of the second row where the page scrolls to it
 
 /// The loss that is comparable with the text's entropy. For a BERT it is that of the hidden words alone.
 double loss_of(const StepReport& report) {
