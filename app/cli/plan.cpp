@@ -20,6 +20,7 @@
 #include "engine/config/presets.h"
 #include "engine/cost/pass_time.h"
 #include "engine/io/json_text.h"
+#include "engine/program/links.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/plan.h"
@@ -56,6 +57,18 @@ std::map<std::string, CollectiveCount> count_collectives(const Program& program,
   return counts;
 }
 
+// The part of the batch that a step works on; 0 also if it works for all parts. The names of the other parts'
+// values begin with "mb1.", "mb2." and so on (Builder::set_micro_batch()).
+int part_of(const Step& step) {
+  const std::string& name = step.name;
+  for (size_t at = name.find("mb"); at != std::string::npos; at = name.find("mb", at + 1)) {
+    if (at > 0 && name[at - 1] != ' ' && name[at - 1] != '.') continue;
+    const size_t end = name.find_first_not_of("0123456789", at + 2);
+    if (end != std::string::npos && end > at + 2 && name[end] == '.') return std::stoi(name.substr(at + 2));
+  }
+  return 0;
+}
+
 const char* letter(Conjugate conjugate) {
   return conjugate == Conjugate::F ? "f" : conjugate == Conjugate::G ? "g" : "";
 }
@@ -68,8 +81,9 @@ std::vector<std::pair<const char*, ComputeRatio>> ratios_of(const Plan& plan) {
   return {{"forward", of(Phase::Forward)}, {"backward", of(Phase::Backward)}, {"pass", of({})}};
 }
 
-ordered_json to_json(const Plan& plan) {
+std::string text_of(const Plan& plan) {
   const Program& program = plan.program;
+  const Links links(program);
   ordered_json collectives = ordered_json::array();
   for (const Step& step : program.steps) {
     if (!is_collective(step.op)) continue;
@@ -87,7 +101,7 @@ ordered_json to_json(const Plan& plan) {
                            {"tensor_bytes", bytes},
                            {"sent_bytes_per_rank", sent_bytes(program, step.id)},
                            {"predicted_seconds", or_null(seconds, seconds > 0)},
-                           {"why", explain(program, step.id)}});
+                           {"why", explain(links, step.id)}});
   }
   ordered_json counts = ordered_json::object();
   for (const auto& [name, count] : count_collectives(program)) {
@@ -131,8 +145,9 @@ ordered_json to_json(const Plan& plan) {
         {"ratio", ratio.is_known() ? ordered_json(ratio.ratio()) : ordered_json()}};
   out["compute_to_communication"] = ratios;
   out["heads"] = heads_json(plan);
-  out["program"] = program_to_json(program);
-  return out;
+  std::string text = json_text(out);
+  text.pop_back();  // its last brace
+  return fmt::format("{},\"program\":{}}}", text, program_text(program));
 }
 
 void print(const Plan& plan) {
@@ -150,8 +165,18 @@ void print(const Plan& plan) {
                {"layout"},
                {"sent", Holds::Number}});
   int hidden_layer = -1;
+  bool hides_parts = false;
   std::optional<Phase> phase;
   for (const Step& step : program.steps) {
+    if (part_of(step) > 0) {  // so are all parts of the batch
+      if (!std::exchange(hides_parts, true))
+        table.add(
+            {"…  ", s.micro_batches == 2
+                        ? "part 1 of the batch is like part 0, and adds to its gradients"
+                        : fmt::format("parts 1 to {} of the batch are like part 0, and add to its gradients",
+                                      s.micro_batches - 1)});
+      continue;
+    }
     if (step.layer > 0) {  // all layers are alike: the first one is printed
       if (step.layer != hidden_layer && step.phase == Phase::Forward && hidden_layer < 0)
         table.add({"…  ", fmt::format("layers 1 to {} are like layer 0", s.model.layers - 1)});
@@ -180,11 +205,12 @@ void print(const Plan& plan) {
       fmt::print("  of them in each layer: {} {} forward, {} backward\n", name, count.forward,
                  count.backward);
   }
+  const Links links(program);
   for (const Step& step : program.steps) {
-    if (is_collective(step.op) && step.layer <= 0) {
+    if (is_collective(step.op) && step.layer <= 0 && part_of(step) == 0) {
       print_hanging(
           fmt::format("  step {:>3} {:1} ", step.id, letter(step.conjugate)),
-          fmt::format("{} bytes: {}", grouped_text(sent_bytes(program, step.id)), explain(program, step.id)));
+          fmt::format("{} bytes: {}", grouped_text(sent_bytes(program, step.id)), explain(links, step.id)));
     }
   }
   fmt::print("\nMemory of rank 0 (planned; the run allocates exactly this)\n");
@@ -290,7 +316,7 @@ Examples
     if (priced->count() > 0) return print_price(settings, *stages, options->json);
     const std::shared_ptr<const Plan> plan = make_plan(settings);
     if (options->json) {
-      fmt::print("{}\n", json_text(to_json(*plan)));
+      fmt::print("{}\n", text_of(*plan));
     } else {
       print(*plan);
     }

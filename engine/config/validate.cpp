@@ -376,25 +376,28 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
                              bytes_text(static_cast<double>(bytes)));
   }
   smaller.recompute = settings.recompute;
-  const auto fits_with = [&](int64_t Settings::*size) {
-    return [&, size](int64_t value) {
-      smaller.*size = value;
-      return needed_bytes(smaller) <= available_bytes;
-    };
+  // Every part of the batch on every replica has as many sequences: so the batch is a multiple of this.
+  const int64_t least = settings.block == Block::Model ? int64_t{settings.dp} * settings.micro_batches : 1;
+  const auto fits = [&](int64_t batch, int64_t seq) {
+    smaller.batch = batch;
+    smaller.seq = seq;
+    return needed_bytes(smaller) <= available_bytes;
   };
   std::string remedy;
-  if (fits_with(&Settings::batch)(1)) {
-    smaller.batch = largest_fitting(1, settings.batch, fits_with(&Settings::batch));
+  if (fits(least, settings.seq)) {
+    smaller.batch = least * largest_fitting(1, settings.batch / least, [&](int64_t multiple) {
+                      return fits(least * multiple, settings.seq);
+                    });
     remedy = fmt::format("The largest that fits at sequence {} is batch {}, with {}", settings.seq,
                          smaller.batch, bytes_text(static_cast<double>(needed_bytes(smaller))));
     fitting.push_back(smaller);
-  } else if (fits_with(&Settings::seq)(1)) {
-    smaller.seq = largest_fitting(1, settings.seq, fits_with(&Settings::seq));
-    remedy = fmt::format("The largest that fits is batch 1 with sequence {}, with {}", smaller.seq,
+  } else if (fits(least, 1)) {
+    smaller.seq = largest_fitting(1, settings.seq, [&](int64_t seq) { return fits(least, seq); });
+    remedy = fmt::format("The largest that fits is batch {} with sequence {}, with {}", least, smaller.seq,
                          bytes_text(static_cast<double>(needed_bytes(smaller))));
     fitting.push_back(smaller);
   } else {
-    remedy = fmt::format("Even batch 1 with sequence 1 needs {}: choose a smaller model",
+    remedy = fmt::format("Even batch {} with sequence 1 needs {}: choose a smaller model", least,
                          bytes_text(static_cast<double>(needed_bytes(smaller))));
   }
   const char* part = settings.block == Block::Mlp         ? "MLP block"

@@ -146,7 +146,9 @@ TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs
                              " in different layouts");
     const char* of_replica = settings().dp > 1 ? "@replica" : "";
     rename(earlier.back(), fmt::format("{}.part{}{}", gradient.value, earlier.size(), of_replica));
-    gradient.storage = earlier.back();
+    // Not the gradient before: a chain over all parts of the batch would be long to follow.
+    const TensorId first = tensor(earlier.back()).storage;
+    gradient.storage = first == kNoTensor ? earlier.back() : first;
     inputs.push_back(earlier.back());
     attributes.accumulate = true;
   }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "engine/base/units.h"
+#include "engine/planner/taken_bytes.h"
 
 namespace shardlens {
 namespace {
@@ -57,24 +58,21 @@ void find_lifetimes(const Program& program, MemoryPlan& plan) {
   }
 }
 
-// The bytes of an arena that a tensor holds, and the steps between which it holds them.
-struct Placed {
-  Range bytes;
-  StepId first = -1, last = -1;
-};
-
 // A range of an arena in which tensors are placed: the whole arena, or one layer's part of the weight
 // gradients.
 struct Room {
+  explicit Room(const Program& program) : taken(static_cast<StepId>(program.steps.size())) {}
+
   MemoryKind arena = MemoryKind::Activation;
   int64_t begin = 0;  // in the arena
   int64_t bytes = 0;
-  std::vector<Placed> placed;  // by their first byte
+  TakenBytes taken;
 };
 
 class Placer {
  public:
-  Placer(const Program& program, MemoryPlan& plan) : program_(program), plan_(plan) {
+  Placer(const Program& program, MemoryPlan& plan)
+      : program_(program), plan_(plan), arenas_(kMemoryKinds, Room(program)) {
     for (int kind = 0; kind < kMemoryKinds; ++kind)
       arenas_[static_cast<size_t>(kind)].arena = static_cast<MemoryKind>(kind);
   }
@@ -123,25 +121,14 @@ class Placer {
   // The lowest offset in the room at which the tensor overlaps no tensor that is alive at the same time.
   int64_t lowest_offset(TensorId id, const Room& room) const {
     const auto i = static_cast<size_t>(id);
-    const StepId first = plan_.first_step[i], last = plan_.last_step[i];
-    int64_t offset = room.begin;
-    for (const Placed& other : room.placed) {
-      if (other.first > last || first > other.last) continue;
-      if (offset + plan_.bytes[i] <= other.bytes.begin) break;
-      offset = std::max(offset, other.bytes.end);
-    }
-    return offset;
+    return room.taken.lowest_free(room.begin, plan_.bytes[i], plan_.first_step[i], plan_.last_step[i]);
   }
 
   void place(TensorId id, Room& room, int64_t offset) {
     const auto i = static_cast<size_t>(id);
     plan_.arena[i] = room.arena;
     plan_.offset[i] = offset;
-    const Placed placed{{offset, offset + aligned(plan_.bytes[i])}, plan_.first_step[i], plan_.last_step[i]};
-    const auto after =
-        std::upper_bound(room.placed.begin(), room.placed.end(), offset,
-                         [](int64_t begin, const Placed& other) { return begin < other.bytes.begin; });
-    room.placed.insert(after, placed);
+    room.taken.take({offset, offset + aligned(plan_.bytes[i])}, plan_.first_step[i], plan_.last_step[i]);
   }
 
   void place_in_own(TensorId id, Room& room) {
@@ -164,7 +151,7 @@ class Placer {
     std::map<int, std::vector<TensorId>> by_layer;
     for (TensorId id : gradients) by_layer[layer_of(id)].push_back(id);
     for (const auto& [layer, of_layer] : by_layer) {
-      Room& room = layers_[layer];
+      Room& room = layers_.emplace(layer, program_).first->second;
       room.arena = arena.arena;
       room.begin = aligned(arena.bytes);
       for (TensorId id : of_layer) {
@@ -190,7 +177,7 @@ class Placer {
 
   const Program& program_;
   MemoryPlan& plan_;
-  std::array<Room, kMemoryKinds> arenas_;
+  std::vector<Room> arenas_;    // by kind
   std::map<int, Room> layers_;  // in the gradients' arena: outside the layers (-1), then layer by layer
 };
 

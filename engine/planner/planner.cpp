@@ -8,6 +8,7 @@
 #include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
 #include "engine/planner/overlap.h"
+#include "engine/planner/program_size.h"
 
 namespace shardlens {
 namespace {
@@ -41,6 +42,7 @@ Program plan_layer(const Settings& settings) {
 
 Program plan_program(const Settings& settings) {
   validate(settings);
+  if (settings.block == Block::Model) refuse_if_too_many_steps(settings, plan_program);
   Program program = settings.cache_tokens > 0        ? plan_generation(settings)
                     : settings.block == Block::Model ? plan_model(settings)
                                                      : plan_layer(settings);
@@ -55,6 +57,7 @@ Program plan_evaluation(Settings settings) {
   settings.dropout = 0;
   settings.recompute = Recompute::Selective;  // nothing reads the attention's probabilities: none are kept
   validate(settings);
+  refuse_if_too_many_steps(settings, plan_evaluation);
   return plan_model(settings, false);
 }
 

@@ -10,7 +10,7 @@ namespace shardlens {
 /// BERT), its MLP alone or its attention alone. For a whole model it is that of plan_model() or, with a
 /// cache, of plan_generation(). Inputs are "X" [tokens, hidden] and "grad.Y" [tokens, hidden], the gradient
 /// that arrives from the next layer. Results are "Y", "grad.X" and every weight's gradient. Throws a request
-/// Error if the settings are not valid (validate()).
+/// Error if the settings are not valid (validate()), or if there would be too many steps (program_size.h).
 Program plan_program(const Settings& settings);
 
 /// The Program of a whole model (paper, section 3): embedding, layers, loss, their gradients and, with

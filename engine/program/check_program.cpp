@@ -3,17 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/config/validate.h"
 
 namespace shardlens {
 namespace {
 
 constexpr double kMostElements = 1e15;  // of one tensor, so that products and sums of sizes fit 64 bits
-constexpr double kMostPairs = 4e9;      // of tensors, over all ranks: the limit for the liveness analysis
-constexpr double kMostRankSteps = 5e7;
-// The messages below name these three numbers.
+constexpr int64_t kMostTensorsPerStep = 4;
+// The message below names this number.
 
 void require_sizes(const Program& program, const std::string& source) {
   for (const Tensor& tensor : program.tensors) {
@@ -29,13 +31,16 @@ void require_sizes(const Program& program, const std::string& source) {
                       "most 1e15 elements",
                       source, tensor.name, to_string(tensor.shape)));
   }
-  const auto tensors = static_cast<double>(program.tensors.size()),
-             steps = static_cast<double>(program.steps.size()), ranks = static_cast<double>(program.tp());
-  if (tensors * tensors * ranks > kMostPairs || steps * ranks > kMostRankSteps)
+  const auto tensors = static_cast<int64_t>(program.tensors.size()),
+             steps = static_cast<int64_t>(program.steps.size());
+  const int64_t most = std::min(kMostSteps, kMostRankSteps / program.tp());
+  if (steps > most || tensors > kMostTensorsPerStep * most)
     throw request_error(
-        fmt::format("{}: {} steps and {} tensors on {} ranks are too many: steps times ranks may be at most "
-                    "5e7, and tensors squared times ranks at most 4e9",
-                    source, program.steps.size(), program.tensors.size(), program.tp()));
+        fmt::format("{}: {} steps and {} tensors are too many: on {} there may be at most {} steps and four "
+                    "times as many "
+                    "tensors",
+                    source, grouped_text(steps), grouped_text(tensors), counted(program.tp(), "rank"),
+                    grouped_text(most)));
 }
 
 void require_operands(const Program& program, const Step& step, const std::string& source) {

@@ -4,10 +4,28 @@
 
 #include <algorithm>
 
-#include "engine/program/program.h"
+#include "engine/program/links.h"
 
 namespace shardlens {
 namespace {
+
+// Who writes and reads a tensor: searched in the Program, or looked up if many questions follow.
+struct Flow {
+  explicit Flow(const Program& of) : program(of) {}
+  explicit Flow(const Links& known) : program(known.program()), links(&known) {}
+
+  const Program& program;
+  const Links* links = nullptr;
+
+  StepId producer(TensorId tensor) const {
+    return links != nullptr ? links->producer_of(tensor) : producer_of(program, tensor);
+  }
+  std::vector<StepId> consumers(TensorId tensor) const {
+    if (links == nullptr) return consumers_of(program, tensor);
+    const std::span<const StepId> readers = links->consumers_of(tensor);
+    return {readers.begin(), readers.end()};
+  }
+};
 
 std::string named(const Program& program, const Step& step) {
   const std::string cut = weight_cut(program, step);
@@ -50,19 +68,20 @@ bool is_summed(Layout layout) {
 }
 
 // Returns the step that computed a tensor. Identities are skipped, because they only pass it on.
-const Step* origin(const Program& program, TensorId tensor) {
-  StepId id = producer_of(program, tensor);
-  while (id >= 0 && program.step(id).op == Op::Identity)
-    id = producer_of(program, program.step(id).inputs[0]);
+const Step* origin(const Flow& flow, TensorId tensor) {
+  const Program& program = flow.program;
+  StepId id = flow.producer(tensor);
+  while (id >= 0 && program.step(id).op == Op::Identity) id = flow.producer(program.step(id).inputs[0]);
   return id < 0 ? nullptr : &program.step(id);
 }
 
-const Step* first_consumer(const Program& program, TensorId tensor) {
-  const std::vector<StepId> readers = consumers_of(program, tensor);
+const Step* first_consumer(const Flow& flow, TensorId tensor) {
+  const Program& program = flow.program;
+  const std::vector<StepId> readers = flow.consumers(tensor);
   for (StepId id : readers) {
     if (program.step(id).op != Op::Identity) return &program.step(id);
   }
-  return readers.empty() ? nullptr : first_consumer(program, program.step(readers.front()).outputs[0]);
+  return readers.empty() ? nullptr : first_consumer(flow, program.step(readers.front()).outputs[0]);
 }
 
 // Returns a curved operation's word; empty for one that can be done on the terms of a sum as well.
@@ -86,13 +105,13 @@ std::string curve_of(Op op) {
 // Says which operation behind `reader` is the first that is not linear. Sums, biases and dropout could be
 // done on the terms, so they are no reason for the sum. Empty if `reader` itself is not linear, and behind a
 // product, which makes another sum.
-std::string first_curve(const Program& program, const Step& reader) {
+std::string first_curve(const Flow& flow, const Step& reader) {
   const auto is_linear = [](Op op) {
     return op == Op::BiasAdd || op == Op::Add || op == Op::Dropout || op == Op::Identity;
   };
   const Step* step = &reader;
   while (step != nullptr && step->phase == Phase::Forward && is_linear(step->op))
-    step = first_consumer(program, step->outputs[0]);
+    step = first_consumer(flow, step->outputs[0]);
   if (step == nullptr || step == &reader || step->phase != Phase::Forward) return {};
   const std::string curve = curve_of(step->op);
   if (curve.empty()) return {};
@@ -118,28 +137,8 @@ std::string explain_replicas(const Program& program, const Step& step) {
       gradients ? ". It starts when the backward pass has completed the bucket" : "");
 }
 
-// The step that reads the tensor next. If a conversion does, the answer is that conversion's own.
-
-}  // namespace
-
-std::string explain_no_collective(const Program& program, TensorId id) {
-  if (program.tp() == 1 || id == kNoTensor) return {};
-  const StepId producer = producer_of(program, id);
-  const std::vector<StepId> readers = consumers_of(program, id);
-  const bool is_converted = std::any_of(
-      readers.begin(), readers.end(), [&](StepId reader) { return is_conversion(program.step(reader).op); });
-  if (producer < 0 || readers.empty() || is_converted) return {};
-  const Step* reader = &program.step(readers.front());
-  const Step& before = program.step(producer);
-  const Tensor& tensor = program.tensor(id);
-  if (is_conversion(before.op) || before.op == Op::Join || reader->op == Op::Join) return {};
-  if (tensor.layout.kind == LayoutKind::Partial) return {};  // a fault leaves a term unsummed
-  return fmt::format("{} produces {}, and {} needs {}. The layouts agree, so nothing is sent.",
-                     named(program, before), holds(tensor.layout), named(program, *reader),
-                     tensor.layout.kind == LayoutKind::Replicated ? "just that" : needs(tensor.layout));
-}
-
-std::string explain(const Program& program, StepId id) {
+std::string explain(const Flow& flow, StepId id) {
+  const Program& program = flow.program;
   const Step& step = program.step(id);
   if (!is_conversion(step.op)) return {};
   if (step.axis == Axis::Dp) return explain_replicas(program, step);
@@ -154,8 +153,8 @@ std::string explain(const Program& program, StepId id) {
         to_string(in.layout), to_string(out.layout), to_string(step.op),
         is_among_copies(program, step) ? fmt::format(" among those {} ranks", group_ranks(program, step))
                                        : "");
-  const Step* before = origin(program, in.id);
-  const Step* after = first_consumer(program, out.id);
+  const Step* before = origin(flow, in.id);
+  const Step* after = first_consumer(flow, out.id);
   const std::string wanted_by =
       after ? fmt::format("{} needs {}", named(program, *after), needs(out.layout))
             : fmt::format("the next reader of {} needs {}", out.symbol, needs(out.layout));
@@ -181,7 +180,34 @@ std::string explain(const Program& program, StepId id) {
              : is_among_copies(program, step)
                  ? fmt::format("{} among those {} ranks", to_string(step.op), group_ranks(program, step))
                  : to_string(step.op)) +
-         (after && is_summed(in.layout) ? first_curve(program, *after) : "");
+         (after && is_summed(in.layout) ? first_curve(flow, *after) : "");
+}
+
+}  // namespace
+
+std::string explain_no_collective(const Program& program, TensorId id) {
+  if (program.tp() == 1 || id == kNoTensor) return {};
+  const StepId producer = producer_of(program, id);
+  const std::vector<StepId> readers = consumers_of(program, id);
+  const bool is_converted = std::any_of(
+      readers.begin(), readers.end(), [&](StepId reader) { return is_conversion(program.step(reader).op); });
+  if (producer < 0 || readers.empty() || is_converted) return {};
+  const Step* reader = &program.step(readers.front());
+  const Step& before = program.step(producer);
+  const Tensor& tensor = program.tensor(id);
+  if (is_conversion(before.op) || before.op == Op::Join || reader->op == Op::Join) return {};
+  if (tensor.layout.kind == LayoutKind::Partial) return {};  // a fault leaves a term unsummed
+  return fmt::format("{} produces {}, and {} needs {}. The layouts agree, so nothing is sent.",
+                     named(program, before), holds(tensor.layout), named(program, *reader),
+                     tensor.layout.kind == LayoutKind::Replicated ? "just that" : needs(tensor.layout));
+}
+
+std::string explain(const Program& program, StepId step) {
+  return explain(Flow(program), step);
+}
+
+std::string explain(const Links& links, StepId step) {
+  return explain(Flow(links), step);
 }
 
 }  // namespace shardlens

@@ -221,15 +221,17 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
 // Checks shared storage. A circle of tensors that share storage would make code that follows it loop forever,
 // and rows outside their storage would belong to other tensors.
 void check_storage(const Program& program, const std::string& source) {
+  std::vector<TensorId> reached_from(program.tensors.size(),
+                                     kNoTensor);  // by which walk a tensor was reached
   for (const Tensor& tensor : program.tensors) {
-    TensorId at = tensor.id;
-    for (size_t hops = 0; program.tensor(at).storage != kNoTensor; ++hops) {
-      at = program.tensor(at).storage;
-      if (hops > program.tensors.size()) {
+    for (TensorId at = tensor.id; at != kNoTensor; at = program.tensor(at).storage) {
+      TensorId& walk = reached_from[static_cast<size_t>(at)];
+      if (walk == tensor.id)
         throw request_error(fmt::format(
             "{}: tensor {} shares its storage in a circle; one tensor of the circle must have storage -1",
             source, tensor.name));
-      }
+      if (walk != kNoTensor) break;  // an earlier walk went on from here to an end
+      walk = tensor.id;
     }
     if (tensor.storage == kNoTensor) continue;
     const Tensor& storage = program.tensor(tensor.storage);
@@ -250,6 +252,23 @@ ordered_json program_to_json(const Program& program) {
   ordered_json steps = ordered_json::array();
   for (const Step& step : program.steps) steps.push_back(step_to_json(step));
   return {{"settings", settings_to_json(program.settings)}, {"tensors", tensors}, {"steps", steps}};
+}
+
+std::string program_text(const Program& program) {
+  std::string text =
+      fmt::format(R"({{"settings":{},"tensors":[)", json_text(settings_to_json(program.settings)));
+  const char* comma = "";
+  for (const Tensor& tensor : program.tensors) {
+    text += std::exchange(comma, ",");
+    text += json_text(tensor_to_json(tensor));
+  }
+  text += R"(],"steps":[)";
+  comma = "";
+  for (const Step& step : program.steps) {
+    text += std::exchange(comma, ",");
+    text += json_text(step_to_json(step));
+  }
+  return text + "]}";
 }
 
 Program program_from_json(const json& value, const std::string& source) {

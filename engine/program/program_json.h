@@ -10,6 +10,9 @@
 namespace shardlens {
 
 nlohmann::ordered_json program_to_json(const Program& program);
+/// Returns program_to_json() as text on one line. A tree of a large Program takes fifteen times as much
+/// memory as its text: this one is made step by step.
+std::string program_text(const Program& program);
 
 /// Throws a request Error if something is missing, has the wrong type, or refers to a tensor or step that
 /// does not exist. The message names `source` and the place.

@@ -24,7 +24,7 @@ namespace {
 constexpr double kSeconds = 1e-9;  // the unit of the ns columns
 constexpr int64_t kMostRanks = 4096;
 constexpr int64_t kPassesAtOnce = 1024;  // passes whose metrics are read at once
-constexpr int64_t kMostRankSteps = int64_t{1} << 24;
+constexpr int64_t kMostWorldSteps = int64_t{1} << 25;  // the largest Program on the most ranks that run here
 // Limits that keep sums over the kinds of memory, or over a pass, inside 64 bits.
 constexpr int64_t kMostBytes = int64_t{1} << 50, kMostFlops = int64_t{1} << 58;
 constexpr int64_t kMostNanoseconds = 1'000'000'000'000'000'000;  // thirty years
@@ -133,7 +133,7 @@ void Recording::read_header() {
   const int64_t world = int64_t{header_.program.settings.tp} * header_.program.settings.dp;
   if (header_.program.settings.tp < 1 || header_.program.settings.dp < 1 || world > kMostRanks)
     file_->damaged(fmt::format("its settings give {} ranks", world));
-  if (world * static_cast<int64_t>(header_.program.steps.size()) > kMostRankSteps)
+  if (world * static_cast<int64_t>(header_.program.steps.size()) > kMostWorldSteps)
     file_->damaged(fmt::format("its Program has {} steps on {} ranks", header_.program.steps.size(), world));
   check_program(header_.program, path);
   if (!(started_unix_seconds_ >= 0 && started_unix_seconds_ <= kLatestUnixSeconds))

@@ -158,7 +158,7 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
                                    {"communicator", header.communicator},
                                    {"communicator_reason", header.communicator_reason},
                                    {"pictures", header.pictures},
-                                   {"program", json_text(program_to_json(header.program))}})
+                                   {"program", program_text(header.program)}})
     meta.bind(1, std::string_view(key)).bind(2, std::string_view(value)).run();
   meta.bind(1, std::string_view("finished")).bind(2, int64_t{0}).run();
   Statement costs = db.prepare("INSERT INTO costs VALUES(?, ?, ?, ?)");

@@ -53,6 +53,33 @@ TEST(CliPlan, JsonOfABucketHasTheBytesOfAllItsTensors) {
   EXPECT_GT(largest, 1u);
 }
 
+// All parts of the batch are alike, so one of them is printed.
+TEST(CliPlan, OnePartOfTheBatchIsListed) {
+  const std::string model = "plan --model gpt2-tiny --tp 2 --seq 8 ";
+  const Ended one = run_cli(model + "--batch 1"), many = run_cli(model + "--batch 9 --micro-batches 9");
+  ASSERT_EQ(many.code, 0) << many.err;
+  EXPECT_TRUE(contains(many.out, "parts 1 to 8 of the batch")) << many.out;
+  EXPECT_FALSE(contains(many.out, "mb1.")) << many.out;
+  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  EXPECT_LT(lines(many.out), lines(one.out) + 10) << many.out;
+}
+
+// With times or memory that grow with the square of the parts this one never ends.
+TEST(CliPlan, AThousandMicroBatchesArePlanned) {
+  const Ended ended = run_cli("plan --model gpt2 --micro-batches 1000 --batch 1000");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(contains(ended.out, "parts 1 to 999")) << ended.out;
+}
+
+TEST(CliPlan, MoreStepsThanCanBePlannedAreRefusedAtOnce) {
+  const Ended ended = run_cli("plan --model gpt2 --micro-batches 10000 --batch 10000");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(contains(ended.err, "about 4,069,999 steps; on T = 2 at most 500,000 are planned"))
+      << ended.err;
+  EXPECT_TRUE(contains(ended.err, "Try 1,000 micro-batches")) << ended.err;
+  EXPECT_EQ(run_cli("plan --pp 1 --model gpt2 --micro-batches 10000 --batch 10000").code, 0);
+}
+
 // The preset does not state its speed in bf16.
 TEST(CliPlan, JsonHasNoTimeWhereNoneIsPredicted) {
   const std::string unknown = "plan --json --model gpt2-tiny --tp 2 --dtype bf16 --hardware v100-32gb";

@@ -44,7 +44,7 @@ class CommandingSeats final : public Seats {
       const std::lock_guard lock(world_.hearing_);
       world_.listeners_[id_] = &listener;
     }
-    const std::string program = json_text(program_to_json(plan_->program));
+    const std::string program = program_text(plan_->program);
     try {
       tell(ProcessCommand::Open, "to open its Program", kAnswered,
            [&](Packet& packet) { packet.put(lender_).put(program).put(plan_->delays); });

@@ -317,6 +317,26 @@ TEST(RefuseIfTooLarge, SaysWhatAWholeModelWouldHaveToComputeAgain) {
   EXPECT_THAT(refused(399), Not(HasSubstr("recompute")));
 }
 
+// A batch that D times the micro-batches does not divide is no remedy, and must not be asked about.
+TEST(RefuseIfTooLarge, ProposesABatchThatCanBeCut) {
+  const auto need = [](const Settings& s) -> int64_t {
+    validate(s);
+    return s.batch * s.seq;
+  };
+  Settings settings;
+  settings.block = Block::Model;
+  settings.dp = 2;
+  settings.micro_batches = 3;
+  settings.batch = 600;
+  settings.seq = 100;
+  const auto refused = [&](int64_t available) {
+    return error_of([&] { refuse_if_too_large(settings, available, need); });
+  };
+  EXPECT_THAT(refused(10'000), HasSubstr("The largest that fits at sequence 100 is batch 96"));
+  EXPECT_THAT(refused(599), HasSubstr("The largest that fits is batch 6 with sequence 99"));
+  EXPECT_THAT(refused(5), HasSubstr("Even batch 6 with sequence 1 needs 6 B"));
+}
+
 TEST(RefuseIfTooLarge, AsksSeldomAndSaysTheFigure) {
   Settings settings;
   settings.batch = kLargestBatch;

@@ -74,7 +74,9 @@ TEST(Program, SurvivesJson) {
     const Program program = plan_program(testing::small_layer(4, split));
     const std::string text = program_to_json(program).dump();
     EXPECT_EQ(program_from_json(nlohmann::json::parse(text), "test"), program);
+    EXPECT_EQ(program_text(program), text);  // which is made step by step
   }
+  EXPECT_EQ(program_text({}), program_to_json({}).dump());
 }
 
 TEST(Program, PaddingAndCopiesSurviveJson) {
