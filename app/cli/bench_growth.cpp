@@ -11,9 +11,9 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/config/hardware_file.h"
-#include "engine/config/presets.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json_text.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/measure/growth_bench.h"
 #include "engine/runtime/measure/growth_chart.h"
 

@@ -11,9 +11,9 @@
 #include "app/cli/table.h"
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
-#include "engine/config/presets.h"
 #include "engine/cost/model_price.h"
 #include "engine/io/json_text.h"
+#include "engine/planner/parameters.h"
 
 namespace shardlens::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json_text.h"
-#include "engine/io/safetensors.h"
+#include "engine/runtime/dump.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/plan.h"
@@ -23,39 +23,6 @@ namespace shardlens::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-// The dump's names: the layer's output is "hidden" [B, S, C], gradients are "grad.<name>"
-// in the shapes of the checkpoint.
-std::string dump_name(const Tensor& tensor) {
-  return tensor.name == "Y" ? "hidden" : tensor.value;
-}
-
-bool is_dumped(const Program& program, const Tensor& tensor) {
-  if (tensor.name == "Y" || tensor.name == "X" || tensor.name == "grad.Y") return true;
-  if (tensor.kind == MemoryKind::WeightGradient) return true;
-  return tensor.keep && program.tensor(tensor.id).kind == MemoryKind::ActivationGradient;
-}
-
-Shape dump_shape(const Program& program, const Tensor& tensor) {
-  const Settings& settings = program.settings;
-  if (tensor.kind == MemoryKind::WeightGradient) {
-    const MatrixShape matrix = matrix_shape(tensor);
-    return tensor.row_dims == 0 ? Shape{matrix.cols} : Shape{matrix.rows, matrix.cols};
-  }
-  return {settings.batch, settings.seq, settings.model.hidden};
-}
-
-void write_dump(const std::string& path, const Program& program, const Gather& gather) {
-  std::vector<TensorToStore> stored;
-  for (const Tensor& tensor : program.tensors) {
-    const auto found = gather.tensors().find(tensor.name);
-    if (found == gather.tensors().end()) continue;
-    std::string name = dump_name(tensor);
-    if (tensor.keep && tensor.kind == MemoryKind::ActivationGradient) name = "grad.X";
-    stored.push_back({name, tensor.dtype, dump_shape(program, tensor), found->second.bytes.data()});
-  }
-  write_safetensors(path, stored);
-}
 
 }  // namespace
 
@@ -72,7 +39,7 @@ Verb add_step(CLI::App& app) {
          "--dump", *dump,
          "Writes full tensors as safetensors, into a new file. A whole model: loss, losses, logits, hidden, "
          "grad.<name> and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, "
-         "grad.<name>")
+         "grad.<name>. Names and shapes are those of a checkpoint")
       ->check(new_file());  // an existing file might be a checkpoint's weights
   app.footer(R"(
 A whole model takes any T here. If T does not divide the heads, they are cut unevenly, unless --heads-policy is given.
@@ -97,7 +64,7 @@ Examples
     const Program& program = plan->program;
     Executor executor(plan);
     auto gather = std::make_shared<Gather>(
-        program.tp(), [&](const Tensor& tensor) { return !dump->empty() && is_dumped(program, tensor); });
+        program.tp(), [&](const Tensor& tensor) { return !dump->empty() && is_in_layer_dump(tensor); });
     const auto recorder = make_recorder(*record, "step", *plan, executor.communicator());
     std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(program.tp()), gather};
     if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
@@ -105,7 +72,7 @@ Examples
       executor.observe(observers);
       executor.start(executor.steps());
       executor.wait();
-      if (!dump->empty()) write_dump(*dump, program, *gather);
+      if (!dump->empty()) write_dump(*dump, layer_dump(program, *gather));
       // The first pass used new memory and was observed, so time a second one.
       executor.observe({});
       executor.rewind();

@@ -18,7 +18,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/json_text.h"
-#include "engine/io/safetensors.h"
+#include "engine/runtime/dump.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/model_step.h"
 
@@ -53,13 +53,6 @@ void say_without_labels(const ModelStepOptions& o, const Batch& batch) {
         "others in --labels or --sop");
   else if (!o.labels.empty())
     say(fmt::format("every label in {} is -100 (ignored), so the words have no part in the loss", o.labels));
-}
-
-void write_dump(const std::string& path, const std::map<std::string, DumpTensor>& dump) {
-  std::vector<TensorToStore> stored;
-  for (const auto& [name, tensor] : dump)
-    stored.push_back({name, tensor.dtype, tensor.shape, tensor.bytes.data()});
-  write_safetensors(path, stored);
 }
 
 }  // namespace

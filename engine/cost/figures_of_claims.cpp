@@ -2,12 +2,12 @@
 // long an epoch takes, what a second node costs.
 #include <fmt/format.h>
 
-#include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/cost/figures_parts.h"
 #include "engine/cost/model_price.h"
 #include "engine/cost/scaling.h"
 #include "engine/planner/memory_plan.h"
+#include "engine/planner/parameters.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens {

@@ -10,6 +10,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/cost/model_price.h"
+#include "engine/planner/parameters.h"
 
 namespace shardlens {
 namespace {

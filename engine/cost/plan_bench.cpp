@@ -5,6 +5,7 @@
 #include "engine/config/presets.h"
 #include "engine/cost/model_price.h"
 #include "engine/cost/tournament.h"
+#include "engine/planner/parameters.h"
 
 namespace shardlens {
 namespace {

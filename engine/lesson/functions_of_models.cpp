@@ -15,6 +15,7 @@
 #include "engine/cost/memory_wall.h"
 #include "engine/cost/scaling.h"
 #include "engine/lesson/evidence.h"
+#include "engine/planner/parameters.h"
 
 namespace shardlens {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/io/safetensors.h"
-#include "engine/runtime/parameters.h"
+#include "engine/planner/parameters.h"
 
 namespace shardlens {
 

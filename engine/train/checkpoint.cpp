@@ -22,8 +22,8 @@
 #include "engine/io/safetensors.h"
 #include "engine/io/safetensors_index.h"
 #include "engine/io/signal_cleanup.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/checksum.h"
-#include "engine/runtime/parameters.h"
 #include "engine/train/loss_scaler.h"
 #include "engine/train/model_state.h"
 

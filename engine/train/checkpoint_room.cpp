@@ -9,7 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/runtime/parameters.h"
+#include "engine/planner/parameters.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/model_state.h"
 

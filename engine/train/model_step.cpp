@@ -8,7 +8,6 @@
 
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
-#include "engine/runtime/parameters.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/step_times.h"
@@ -85,24 +84,11 @@ DumpTensor join_rows(const Program& program, const Gather& gather, const std::st
   return joined;
 }
 
-// Dumps a tensor with the shape of a parameter under the names and in the shapes of a checkpoint.
-void dump_parameter(const Program& program, const Tensor& weight, const std::string& prefix,
-                    const GatheredTensor& whole, std::map<std::string, DumpTensor>& dump) {
-  for (const StoredPart& part : stored_parts(program.settings, weight)) {
-    DumpTensor& stored = dump[prefix + part.name];
-    stored.dtype = whole.dtype;
-    stored.shape = part.shape;
-    const int64_t element = element_bytes(whole.dtype);
-    stored.bytes.resize(static_cast<size_t>(element_count(part.shape) * element));
-    take_part(weight, part, whole.bytes.data(), element, stored.bytes.data());
-  }
-}
-
-std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather& gather, int64_t rows,
-                                            const std::vector<double>& losses) {
+Dump make_dump(const Program& program, const Gather& gather, int64_t rows,
+               const std::vector<double>& losses) {
   const Settings& settings = program.settings;
   const Model& model = settings.model;
-  std::map<std::string, DumpTensor> dump;
+  Dump dump;
   const DType wide = settings.dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
   dump["loss"] = scalar_list({losses.back()}, wide);
   dump["losses"] = scalar_list(losses, wide);
@@ -110,13 +96,7 @@ std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather
   dump["hidden"] = join_rows(program, gather, "hidden", {rows, settings.seq, model.hidden}, model.hidden);
   if (model.architecture == Architecture::Bert)
     dump["sop_logits"] = join_rows(program, gather, "sentence.out", {rows, 2}, 2);
-  for (const Tensor& weight : program.tensors) {
-    if (weight.kind != MemoryKind::Weight || weight.storage != kNoTensor) continue;
-    for (const char* prefix : {"grad.", "param."}) {
-      const auto found = gather.tensors().find(prefix + weight.name);
-      if (found != gather.tensors().end()) dump_parameter(program, weight, prefix, found->second, dump);
-    }
-  }
+  for (const char* prefix : {"grad.", "param."}) dump_parameters(program, gather, prefix, dump);
   return dump;
 }
 
@@ -143,7 +123,7 @@ class OverflowWatch : public StepObserver {
 };
 
 // A dump shows the gradients of the loss, not those of the scaled loss.
-void unscale_gradients(std::map<std::string, DumpTensor>& dump, double scale) {
+void unscale_gradients(Dump& dump, double scale) {
   for (auto& [name, tensor] : dump) {
     if (!starts_with(name, "grad.")) continue;
     auto* values = reinterpret_cast<float*>(tensor.bytes.data());

@@ -3,24 +3,17 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "engine/runtime/batch.h"
+#include "engine/runtime/dump.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
-
-/// A full tensor in a dump.
-struct DumpTensor {
-  DType dtype = DType::Fp32;
-  Shape shape;
-  std::vector<std::byte> bytes;  ///< row-major
-};
 
 struct ModelStepRequest {
   std::shared_ptr<const Batch> batch;  ///< null: seeded_batch(). Missing rows are filled up
@@ -44,7 +37,7 @@ struct ModelStepResult {
   /// For the request's own rows: loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C],
   /// sop_logits [B, 2] (BERT), grad.<name> of the last backward pass before clipping and, after updates,
   /// param.<name>. The names and the orientation are Hugging Face's.
-  std::map<std::string, DumpTensor> dump;
+  Dump dump;
 };
 
 /// Runs `plan`, which must be of a whole model, with settings.update set if request.updates > 0. Throws what

@@ -9,6 +9,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/plan.h"
 #include "tests/app/process.h"
 

@@ -17,6 +17,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/weights_of_model.h"
 #include "engine/io/npy.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/stored_weights.h"
 #include "engine/train/checkpoint.h"

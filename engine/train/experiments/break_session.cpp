@@ -4,6 +4,7 @@
 // Only Start, Stop, Clear and the end of the session interrupt a step: they cancel the present run. Its
 // executors exist as long as running_ points to the run.
 #include "engine/train/experiments/break_session.h"
+#include "engine/planner/parameters.h"
 
 #include <algorithm>
 #include <chrono>

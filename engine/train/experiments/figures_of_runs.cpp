@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "engine/config/presets.h"
 #include "engine/cost/figures_parts.h"
 #include "engine/cost/growth.h"
+#include "engine/planner/parameters.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/experiments/break_run.h"
 

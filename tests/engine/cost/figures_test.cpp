@@ -9,6 +9,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/validate.h"
 #include "engine/cost/model_price.h"
+#include "engine/planner/parameters.h"
 #include "engine/train/experiments/figures_of_runs.h"
 
 namespace shardlens {

@@ -6,6 +6,7 @@
 
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
+#include "engine/planner/parameters.h"
 
 namespace shardlens {
 namespace memory_wall_test {

@@ -11,6 +11,7 @@
 #include "engine/cost/memory_wall.h"
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/lesson.h"
+#include "engine/planner/parameters.h"
 #include "engine/planner/planner.h"
 #include "tests/engine/small_layer.h"
 

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/config/presets.h"
+#include "engine/planner/parameters.h"
 #include "engine/planner/planner.h"
 #include "tests/engine/small_model.h"
 

@@ -13,6 +13,7 @@
 #include "engine/config/weights_of_model.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/safetensors.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/stored_weights.h"
 #include "engine/train/model_state.h"

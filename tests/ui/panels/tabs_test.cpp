@@ -8,6 +8,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/cost/pass_time.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/panels/memory/memory_figures.h"

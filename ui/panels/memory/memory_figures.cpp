@@ -7,6 +7,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/planner/parameters.h"
 #include "ui/panels/memory/memory_figures.h"
 
 namespace shardlens::ui {

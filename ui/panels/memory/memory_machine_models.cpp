@@ -10,6 +10,7 @@
 #include "engine/config/presets.h"
 #include "engine/cost/memory_wall.h"
 #include "engine/device/device.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/session/machine_watch.h"
 #include "engine/runtime/session/scaling_snapshot.h"
@@ -24,18 +25,30 @@ namespace {
 
 constexpr float kBeside = 900;  ///< from this width on the two parts are side by side
 
-/// The GPTs by size, up to the second one that does not fit.
-std::vector<const Model*> listed_models(double memory_bytes) {
-  std::vector<const Model*> models;
-  for (const Model& model : model_presets())
-    if (model.architecture == Architecture::Gpt) models.push_back(&model);
-  const auto bytes = [](const Model* model) {
-    return wall_bytes(static_cast<double>(parameter_count(*model)), 1).total();
-  };
-  std::sort(models.begin(), models.end(),
-            [&](const Model* a, const Model* b) { return bytes(a) < bytes(b); });
+struct ListedModel {
+  const Model* model;
+  double bytes;  ///< of the wall at T = 1
+};
+
+/// The GPTs by size. Counted once: the presets do not change.
+const std::vector<ListedModel>& gpts_by_size() {
+  static const std::vector<ListedModel> models = [] {
+    std::vector<ListedModel> found;
+    for (const Model& model : model_presets())
+      if (model.architecture == Architecture::Gpt)
+        found.push_back({&model, wall_bytes(static_cast<double>(parameter_count(model)), 1).total()});
+    std::sort(found.begin(), found.end(),
+              [](const ListedModel& a, const ListedModel& b) { return a.bytes < b.bytes; });
+    return found;
+  }();
+  return models;
+}
+
+/// Those up to the second one that does not fit.
+std::vector<ListedModel> listed_models(double memory_bytes) {
+  std::vector<ListedModel> models = gpts_by_size();
   const auto too_large = std::find_if(models.begin(), models.end(),
-                                      [&](const Model* model) { return bytes(model) > memory_bytes; });
+                                      [&](const ListedModel& one) { return one.bytes > memory_bytes; });
   const auto kept = std::min<std::ptrdiff_t>(models.end() - models.begin(), too_large - models.begin() + 2);
   models.resize(static_cast<size_t>(kept));
   return models;
@@ -65,22 +78,18 @@ float draw_models_that_fit(const Context& context, ImVec2 at, float width) {
                                 bytes_text(memory)),
                     width) +
        context.px(10);
-  const auto bytes_of = [](const Model* model) {
-    return wall_bytes(static_cast<double>(parameter_count(*model)), 1).total();
-  };
   const auto words_of = [&](double bytes) {
     return bytes_text(bytes) +
            (bytes <= memory ? "" : fmt::format(", {} × the memory", ratio_text(bytes / memory)));
   };
-  const std::vector<const Model*> models = listed_models(memory);
+  const std::vector<ListedModel> models = listed_models(memory);
   float name = 0, figures = 0;
-  for (const Model* model : models) {
+  for (const auto& [model, bytes] : models) {
     name = std::max(name, text_width(type.body, model->title) + context.px(16));
-    figures = std::max(figures, text_width(type.mono, words_of(bytes_of(model))) + context.px(16));
+    figures = std::max(figures, text_width(type.mono, words_of(bytes)) + context.px(16));
   }
   const float row = context.px(26), bar = std::max(context.px(40), width - name - figures);
-  for (const Model* model : models) {
-    const double bytes = bytes_of(model);
+  for (const auto& [model, bytes] : models) {
     const bool fits = bytes <= memory;
     draw_text(list, {at.x, y + (row - type.body.size) / 2}, type.body, model->title);
     const ImVec2 min{at.x + name, y + context.px(5)}, max{at.x + name + bar, y + row - context.px(5)};

@@ -7,7 +7,7 @@
 
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
-#include "engine/config/presets.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/panels/memory/memory_pages.h"

@@ -11,6 +11,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/planner/parameters.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"

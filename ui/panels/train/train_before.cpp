@@ -11,6 +11,7 @@
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/cost/memory_wall.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/outbox.h"
 #include "ui/panels/start/start_view.h"

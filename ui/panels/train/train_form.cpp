@@ -6,6 +6,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/config/validate.h"
+#include "engine/planner/parameters.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/panels/train/train_choices.h"
 #include "ui/panels/train/train_parts.h"
@@ -22,26 +23,28 @@ std::string integer_text(int64_t value) {
   return grouped_text(value);
 }
 
+/// The presets; models that train in seconds come first, by size. Ordered once: the presets do not change.
+const std::vector<const Model*>& models_to_train() {
+  static const std::vector<const Model*> models = [] {
+    const int64_t toy = parameter_count(model_preset("gpt2-medium"));
+    std::vector<std::pair<int64_t, const Model*>> sized;
+    for (const Model& model : model_presets())
+      sized.emplace_back(std::min(toy, parameter_count(model)), &model);
+    std::ranges::stable_sort(sized, {}, &std::pair<int64_t, const Model*>::first);
+    std::vector<const Model*> found;
+    for (const auto& [size, model] : sized) found.push_back(model);
+    return found;
+  }();
+  return models;
+}
+
 void draw_model(const Context& context, TrainChoices& choices) {
   heading(context, context.view.of<TrainView>().comparison ? "Both models" : "Model");
-  std::vector<std::string> titles, names;
-  for (const Model& model : model_presets()) {
-    titles.push_back(model.title);
-    names.push_back(model.name);
-  }
-  const int64_t toy = parameter_count(model_preset("gpt2-medium"));
-  // Models that train in seconds come first.
-  std::vector<size_t> order(names.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::min(toy, parameter_count(model_preset(names[a]))) <
-           std::min(toy, parameter_count(model_preset(names[b])));
-  });
   std::vector<std::string> options;
-  for (const size_t i : order) options.push_back(titles[i]);
+  for (const Model* model : models_to_train()) options.push_back(model->title);
   const int chosen = option_row(context, "Model", model_preset(choices.model).title, options);
   if (chosen >= 0) {
-    const std::string& preset = names[order[static_cast<size_t>(chosen)]];
+    const std::string& preset = models_to_train()[static_cast<size_t>(chosen)]->name;
     choices = context.view.of<TrainView>().comparison ? compared_with_model(choices, preset)
                                                       : with_model(choices, preset);
   }

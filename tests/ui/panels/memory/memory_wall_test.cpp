@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/config/presets.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"

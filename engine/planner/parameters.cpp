@@ -1,8 +1,11 @@
-// How the two model families store parameters.
-#include "engine/runtime/parameters.h"
+// How the two model families store parameters, and how many they have.
+#include "engine/planner/parameters.h"
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+
+#include "engine/planner/planner.h"
 
 namespace shardlens {
 namespace {
@@ -104,6 +107,25 @@ std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& wei
     if (weight.row_dims == 0) part.shape.erase(part.shape.begin(), part.shape.end() - 1);
   }
   return parts;
+}
+
+int64_t parameter_count(const Model& model) {
+  Settings one_layer;
+  one_layer.model = model;
+  one_layer.model.layers = 1;
+  one_layer.block = Block::Model;
+  one_layer.batch = one_layer.seq = 1;
+  const Program program = plan_model(one_layer, false);
+  std::set<TensorId> of_layer;
+  for (const Step& step : program.steps)
+    if (step.layer >= 0) of_layer.insert(step.inputs.begin(), step.inputs.end());
+  int64_t count = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
+    for (const StoredPart& part : stored_parts(program.settings, tensor))
+      count += (of_layer.count(tensor.id) > 0 ? model.layers : 1) * part.rows.size() * part.cols.size();
+  }
+  return count;
 }
 
 std::string second_name(const Settings& settings, const std::string& name) {

@@ -1,4 +1,5 @@
-// Where a parameter of a Program is in a checkpoint with Hugging Face's names. GPT-2 stores its matrices as
+// The parameters of a model: where each of a Program's is in a checkpoint with Hugging Face's names, and how
+// many numbers they hold together. GPT-2 stores its matrices as
 // [in, out], like the Program; it stores query, key and value as one matrix, also if the Program has them
 // apart for grouped queries. BERT stores [out, in] and keeps query, key and value apart. No checkpoint holds
 // the padding of the vocabulary.
@@ -30,6 +31,11 @@ struct StoredPart {
 /// Returns the parts of a weight of a Program that was planned from `settings`, in the order of their
 /// columns.
 std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight);
+
+/// How many numbers the parameters of a valid model hold, counted from the weights of its Program:
+/// 124,439,808 for gpt2. Each stored number counts once: an output matrix counts if it is not tied to the
+/// embedding, and the padding of the vocabulary does not. Plans one layer, which takes tens of microseconds.
+int64_t parameter_count(const Model& model);
 
 /// The second name under which a whole parameter is stored once more, because transformers asks for both: the
 /// bias of BERT's output matrix if that is not tied. Empty for all others.
