@@ -1,5 +1,7 @@
-// Model presets, Hugging Face configurations and the parameter counts of both.
+// Reads model presets and Hugging Face configurations.
 #include "engine/config/presets.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -80,6 +82,32 @@ void refuse_other_functions(const nlohmann::json& config, bool gpt, const std::s
   }
 }
 
+// A size of GPT-2 under its own name or under the general one, which transformers takes as well. A file that
+// gives both must mean the same.
+int64_t size_of(ObjectReader& reader, const std::string& own, const std::string& general) {
+  if (!reader.has(general)) return reader.integer(own);
+  const int64_t size = reader.integer(general);
+  if (reader.has(own) && reader.integer(own) != size)
+    throw request_error(
+        fmt::format("{}: \"{}\" is {} and \"{}\" is {}; they are two names of one size, so give "
+                    "one of them",
+                    reader.where(), own, reader.integer(own), general, size));
+  return size;
+}
+
+// The word of BERT whose lookups give no gradient; -1: none. As in transformers, a config.json without the
+// key means 0, null means none, and a negative number counts from the end of the vocabulary.
+int64_t pad_token(ObjectReader& reader, int64_t vocab) {
+  if (!reader.has("pad_token_id")) return 0;
+  if (reader.child("pad_token_id").is_null()) return -1;
+  const int64_t id = reader.integer("pad_token_id");
+  if (id < -vocab || id >= vocab)
+    throw request_error(
+        fmt::format("{}: \"pad_token_id\": {} is not a word of {}; give 0 to {}, or null for none",
+                    reader.where(), id, vocab, vocab - 1));
+  return id < 0 ? vocab + id : id;
+}
+
 // config.json holds dozens of keys that have nothing to do with the sizes, so unknown keys are no error here.
 Model read_hugging_face(const std::string& folder) {
   const std::string path = folder + "/config.json";
@@ -99,20 +127,22 @@ Model read_hugging_face(const std::string& folder) {
   Model model = architecture_defaults(gpt ? Architecture::Gpt : Architecture::Bert);
   if (type == "megatron-bert") model.norm = NormPlacement::Pre;
   model.tied = reader.boolean_or("tie_word_embeddings", true);
-  if (!gpt) model.pad_token = reader.integer_or("pad_token_id", -1);
   model.name = folder;
   const auto stem = std::filesystem::absolute(folder).lexically_normal();
   model.title = (stem.has_filename() ? stem : stem.parent_path()).filename().string();
-  model.layers = reader.integer(gpt ? "n_layer" : "num_hidden_layers");
-  model.hidden = reader.integer(gpt ? "n_embd" : "hidden_size");
-  model.heads = reader.integer(gpt ? "n_head" : "num_attention_heads");
+  const auto size = [&](const char* of_gpt2, const char* general) {
+    return gpt ? size_of(reader, of_gpt2, general) : reader.integer(general);
+  };
+  model.layers = size("n_layer", "num_hidden_layers");
+  model.hidden = size("n_embd", "hidden_size");
+  model.heads = size("n_head", "num_attention_heads");
   model.kv_heads = reader.integer_or("num_key_value_heads", 0);
   if (model.kv_heads == model.heads) model.kv_heads = 0;
   // Clamped so that an absurd width cannot overflow here; validate_model() below refuses it with its figure.
   const int64_t usual_ffn = 4 * std::clamp<int64_t>(model.hidden, 0, kLargestHidden);
   model.ffn = gpt ? reader.integer_or("n_inner", usual_ffn) : reader.integer("intermediate_size");
   model.vocab = reader.integer("vocab_size");
-  model.positions = reader.integer(gpt ? "n_positions" : "max_position_embeddings");
+  model.positions = size("n_positions", "max_position_embeddings");
   model.norm_epsilon = reader.number_or(gpt ? "layer_norm_epsilon" : "layer_norm_eps", model.norm_epsilon);
   model.gelu = gelu_form(
       gpt ? reader.string_or("activation_function", "gelu_new") : reader.string_or("hidden_act", "gelu"),
@@ -122,6 +152,7 @@ Model read_hugging_face(const std::string& folder) {
   } catch (const Error& error) {
     throw request_error(path + ": " + error.what());
   }
+  if (!gpt) model.pad_token = pad_token(reader, model.vocab);
   return model;
 }
 
@@ -162,36 +193,6 @@ std::string hidden_folder_remark(const std::string& name_or_folder) {
   std::error_code unknown;
   if (!std::filesystem::exists(name_or_folder + "/config.json", unknown)) return {};
   return hidden_path_remark(name_or_folder, model_names(), "the built-in model");
-}
-
-int64_t layer_parameter_count(const Model& model) {
-  const int64_t h = model.hidden, f = model.ffn;
-  const int64_t qkv = h + 2 * model.key_heads() * model.head_dim();
-  const int64_t attention = h * qkv + qkv + h * h + h;
-  const int64_t mlp = h * f + f + f * h + h;
-  const int64_t norms = 2 * (2 * h);
-  return attention + mlp + norms;
-}
-
-ParameterCount count_parameters(const Model& model) {
-  const int64_t h = model.hidden;
-  ParameterCount count;
-  count.embedding = model.vocab * h;
-  count.positions = model.positions * h;
-  count.layers = model.layers * layer_parameter_count(model);
-  count.norms_outside = 2 * h;
-  if (model.architecture == Architecture::Bert) {
-    count.token_types = 2 * h;
-    const int64_t pooler = h * h + h;
-    const int64_t masked_lm = h * h + h + 2 * h + model.vocab;  // transform, its norm, the vocabulary's bias
-    const int64_t sentence = 2 * h + 2;
-    count.heads = pooler + masked_lm + sentence;
-  }
-  return count;
-}
-
-int64_t parameter_count(const Model& model) {
-  return count_parameters(model).total();
 }
 
 int64_t padded_vocab(const Model& model, int tp) {

@@ -27,28 +27,6 @@ std::string folder_of_model(const std::string& name_or_folder);
 /// A sentence that says so, if both are there; otherwise empty.
 std::string hidden_folder_remark(const std::string& name_or_folder);
 
-/// Parameters by place. Weights and biases are counted exactly; the output embedding is tied to the input
-/// embedding and counted once. For BERT, `heads` holds the pooler, the masked-LM head and the two-way
-/// sentence head.
-struct ParameterCount {
-  int64_t embedding = 0;    ///< vocab * hidden, without padding
-  int64_t positions = 0;    ///< positions * hidden
-  int64_t token_types = 0;  ///< BERT: 2 * hidden
-  int64_t layers = 0;       ///< all transformer layers
-  int64_t norms_outside =
-      0;              ///< GPT: the final norm. BERT: the embedding's norm (post) or the final one (pre)
-  int64_t heads = 0;  ///< BERT only
-  int64_t total() const { return embedding + positions + token_types + layers + norms_outside + heads; }
-};
-ParameterCount count_parameters(const Model& model);
-
-/// count_parameters(model).total(): 124,439,808 for gpt2.
-int64_t parameter_count(const Model& model);
-
-/// One layer: 4h² + 2hf weights, 5h + f biases and two norms of 2h each. With grouped queries, k and v
-/// columns count for the key heads only.
-int64_t layer_parameter_count(const Model& model);
-
 /// The vocabulary padded to a multiple of 128 * T (paper, section 5): 50,257 becomes 51,200 at T = 8.
 int64_t padded_vocab(const Model& model, int tp);
 

@@ -1,6 +1,7 @@
 // Compares presets with the published sizes, and reads good and bad Hugging Face configurations.
 #include "engine/config/presets.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -61,36 +62,7 @@ TEST(Presets, ArchitectureDecidesWhatThePresetLeavesOut) {
   EXPECT_EQ(model_preset("megatron-bert-3.9b").norm, NormPlacement::Pre);
 }
 
-// Published exact counts: OpenAI's checkpoints; Google's BERT with its pre-training heads.
-TEST(ParameterCount, EqualsPublishedCountsExactly) {
-  EXPECT_EQ(parameter_count(model_preset("gpt2")), 124'439'808);
-  EXPECT_EQ(parameter_count(model_preset("gpt2-medium")), 354'823'168);
-  EXPECT_EQ(parameter_count(model_preset("gpt2-large")), 774'030'080);
-  EXPECT_EQ(parameter_count(model_preset("gpt2-xl")), 1'557'611'200);
-  EXPECT_EQ(parameter_count(model_preset("bert-base")), 110'106'428);
-  EXPECT_EQ(parameter_count(model_preset("bert-large")), 336'226'108);
-  const ParameterCount bert = count_parameters(model_preset("bert-base"));
-  const int64_t masked_lm = 768 * 768 + 768 + 2 * 768 + 30522;
-  EXPECT_EQ(bert.total() - masked_lm - (2 * 768 + 2), 109'482'240);  // the encoder with its pooler
-}
-
-// The paper's Tables 1, 2 and 4 in billions, to the digit they print.
-TEST(ParameterCount, AgreesWithThePaper) {
-  const std::pair<const char*, double> sizes[] = {
-      {"megatron-355m", 0.355},       {"megatron-1.2b", 1.2},      {"megatron-2.5b", 2.5},
-      {"megatron-4.2b", 4.2},         {"megatron-8.3b", 8.3},      {"megatron-8.3b-24-heads", 8.3},
-      {"megatron-bert-336m", 0.336},  {"megatron-bert-1.3b", 1.3}, {"megatron-bert-3.9b", 3.9},
-      {"megatron-8.3b-16-heads", 8.3}};
-  for (const auto& [name, billions] : sizes) {
-    const double exact = static_cast<double>(parameter_count(model_preset(name))) / 1e9;
-    const double rounding = billions < 1 ? 0.0005 : 0.05;
-    EXPECT_NEAR(exact, billions, rounding) << name;
-  }
-  EXPECT_NEAR(static_cast<double>(parameter_count(model_preset("gpt3-175b"))), 175e9, 0.5e9);
-  EXPECT_NEAR(static_cast<double>(parameter_count(model_preset("gpt-1t"))), 1e12, 0.01e12);
-}
-
-TEST(ParameterCount, VocabularyIsPaddedPerRank) {
+TEST(Presets, VocabularyIsPaddedPerRank) {
   EXPECT_EQ(padded_vocab(model_preset("gpt2"), 8), 51'200);  // the paper's figure
   EXPECT_EQ(padded_vocab(model_preset("gpt2"), 1), 50'304);
 }
@@ -126,9 +98,6 @@ TEST_F(ModelFolder, ReadsAndWritesTheNumberOfKeyHeads) {
     "n_positions": 17, "num_key_value_heads": 2})");
   const Model model = find_model(folder_.string());
   EXPECT_EQ(model.key_heads(), 2);
-  // Of 4h² + 2hf, 5h + f and the norms, k and v have a third each.
-  EXPECT_EQ(layer_parameter_count(model),
-            60 * (60 + 2 * 20) + 100 + 60 * 60 + 60 + 2 * 60 * 240 + 240 + 60 + 240);
   write_config(hugging_face_config(model, DType::Fp32, std::nullopt));
   EXPECT_EQ(find_model(folder_.string()).kv_heads, 2);
 }
@@ -192,6 +161,66 @@ TEST_F(ModelFolder, RefusesAnotherFunction) {
   write_config(bert +
                R"(, "position_embedding_type": "absolute", "is_decoder": null, "type_vocab_size": 2})");
   EXPECT_EQ(error_of(), "no error");
+}
+
+// The defaults of transformers' classes: a key that is left out does not mean none.
+TEST_F(ModelFolder, AKeyThatIsLeftOutHasTheClassesDefault) {
+  const std::string gpt = R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "n_head": 5,
+    "vocab_size": 503, "n_positions": 17})";
+  const std::string sizes = R"("num_hidden_layers": 3, "hidden_size": 48,
+    "num_attention_heads": 3, "intermediate_size": 100, "vocab_size": 99, "max_position_embeddings": 64)";
+  write_config(gpt);
+  const Model gpt2 = find_model(folder_.string());
+  EXPECT_EQ(gpt2.gelu, GeluForm::Tanh);
+  EXPECT_EQ(gpt2.norm_epsilon, 1e-5);
+  EXPECT_EQ(gpt2.ffn, 240);
+  EXPECT_TRUE(gpt2.tied);
+  EXPECT_EQ(gpt2.pad_token, -1);
+  for (const char* type : {"bert", "megatron-bert"}) {
+    write_config(fmt::format(R"({{"model_type": "{}", {}}})", type, sizes));
+    const Model bert = find_model(folder_.string());
+    EXPECT_EQ(bert.gelu, GeluForm::Erf) << type;
+    EXPECT_EQ(bert.norm_epsilon, 1e-12) << type;
+    EXPECT_TRUE(bert.tied) << type;
+    EXPECT_EQ(bert.pad_token, 0) << type;
+  }
+}
+
+// As torch's Embedding takes padding_idx.
+TEST_F(ModelFolder, ThePaddingWordMayCountFromTheEnd) {
+  const auto write_pad = [&](const std::string& pad) {
+    write_config(
+        R"({"model_type": "bert", "num_hidden_layers": 3, "hidden_size": 48, "num_attention_heads": 3,
+      "intermediate_size": 100, "vocab_size": 99, "max_position_embeddings": 64, "pad_token_id": )" +
+        pad + "}");
+  };
+  const std::pair<const char*, int64_t> words[] = {
+      {"null", -1}, {"0", 0}, {"98", 98}, {"-1", 98}, {"-99", 0}};
+  for (const auto& [given, meant] : words) {
+    write_pad(given);
+    EXPECT_EQ(find_model(folder_.string()).pad_token, meant) << given;
+  }
+  for (const char* none : {"99", "-100"}) {
+    write_pad(none);
+    EXPECT_THAT(error_of(),
+                HasSubstr("\"pad_token_id\": " + std::string(none) + " is not a word of 99; give 0 to 98"));
+  }
+  write_pad("\"0\"");
+  EXPECT_THAT(error_of(), HasSubstr("\"pad_token_id\" must be a whole number"));
+}
+
+// transformers reads both names of GPT-2's sizes.
+TEST_F(ModelFolder, ReadsGpt2SizesUnderTheirGeneralNames) {
+  write_config(R"({"model_type": "gpt2", "num_hidden_layers": 2, "hidden_size": 60, "num_attention_heads": 5,
+    "max_position_embeddings": 17, "vocab_size": 503})");
+  const Model model = find_model(folder_.string());
+  EXPECT_EQ(model.layers, 2);
+  EXPECT_EQ(model.hidden, 60);
+  EXPECT_EQ(model.heads, 5);
+  EXPECT_EQ(model.positions, 17);
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "num_hidden_layers": 3, "n_embd": 60, "n_head": 5,
+    "n_positions": 17, "vocab_size": 503})");
+  EXPECT_THAT(error_of(), HasSubstr("\"n_layer\" is 2 and \"num_hidden_layers\" is 3"));
 }
 
 // A folder with the name of a preset is another model: which one is meant must not depend on the question.
