@@ -9,7 +9,7 @@
 namespace shardlens {
 namespace {
 
-constexpr const char* kEndOfTextName = "<|endoftext|>";
+constexpr std::string_view kEndOfTextName = "<|endoftext|>";
 
 }  // namespace
 
@@ -24,7 +24,14 @@ std::optional<int32_t> BytesTokenizer::special(std::string_view token) const {
 std::vector<int32_t> BytesTokenizer::encode(std::string_view text) const {
   std::vector<int32_t> ids;
   ids.reserve(text.size());
-  for (const char c : text) ids.push_back(static_cast<uint8_t>(c));
+  while (!text.empty()) {
+    const size_t end =
+        name_in_text_ == NameInText::Token ? text.find(kEndOfTextName) : std::string_view::npos;
+    for (const char c : text.substr(0, end)) ids.push_back(static_cast<uint8_t>(c));
+    if (end == std::string_view::npos) break;
+    ids.push_back(kEndOfText);
+    text.remove_prefix(end + kEndOfTextName.size());
+  }
   return ids;
 }
 

@@ -39,7 +39,8 @@ TokenizerPointer from_tokenizer_json(const fs::path& path) {
   const std::string text = read_text(path);
   // This vocabulary has its own, faster reader; it is recognised by its bytes.
   const BytesTokenizer bytes;
-  if (text == bytes.files().at("tokenizer.json")) return std::make_shared<BytesTokenizer>();
+  if (text == bytes.files().at("tokenizer.json"))
+    return std::make_shared<BytesTokenizer>(BytesTokenizer::NameInText::Token);
   const nlohmann::json contents = parse_json(text, source);
   ObjectReader tokenizer(contents, source);
   ObjectReader model(tokenizer.child("model"), source + ", \"model\"");

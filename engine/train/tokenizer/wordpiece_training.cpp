@@ -5,6 +5,9 @@
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
@@ -16,7 +19,8 @@ namespace shardlens {
 namespace {
 
 constexpr std::string_view kWordBegins = "\u2581";
-constexpr int32_t kUsualCharacters = 1000;  // more than the alphabets of a text have
+constexpr int32_t kUsualCharacters = 1000;  // more than the alphabets of most texts have
+constexpr int32_t kMetaPieces = 2;  // SentencePiece's own: unknown, and the sign of a word's beginning
 
 // BERT's words with a space between them, one line for each line of the text.
 std::vector<std::string> word_lines(const std::vector<std::string>& texts) {
@@ -38,15 +42,36 @@ bool is_one_character(std::string_view utf8) {
   return character_count(utf8) == 1;
 }
 
+// How many different characters the lines have.
+int32_t alphabet_size(const std::vector<std::string>& lines) {
+  std::array<bool, 256> ascii{};
+  std::set<std::string_view> others;
+  for (const std::string& line : lines) {
+    const std::string_view text = line;
+    for (size_t at = 0; at < text.size();) {
+      const size_t bytes = std::max<size_t>(character_bytes(text[at]), 1);
+      if (bytes == 1) ascii[static_cast<unsigned char>(text[at])] = true;
+      if (bytes > 1) others.insert(text.substr(at, bytes));
+      at += bytes;
+    }
+  }
+  return static_cast<int32_t>(std::count(ascii.begin(), ascii.end(), true) + std::ssize(others));
+}
+
 }  // namespace
 
 std::string train_wordpiece(const std::vector<std::string>& texts, int32_t entries) {
-  // A text can have fewer pieces than `entries`; that is no error here. `entries` can also be too small, but
-  // that is known only when the number of characters is known.
-  const auto model =
-      open_sentencepiece(train_sentencepiece(word_lines(texts), std::max(entries, kUsualCharacters),
-                                             {{"hard_vocab_limit", "false"}}),
-                         "the learned vocabulary");
+  // A text can have fewer pieces than `entries`; that is no error here. `entries` can also be too small for
+  // the characters, each of which has two entries: that is refused below. So the trainer is always asked for
+  // more pieces than there are characters.
+  const std::vector<std::string> lines = word_lines(texts);
+  if (std::ranges::all_of(
+          lines, [](const std::string& line) { return line.find_first_not_of('\n') == std::string::npos; }))
+    throw request_error(
+        "a WordPiece vocabulary cannot be learned from this text: it has no words; give a text with some");
+  const int32_t pieces_asked = std::max({entries, kUsualCharacters, alphabet_size(lines) + kMetaPieces});
+  const auto model = open_sentencepiece(
+      train_sentencepiece(lines, pieces_asked, {{"hard_vocab_limit", "false"}}), "the learned vocabulary");
   const sentencepiece::SentencePieceProcessor& pieces = *model;
   std::vector<std::string> tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, merged;
   for (int id = 0; id < pieces.GetPieceSize(); ++id) {

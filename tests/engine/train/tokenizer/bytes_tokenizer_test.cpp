@@ -25,6 +25,22 @@ TEST(BytesTokenizer, IdsAreTheBytes) {
   EXPECT_EQ(tokenizer.piece(256), "");
 }
 
+// By the word "bytes" a text is its bytes, whatever it holds. By a checkpoint's tokenizer.json it is what
+// transformers makes of it.
+TEST(BytesTokenizer, TheEndOfTextsNameIsATokenInAFile) {
+  const std::string text = "a<|endoftext|>b<|endoftext|><|endoftext|";
+  const BytesTokenizer word, file(BytesTokenizer::NameInText::Token);
+  const std::vector<int32_t> ids = word.encode(text);
+  EXPECT_EQ(ids.size(), text.size());
+  EXPECT_EQ(word.decode(ids), text);
+  std::vector<int32_t> expected{'a', 256, 'b', 256};
+  for (const char c : std::string("<|endoftext|")) expected.push_back(c);
+  EXPECT_EQ(file.encode(text), expected);
+  EXPECT_EQ(file.decode(expected), "ab<|endoftext|");
+  EXPECT_EQ(file.encode(""), std::vector<int32_t>());
+  EXPECT_EQ(file.fingerprint(), word.fingerprint());
+}
+
 TEST(BytesTokenizer, RefusesIdsOutsideTheVocabulary) {
   EXPECT_THROW(BytesTokenizer().piece(257), Error);
   EXPECT_THROW(BytesTokenizer().piece(-1), Error);

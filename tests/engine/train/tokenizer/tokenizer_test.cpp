@@ -14,6 +14,7 @@ namespace tokenizer_test {
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -35,6 +36,8 @@ TEST_F(LoadTokenizer, FindsEachKindByItsFiles) {
   EXPECT_EQ(load_tokenizer(data + "sentencepiece/tokenizer.model")->name(), "sentencepiece");
   write("tokenizer.json", BytesTokenizer().files().at("tokenizer.json"));
   EXPECT_EQ(load_tokenizer(folder_.string())->name(), "bytes");
+  EXPECT_THAT(load_tokenizer(folder_.string())->encode("<|endoftext|>"), ElementsAre(256));
+  EXPECT_EQ(load_tokenizer("bytes")->encode("<|endoftext|>").size(), 13u);
 }
 
 // Token files and checkpoints hold a fingerprint, also those of older versions.

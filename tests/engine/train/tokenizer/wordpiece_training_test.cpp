@@ -59,7 +59,22 @@ TEST(WordPieceTraining, AShortTextHasFewerPiecesThanAskedFor) {
 
 TEST(WordPieceTraining, TooFewEntriesAreRefusedWithTheNumberThatWouldDo) {
   EXPECT_THAT(error_of([] { WordPieceTokenizer::train(genesis(), 40); }), HasSubstr("characters alone need"));
-  EXPECT_THAT(error_of([] { WordPieceTokenizer::train({""}, 400); }), HasSubstr("text"));
+  EXPECT_THAT(error_of([] { WordPieceTokenizer::train({""}, 400); }), HasSubstr("it has no words"));
+}
+
+// More characters than the trainer is usually asked for pieces: the message is about what was asked for.
+TEST(WordPieceTraining, ALargeAlphabetIsNamedWithItsTwoEntriesForEachCharacter) {
+  std::string text;
+  for (int code = 0x4E00; code < 0x4E00 + 1200; ++code)  // Chinese; each character is a word
+    for (int times = 0; times < 3; ++times)
+      text += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+               static_cast<char>(0x80 | (code & 0x3F))};
+  for (const int32_t entries : {50, 2000}) {
+    const std::string said = error_of([&] { WordPieceTokenizer::train({text}, entries); });
+    EXPECT_THAT(said, HasSubstr("a WordPiece vocabulary of " + std::to_string(entries) + " is too small"));
+    EXPECT_THAT(said, HasSubstr("its characters alone need 2405"));
+  }
+  EXPECT_GE(WordPieceTokenizer::train({text}, 2405)->vocab_size(), 2405);
 }
 
 }  // namespace wordpiece_training_test
