@@ -32,7 +32,7 @@ struct EvalOptions {
   CommonOptions common;
   std::string text, cloze, tokenizer;
   int64_t overlap = kOverlap, words = 0;
-  bool wikitext = false;
+  bool wikitext = false, clean = false;
   CLI::Option *seq = nullptr, *overlap_option = nullptr;
 };
 
@@ -50,12 +50,25 @@ int64_t usual_sequence(const std::string& folder, const Model& model) {
 }
 
 // Perplexity is that of a whole text. JSON lines are many, with quotes and braces that nobody wrote.
-std::string read_plain_text(const std::string& path) {
-  std::string text = read_text(path);
-  if (has_name_of_json_lines(path) || begins_as_json(text))
+std::string read_plain_text(const EvalOptions& o) {
+  const std::string text = read_text(o.text);
+  if (has_name_of_json_lines(o.text) || begins_as_json(text))
     throw request_error(fmt::format(
-        "--text {} holds JSON, but perplexity is measured on a plain text: jq -r .text writes one", path));
-  return text;
+        "--text {} holds JSON, but perplexity is measured on a plain text: jq -r .text writes one", o.text));
+  TextsForModel texts(o.common.model, o.clean);
+  std::string read = texts.read(text);
+  texts.say_changes("--text " + o.text);
+  return read;
+}
+
+std::vector<ClozeText> read_cloze(const EvalOptions& o) {
+  std::vector<std::string> left_out;
+  std::vector<ClozeText> cloze = read_cloze_file(o.cloze, left_out);
+  say_left_out(left_out);
+  TextsForModel texts(o.common.model, o.clean);
+  for (ClozeText& one : cloze) one.text = texts.read(one.text);
+  texts.say_changes("--cloze " + o.cloze);
+  return cloze;
 }
 
 void evaluate_bert(const EvalOptions& o, const Settings& settings, const Tokenizer& tokenizer,
@@ -91,12 +104,9 @@ int run_eval(EvalOptions o) {
   if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
   // Read before anything is computed, so that a bad file is reported now and not after minutes.
-  std::vector<std::string> left_out;
-  const std::vector<ClozeText> cloze =
-      o.cloze.empty() ? std::vector<ClozeText>() : read_cloze_file(o.cloze, left_out);
-  say_left_out(left_out);
   const bool masks = settings.model.architecture == Architecture::Bert;
-  std::string text = o.text.empty() || masks ? std::string() : read_plain_text(o.text);
+  const std::vector<ClozeText> cloze = o.cloze.empty() ? std::vector<ClozeText>() : read_cloze(o);
+  std::string text = o.text.empty() || masks ? std::string() : read_plain_text(o);
   say_untrained(settings);
   ordered_json json = {
       {"model", settings.model.title}, {"ranks", settings.tp}, {"tokenizer", tokenizer->name()}};
@@ -147,6 +157,11 @@ Verb add_eval(CLI::App& app) {
          "--wikitext", o->wikitext,
          "--text is a WikiText file (wiki.test.tokens): its marks and its spaces around punctuation are "
          "removed before the model reads it; words and line ends are counted before that")
+      ->group(group);
+  app.add_flag(
+         "--clean", o->clean,
+         "Cleans the text first as data and train do. They always do for a model that was trained here, "
+         "and for a BERT; the text of another model is read as it is unless this is given")
       ->group(group);
   app.add_option("--cloze", o->cloze, "FILE.jsonl of objects with \"text\", whose last words are predicted")
       ->group(group);

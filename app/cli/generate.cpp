@@ -37,7 +37,9 @@ int run_generate(GenerateOptions o) {
   Settings settings = to_settings(o.common);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
   require_room_for_ids(*tokenizer, settings.model);
-  const std::vector<int32_t> prompt = prompt_tokens(o.prompt, *tokenizer);
+  TextsForModel texts(o.common.model, false);
+  const std::vector<int32_t> prompt = prompt_tokens(texts.read(o.prompt), *tokenizer);
+  if (texts.clean()) texts.say_changes("--prompt");
   const int64_t positions = settings.model.positions;
   settings.seq = std::min(static_cast<int64_t>(prompt.size()) + std::min(o.tokens, positions), positions);
   const std::string folder = folder_of_model(o.common.model);

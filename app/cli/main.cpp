@@ -108,7 +108,7 @@ int run(int argc, char** argv) {
       return all;
     }();
     check_verb(app, argc, argv);
-    app.parse(argc, argv);
+    cli::parse_words(app, argc, argv);
     for (const auto& [parsed, verb] : verbs) {
       if (parsed->parsed()) return cli::run_in_world(*parsed, verb);
     }

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "app/cli/late_report.h"
@@ -22,9 +24,9 @@
 #include "app/command_line/signals.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/io/json_text.h"
+#include "engine/planner/parameters.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/trainer.h"
@@ -109,10 +111,15 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
       "For a text: a tokenizer's file or folder, bytes, or wordpiece:N or sentencepiece:N to learn one. If "
       "left out: the model folder's tokenizer, else bytes for a GPT and a learned WordPiece for a BERT");
   option("--steps", o.steps, "Total number of steps, including those before --resume");
-  option("--lr", o.learning_rate, "Highest learning rate");
-  option("--min-lr", o.lowest_rate, "Learning rate at the end of the decay");
-  option("--warmup", o.warmup, "Steps in which the learning rate rises to --lr");
-  option("--decay", o.decay, "cosine, linear or constant");
+  option("--lr", o.learning_rate,
+         "Highest learning rate: of the last warm-up step. Without warm-up the decay begins in step 1");
+  option("--min-lr", o.lowest_rate,
+         "Learning rate at the end of the decay; with 0 the step at its end changes nothing");
+  option("--warmup", o.warmup, "Steps in which the learning rate rises to --lr; step 1 has --lr / --warmup");
+  option(
+      "--decay", o.decay,
+      "cosine, linear or constant: step s has the factor that transformers' schedules have at s; a PyTorch "
+      "loop has it one update later");
   option("--decay-steps", o.decay_steps, "Step at which the decay ends; 0: --steps");
   option("--weight-decay", o.optimizer.weight_decay, "On matrices and embeddings");
   option("--clip", o.optimizer.clip, "Largest global norm of the gradients; 0: not clipped");
@@ -286,6 +293,26 @@ std::shared_ptr<const BatchSource> wanted_validation(const TrainOptions& options
       options.settings.seq, options.settings.seq + 1));
 }
 
+// Says which of the steps to come change nothing because their learning rate is 0. The last step of a decay
+// to 0 is always one of them: that alone is not said, unless it is the only step.
+void say_steps_without_effect(const TrainOptions& options, int64_t done) {
+  const std::optional<int64_t> end = options.schedule.end_of_learning();
+  const int64_t first = std::max(end.value_or(options.steps + 1), done + 1), last = options.steps;
+  const bool only_the_usual_last = first == last && done + 1 < last;
+  if (first > last || only_the_usual_last) return;
+  const std::string which = first == last
+                                ? fmt::format("step {} has learning rate 0 and changes", first)
+                                : fmt::format("steps {} to {} have learning rate 0 and change", first, last);
+  const std::string remedy =
+      options.schedule.peak == 0 ? "To train, give an --lr above 0"
+      : !options.resume.empty()
+          ? fmt::format("To train further, begin a new run from these weights: --model {}", options.resume)
+          : fmt::format(
+                "To train in all steps, give --decay constant, a --min-lr above 0, or --decay-steps {}",
+                options.steps + 1);
+  fmt::print(stderr, "{} nothing. {}\n", which, remedy);
+}
+
 int run_train(const TrainVerbOptions& o) {
   TrainOptions options = to_train_options(o);
   const RecordOptions record = place_of_recording(o);
@@ -313,12 +340,7 @@ int run_train(const TrainVerbOptions& o) {
     fmt::print(out, "all {} steps are already done in the checkpoint {}\n", options.steps, options.resume);
   else if (trainer.steps_done() > 0)
     fmt::print(out, "resumed after step {} from {}\n", trainer.steps_done(), options.resume);
-  if (trainer.steps_done() < options.steps && options.schedule.rate(trainer.steps_done() + 1) == 0 &&
-      options.schedule.rate(options.steps) == 0)
-    fmt::print(stderr,
-               "The schedule has ended: steps {} to {} have learning rate 0 and change nothing. To train "
-               "further, begin a new run from these weights: --model {}\n",
-               trainer.steps_done() + 1, options.steps, options.resume);
+  say_steps_without_effect(options, trainer.steps_done());
   if (record.path != o.record.path)
     fmt::print(out, "recording into {}: {} holds an earlier start\n", record.path, o.record.path);
   trainer.measure_ceiling();

@@ -40,6 +40,12 @@ double Schedule::rate(int64_t step) const {
   return lowest + (peak - lowest) * left;
 }
 
+std::optional<int64_t> Schedule::end_of_learning() const {
+  if (peak == 0) return 1;
+  if (decay == Decay::Constant || lowest > 0) return std::nullopt;
+  return std::max(steps, warmup + 1);
+}
+
 void validate(const Schedule& s) {
   if (!(s.peak >= 0 && std::isfinite(s.peak)))
     throw request_error(

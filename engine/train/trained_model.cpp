@@ -10,6 +10,7 @@
 #include "engine/runtime/plan.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/generate/writing.h"
+#include "engine/train/tokenizer/clean_text.h"
 
 namespace shardlens {
 
@@ -84,7 +85,7 @@ void TrainedModel::write_windows(const WritingWish& wish, const std::function<bo
   sampling.temperature = wish.temperature;
   sampling.seed = settings.seed;
   validate(sampling);
-  std::vector<int32_t> ids = prompt_tokens(wish.prompt, tokenizer);
+  std::vector<int32_t> ids = prompt_tokens(clean_text(wish.prompt), tokenizer);  // as the texts it learns
   if (!generator) generator = std::make_unique<Generator>(settings);
   generator->take_weights(trainer->executor(), curve.plan->program);
   const auto half = static_cast<size_t>(std::max<int64_t>(1, settings.seq / 2));

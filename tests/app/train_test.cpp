@@ -316,6 +316,58 @@ TEST_F(CliTrain, EvalMeasuresWhatWasTrained) {
   EXPECT_LT(one["nats"].get<double>(), untrained * 0.8);
 }
 
+// The same words with other line ends, a byte-order mark and letters beside their accents: a model that was
+// trained here reads what it has learned, another model reads the file as other programs do, and both say so.
+TEST_F(CliTrain, EvalReadsATextAsTheModelHasLearnedIt) {
+  ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
+  write("clean.txt", "A caf\u00e9.\nAnd it was good.\nSo.\n");
+  write("other.txt", "\uFEFFA cafe\u0301.\r\nAnd it was good.\r\nSo.\r\n");
+  write("clean.jsonl", "{\"text\": \"it was a caf\u00e9\"}\n");
+  write("other.jsonl", "{\"text\": \"it was a cafe\u0301\"}\r\n");
+  const auto eval = [&](const std::string& model, const std::string& name) {
+    return run_cli("eval --json --threads 1 --tp 1 --model " + model + " --text " + path(name + ".txt") +
+                   " --cloze " + path(name + ".jsonl"));
+  };
+  const Ended clean = eval(path("run"), "clean"), other = eval(path("run"), "other");
+  EXPECT_EQ(json_of(other)["nats"], json_of(clean)["nats"]);
+  EXPECT_EQ(json_of(other)["words"], json_of(clean)["words"]);
+  EXPECT_FALSE(contains(clean.err, "clean")) << clean.err;
+  EXPECT_TRUE(contains(other.err, "--text " + path("other.txt") + " was cleaned as data and train clean"));
+  EXPECT_TRUE(contains(other.err, "--cloze " + path("other.jsonl") + " was cleaned")) << other.err;
+
+  const Ended untouched = eval("gpt2-tiny", "other");
+  EXPECT_EQ(json_of(untouched)["tokens"], contents("other.txt").size());
+  EXPECT_TRUE(contains(untouched.err, "is read as it is")) << untouched.err;
+  EXPECT_TRUE(contains(untouched.err, "--clean does the same here")) << untouched.err;
+  EXPECT_EQ(json_of(eval("gpt2-tiny --clean", "other"))["nats"], json_of(eval("gpt2-tiny", "clean"))["nats"]);
+
+  const std::string generate = "generate --threads 1 --greedy --json --tokens 5 --model " + path("run");
+  EXPECT_EQ(json_of(run_cli(generate + " --prompt 'cafe\u0301'"))["prompt_tokens"],
+            json_of(run_cli(generate + " --prompt 'caf\u00e9'"))["prompt_tokens"]);
+}
+
+// A run of one step with a decay to 0 would end as it began, and --model alone is no remedy.
+TEST_F(CliTrain, StepsThatChangeNothingAreNamedWithWhatWouldHelp) {
+  const std::string train =
+      "train --model gpt2-tiny --batch 2 --seq 32 --threads 1 --tp 1 --data " + book() + " ";
+  const Ended one = run_cli(train + "--steps 1");
+  EXPECT_TRUE(contains(one.err,
+                       "step 1 has learning rate 0 and changes nothing. To train in all steps, give "
+                       "--decay constant, a --min-lr above 0, or --decay-steps 2"))
+      << one.err;
+  const Ended some = run_cli(train + "--steps 5 --decay-steps 3 --checkpoint " + path("run"));
+  EXPECT_TRUE(contains(some.err, "steps 3 to 5 have learning rate 0")) << some.err;
+  const Ended further = run_cli("train --resume " + path("run") + " --steps 6");
+  EXPECT_TRUE(contains(further.err,
+                       "step 6 has learning rate 0 and changes nothing. To train further, begin a "
+                       "new run from these weights: --model " +
+                           path("run")))
+      << further.err;
+  EXPECT_TRUE(contains(run_cli(train + "--steps 2 --lr 0").err, "give an --lr above 0"));
+  for (const char* sound : {"--steps 1 --decay constant", "--steps 3", "--steps 1 --decay-steps 2"})
+    EXPECT_FALSE(contains(run_cli(train + sound).err, "learning rate 0")) << sound;
+}
+
 // A BERT from a plain text: it learns a WordPiece vocabulary, hides words, tells its two losses apart, and
 // its checkpoint has all that resuming and eval need.
 TEST_F(CliTrain, ABertLearnsFromAPlainText) {
