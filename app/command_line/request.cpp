@@ -175,19 +175,51 @@ std::string mismatched(const CLI::App& verb, const std::string& last_word) {
                      full_name(verb));
 }
 
+// The option that a word such as "--seed=" names, of the verb that comes before it or of the program; null if
+// there is none.
+const CLI::Option* option_of(const CLI::App& app, const std::string& verb, const std::string& name) {
+  for (const CLI::App* one : app.get_subcommands({}))
+    if (one->get_name() == verb)
+      if (const CLI::Option* const found = one->get_option_no_throw(name)) return found;
+  return app.get_option_no_throw(name);
+}
+
 }  // namespace
+
+void parse_words(CLI::App& app, int count, const char* const* words) {
+  std::vector<std::string> reversed;  // as the parser takes them
+  std::string verb;
+  bool options = true;  // until the word "--"
+  for (int i = 1; i < count; ++i) {
+    std::string word = words[i];
+    options = options && word != "--";
+    if (verb.empty() && !word.starts_with('-')) verb = word;
+    const bool is_empty_value =
+        options && word.starts_with("--") && word.size() > 3 && word.find('=') + 1 == word.size();
+    if (is_empty_value) {
+      word.pop_back();
+      const CLI::Option* const option = option_of(app, verb, word);
+      if (option != nullptr && option->get_items_expected_max() == 0)
+        throw request_error(fmt::format("{0}= is not possible: {0} takes no value; write {0} alone", word));
+    }
+    reversed.push_back(std::move(word));
+    if (is_empty_value) reversed.emplace_back();
+  }
+  std::reverse(reversed.begin(), reversed.end());
+  app.parse(std::move(reversed));
+}
 
 void read_values_strictly(CLI::App& verb) {
   const std::set<std::string> whole{"INT", "HEADS", "TOKENS", "[INDEX]"}, real{"FLOAT", "SECONDS"};
   for (CLI::Option* option : verb.get_options([](const CLI::Option*) { return true; })) {
     const std::string type = option->get_type_name();
     const std::string name = type.substr(0, type.find(':'));
-    if (name != kWords) option->transform(a_value());
     if (whole.count(name) > 0)
       option->transform(whole_number<int64_t>("a whole number; give one in digits, such as 2"));
     if (name == "UINT")
       option->transform(whole_number<uint64_t>("a whole number of 0 or more; give one in digits, such as 7"));
     if (real.count(name) > 0) option->transform(finite_number());
+    if (name != kWords) option->transform(a_value());  // the last one that is added is asked first
   }
 }
 

@@ -18,6 +18,11 @@ inline constexpr const char* kWords = "WORDS";
 /// as their value.
 void read_values_strictly(CLI::App& verb);
 
+/// Parses the words of a command line; words[0] is the program. An option that ends in "=" has an empty
+/// value: the parser alone would take the next word for it. Throws what CLI::App::parse() throws, and a
+/// request Error if a flag, which takes no value, ends so.
+void parse_words(CLI::App& app, int count, const char* const* words);
+
 /// Accepts one of `names`; the message for another text names the nearest.
 CLI::Validator one_of(const std::string& what, std::vector<std::string> names);
 /// Accepts a path where no file exists, so that a run does not overwrite another run's file.

@@ -202,7 +202,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_flag("--json", options.json, "Print the benchmark's figures as one JSON object");
   cli::read_values_strictly(app);
   try {
-    app.parse(count, arguments);
+    cli::parse_words(app, count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       cli::print_help(app, error);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,11 +13,13 @@
 
 #include "engine/base/utf8.h"
 #include "tests/app/process.h"
+#include "tests/data_folder.h"
 
 namespace cli_test {
 
 using shardlens::character_count;
 using shardlens::contains;
+using shardlens::draw_offscreen;
 using shardlens::Ended;
 using shardlens::kTinyLayer;
 using shardlens::run_cli;
@@ -44,6 +47,37 @@ TEST(Cli, HelpIsReadInAHundredColumns) {
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(character_count(line), 100u) << verb << ": " << line;
   }
+}
+
+// What the helps of the programs' verbs say about `option`.
+std::string help_of(const std::string& option, const std::string& helps) {
+  std::string said;
+  const std::string row = "\n  " + option + " ";
+  for (size_t at = helps.find(row); at != std::string::npos; at = helps.find(row, at + 1))
+    said += helps.substr(at, std::min(helps.find("\n  --", at + 1), helps.find("\n\n", at + 1)) - at);
+  return said;
+}
+
+// Pages write `--option word` where an option takes one of a few words; its help names them all.
+TEST(Cli, PagesGiveOptionsWordsThatTheyTake) {
+  std::string helps = draw_offscreen("--help").out;
+  for (const char* verb : kVerbs) helps += run_cli(std::string(verb) + " --help").out;
+  const std::filesystem::path root = shardlens::test_data_folder() + "/../..";
+  int found = 0;
+  for (const char* folder : {"app", "assets", "engine", "tests", "ui"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      if (entry.path().extension() != ".md") continue;
+      const std::string page = shardlens::slurp(entry.path());
+      const std::regex given("`(--[a-z-]+) ([a-z]+)`");
+      for (std::sregex_iterator one(page.begin(), page.end(), given), end; one != end; ++one) {
+        const std::string help = help_of((*one)[1], helps);
+        EXPECT_TRUE(std::regex_search(help, std::regex("\\b" + (*one)[2].str() + "\\b")))
+            << entry.path() << ": " << one->str() << "; its help: " << help;
+        ++found;
+      }
+    }
+  }
+  EXPECT_GE(found, 10);
 }
 
 // Every option whose help asks for a number refuses what is none, and says so by its name.
@@ -81,6 +115,28 @@ TEST(Cli, AnEmptyValueIsNotTakenForNone) {
   // Words may be none.
   EXPECT_EQ(run_cli("generate --model gpt2-tiny --prompt '' --tokens 1").code, 0);
   EXPECT_EQ(run_cli("data --show ''").code, 0);
+}
+
+// "--option=" is an empty value, never the next word.
+TEST(Cli, AnOptionThatEndsInEqualsHasAnEmptyValue) {
+  for (const char* verb : kVerbs) {
+    const std::string help = run_cli(std::string(verb) + " --help").out;
+    const std::regex rows(R"(^  (--[a-z0-9-]+)( [A-Z][A-Z:]*)?)", std::regex::multiline);
+    for (std::sregex_iterator one(help.begin(), help.end(), rows), end; one != end; ++one) {
+      const std::string option = (*one)[1], type = (*one)[2];
+      if (option == "--help" || option == "--version" || type == " WORDS") continue;
+      const Ended ended = run_cli(std::string(verb) + " " + option + "= 7");
+      EXPECT_EQ(ended.code, 2) << verb << " " << option;
+      EXPECT_TRUE(
+          contains(ended.err, type.empty() ? option + " takes no value" : option + ": the value is empty"))
+          << verb << " " << option << " " << ended.err;
+    }
+  }
+  const Ended none = run_cli("generate --model gpt2-tiny --tokens 1 --json --prompt= --greedy");
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_TRUE(contains(none.out, "\"prompt\":\"\"")) << none.out;
+  EXPECT_EQ(run_cli("generate --model gpt2-tiny --tokens 1 --greedy --prompt=").code, 0);
+  EXPECT_TRUE(contains(run_cli("data --show= --json").out, "\"ids\":[]"));
 }
 
 struct WrongRequest {
@@ -157,7 +213,7 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"bench step --repetitions 0", "choose from 1 to 1000"},
       {"--jsn", "--jsn is not an option of shardlens-cli"},
       {"train --data sample --checkpoint --restart", "--checkpoint: \"--restart\" is an option"},
-      {"train --data sample --resume= --restart", "--resume: \"--restart\" is an option"},
+      {"train --data sample --resume= --restart", "--resume: the value is empty"},
       {"plan --tp 9223372036854775808",
        "--tp: 9223372036854775808 is not possible: it does not fit into 64 bits"},
       {"plan --seed 18446744073709551616", "it does not fit into 64 bits"},
