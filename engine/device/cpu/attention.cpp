@@ -60,12 +60,14 @@ Rows<T> probabilities(const Head<S>& head, Range queries, const Workspace<T>& wo
 /// The matrices that the backward pass of one head needs in addition to Head, [seq, width] each.
 template <class T>
 struct HeadGradient {
-  Rows<const T> context, dcontext;
+  Rows<const T> dcontext;
   Rows<T> dq, dk, dv;
 };
 
-/// Takes a block of queries at a time: dV += (P∘M)ᵀ·dC, dS = P∘(M∘(dC·Vᵀ) − rowsum(dC∘C))·scale, dQ = dS·K,
-/// dK += dSᵀ·Q.
+/// Takes a block of queries at a time: dP = dC·Vᵀ, dV += (P∘M)ᵀ·dC, dS = P∘(M∘dP − rowsum(P∘M∘dP))·scale, dQ
+/// = dS·K, dK += dSᵀ·Q. The sum over a row of dS is 0. It stays that small because the subtrahend is made of
+/// the same dP: rowsum(dC∘C), which is equal in exact numbers, has rounding errors of its own, and a gradient
+/// that should be 0 would be ten times as much noise.
 template <class S, class T>
 void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const Workspace<T>& workspace) {
   const int64_t seq = head.op.seq, width = head.op.head_dim;
@@ -74,7 +76,7 @@ void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const W
     const Rows<T> probs = probabilities(head, queries, workspace);
     if (head.has_dropout()) drop_block(head, queries, as_const(probs), workspace.dropped);
     const Rows<T> used = head.has_dropout() ? workspace.dropped : probs;
-    const Rows<const T> dc = gradient.dcontext.from(queries.begin), c = gradient.context.from(queries.begin);
+    const Rows<const T> dc = gradient.dcontext.from(queries.begin);
     const Rows<T> dscores = workspace.dprobs;
     const auto add_to = [&](Rows<T> result, Rows<T> block, Rows<const T> in) {
       multiply(HeadProduct<T>{.a = {block.first, 1, block.stride}, .b = in, .c = result, .accumulate = true},
@@ -84,10 +86,11 @@ void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const W
     };
     add_to(gradient.dv, used, dc);
     multiply_by_keys(head, queries, dc, head.keys.turned_v, dscores);
-    for (int64_t row = 0; row < rows; ++row)
-      softmax_grad_row<T>(probs.at(row), head.has_dropout() ? used.at(row) : nullptr, dscores.at(row),
-                          head.keys_of(queries.begin + row), keys, dot<T>(dc.at(row), c.at(row), width),
-                          head.scale);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t seen = head.keys_of(queries.begin + row);
+      softmax_grad_row<T>(probs.at(row), head.has_dropout() ? used.at(row) : nullptr, dscores.at(row), seen,
+                          keys, dot<T>(used.at(row), dscores.at(row), seen), head.scale);
+    }
     multiply_over_keys(head, queries, as_const(dscores), head.keys.k, gradient.dq.from(queries.begin));
     add_to(gradient.dk, dscores, head.q.from(queries.begin));
   }
@@ -143,7 +146,7 @@ void CpuDevice::attention_grad(const AttentionGrad& grad) {
         const int64_t pair = key / keys.heads * op.heads + query;
         Matrices<S> matrices({pair, op.heads, op.seq}, op.seq, op.head_dim, shared.rest());
         const Head<S> head(op, pair, matrices, read);
-        const HeadGradient<T> gradient{matrices.input(op.context, 1, 0), matrices.input(grad.dcontext, 1, 0),
+        const HeadGradient<T> gradient{matrices.input(grad.dcontext, 1, 0),
                                        matrices.output(grad.dqkv, q_parts, 0), dk, dv};
         backward_head(head, gradient, own);
         matrices.store(gradient.dq, grad.dqkv, q_parts, 0);
