@@ -214,12 +214,12 @@ void read_values_strictly(CLI::App& verb) {
   for (CLI::Option* option : verb.get_options([](const CLI::Option*) { return true; })) {
     const std::string type = option->get_type_name();
     const std::string name = type.substr(0, type.find(':'));
+    if (name != kWords) option->transform(a_value());
     if (whole.count(name) > 0)
       option->transform(whole_number<int64_t>("a whole number; give one in digits, such as 2"));
     if (name == "UINT")
       option->transform(whole_number<uint64_t>("a whole number of 0 or more; give one in digits, such as 7"));
     if (real.count(name) > 0) option->transform(finite_number());
-    if (name != kWords) option->transform(a_value());  // the last one that is added is asked first
   }
 }
 

@@ -149,7 +149,7 @@ TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
       {picture + model.string(), "open it with --model " + model.string()},
       {picture + (model / "model.safetensors").string(), "open it with --model " + model.string()},
       {picture + "--compare ''", "--compare: the value is empty"},
-      {picture + "--seed= 7", "--seed: the value is empty"},
+      {picture + "--seed= 7", "--seed: \"\" is not a whole number"},
       {picture + "--lecture= --seed 7", "--lecture takes no value; write --lecture alone"},
       {std::string(kTiny) + "--screenshot /proc/nowhere/a.png", "name a folder that exists"},
       {std::string(kTiny) + "--screenshot picture.bmp", "ends in .png"},
