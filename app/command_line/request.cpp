@@ -199,8 +199,11 @@ void parse_words(CLI::App& app, int count, const char* const* words) {
     if (is_empty_value) {
       word.pop_back();
       const CLI::Option* const option = option_of(app, verb, word);
-      if (option != nullptr && option->get_items_expected_max() == 0)
+      const bool needs_none = option != nullptr && option->get_items_expected_min() == 0;
+      if (needs_none && option->get_items_expected_max() == 0)
         throw request_error(fmt::format("{0}= is not possible: {0} takes no value; write {0} alone", word));
+      if (needs_none)
+        throw request_error(fmt::format("{0}: the value is empty; give one, or write {0} alone", word));
     }
     reversed.push_back(std::move(word));
     if (is_empty_value) reversed.emplace_back();
