@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 
 namespace shardlens {
 namespace {
@@ -42,24 +42,6 @@ std::string handle_of(int file) {
   return fmt::format("/proc/self/fd/{}", file);
 }
 
-// Returns the system's message for this error, and what would help.
-std::string reason_and_remedy(int reason) {
-  const std::string words = std::strerror(reason);
-  switch (reason) {
-    case ENOSPC:
-    case EDQUOT:
-      return words + "; free some space there, or name a path on another disk";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return words + "; name a folder that you may write to";
-    case ENOENT:
-      return words + "; name a folder that exists";
-    default:
-      return words;
-  }
-}
-
 // Opens a file without a name, so that a kill leaves nothing. Returns -1 if the file system has no such
 // files.
 int open_nameless(const std::string& folder) {
@@ -82,7 +64,8 @@ AtomicFile::AtomicFile(const std::string& name)
   file_ = open_nameless(folder_of(path));
   named_ = file_ < 0;
   if (named_) file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file_ < 0) throw request_error(fmt::format("cannot write {}: {}", path, reason_and_remedy(errno)));
+  if (file_ < 0)
+    throw request_error(fmt::format("cannot write {}: {}", path, reason_and_remedy(errno, Refused::Write)));
 }
 
 AtomicFile::~AtomicFile() {
@@ -92,7 +75,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char* what) const {
-  throw run_error(fmt::format("cannot {} {}: {}", what, path_, reason_and_remedy(errno)));
+  throw run_error(fmt::format("cannot {} {}: {}", what, path_, reason_and_remedy(errno, Refused::Write)));
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {

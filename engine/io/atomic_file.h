@@ -21,6 +21,9 @@ class AtomicFile {
   /// Appends; throws a run Error that names the file and the system's reason ("No space left on device").
   void write(const void* data, size_t bytes);
 
+  /// The file's descriptor, for a program that writes in place of write().
+  int descriptor() const { return file_; }
+
   /// Moves the file to its place. `reaches`: Disk waits until all of it is on the disk, so that a power cut
   /// leaves the old file or the new one; System leaves that to the operating system, which takes no time.
   enum class Reaches { Disk, System };

@@ -12,6 +12,8 @@
 #include <exception>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
+#include "engine/io/held_folder.h"
 
 namespace shardlens {
 namespace {
@@ -22,6 +24,7 @@ bool is_pipe_or_device(const struct stat& status) {
 
 // A pipe that is not wanted must not be waited for, so it is opened without waiting and refused afterwards.
 int open_to_read(const std::string& path, InputFile::Takes takes) {
+  if (const int held = open_held(path); held >= 0) return held;
   struct stat status {};
   const bool waits = takes == InputFile::Takes::FilesAndPipes && stat(path.c_str(), &status) == 0 &&
                      is_pipe_or_device(status);
@@ -34,7 +37,8 @@ int open_to_read(const std::string& path, InputFile::Takes takes) {
 }  // namespace
 
 InputFile::InputFile(const std::string& path, Takes takes) : path_(path), file_(open_to_read(path, takes)) {
-  if (file_ < 0) throw request_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  if (file_ < 0)
+    throw request_error(fmt::format("cannot open {}: {}", path, reason_and_remedy(errno, Refused::Read)));
   struct stat status {};
   const bool known = fstat(file_, &status) == 0;
   // Other devices never end (/dev/zero), or hold no file.

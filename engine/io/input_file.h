@@ -1,6 +1,7 @@
 // A file that is read. It is read by position: a read past the end is an error that names the file. The file
 // is not memory-mapped: if it shrinks or its disk fails while it is read, the result is an error, not a
-// signal. Every reader of a file that a person names opens it here.
+// signal. Every reader of a file that a person names opens it here. Files of a HeldFolder are opened as they
+// were when it was made.
 #pragma once
 
 #include <cstddef>

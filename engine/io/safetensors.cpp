@@ -13,6 +13,7 @@
 #include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 #include "engine/io/half.h"
+#include "engine/io/held_folder.h"
 #include "engine/io/safetensors_header.h"
 #include "engine/io/safetensors_index.h"
 
@@ -86,6 +87,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
     add(std::move(first));
     return;
   }
+  const HeldFolder held(std::filesystem::path(path).parent_path().string());  // all are of one checkpoint
   for (const auto& [name, expected] : read_safetensors_index(path)) {
     const std::filesystem::path shard = std::filesystem::path(path).parent_path() / name;
     if (!std::filesystem::exists(shard))

@@ -46,7 +46,7 @@ const std::vector<GalleryPiece>& gallery() {
 
 std::string gallery_folder() {
   const std::string folder = user_folder("XDG_CACHE_HOME", ".cache");
-  return (folder.empty() ? temporary_folder() / "shardlens" : fs::path(folder)) / "gallery";
+  return (folder.empty() ? private_folder() : fs::path(folder)) / "gallery";
 }
 
 std::string gallery_file(const std::string& name, const std::string& folder) {

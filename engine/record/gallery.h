@@ -20,8 +20,8 @@ struct GalleryPiece {
 /// damaged.
 const std::vector<GalleryPiece>& gallery();
 
-/// The folder of the gallery's files: under $XDG_CACHE_HOME/shardlens, otherwise under ~/.cache, otherwise in
-/// the temporary folder.
+/// The folder of the gallery's files: under $XDG_CACHE_HOME/shardlens, otherwise under ~/.cache, otherwise
+/// under private_folder(), and throws what that throws.
 std::string gallery_folder();
 
 /// The path of a recording's file, which can be opened and can hold notes. Writes the file into `folder` if

@@ -15,6 +15,7 @@
 #include "engine/device/device.h"
 #include "engine/io/hash.h"
 #include "engine/io/hash_of_version_1.h"
+#include "engine/io/held_folder.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
@@ -131,6 +132,7 @@ nlohmann::json read_checkpoint_state(const std::string& path) {
 void require_as_saved(const std::string& path) {
   const fs::path state = fs::path(path).parent_path() / kCheckpointState;
   if (!fs::exists(state)) return;
+  const HeldFolder held(fs::path(path).parent_path().string());  // both files are of one checkpoint
   const nlohmann::json json = read_checkpoint_state(state.string());
   ObjectReader reader(json, state.string());
   if (!reader.has("checksums")) return;

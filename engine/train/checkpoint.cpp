@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -16,12 +15,13 @@
 #include "engine/config/model_config.h"
 #include "engine/config/settings_json.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
 #include "engine/io/path_text.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/safetensors_index.h"
-#include "engine/io/signal_cleanup.h"
+#include "engine/io/temporary_folder.h"
 #include "engine/planner/parameters.h"
 #include "engine/runtime/checksum.h"
 #include "engine/train/loss_scaler.h"
@@ -37,10 +37,8 @@ constexpr int64_t kFormat = 1;
 constexpr const char* kState = kCheckpointState;
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kMovedAside = ".shardlens-moved-aside";  // the mark of a folder that move_aside() moved
 
-fs::path part_of(const fs::path& folder) {
-  return folder.string() + ".part";
-}
 fs::path previous_of(const fs::path& folder) {
   return folder.string() + ".previous";
 }
@@ -163,35 +161,59 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
 }
 
 [[noreturn]] void fail(const std::string& what, const fs::path& path) {
-  throw run_error(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
+  throw run_error(
+      fmt::format("cannot {} {}: {}", what, path.string(), reason_and_remedy(errno, Refused::Write)));
 }
 
 void rename_or_fail(const fs::path& from, const fs::path& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail("move", from);
 }
 
-// True for files of tensors that a checkpoint writes, in one file or in several.
+// True for files that a checkpoint may have and the next one may lack: its tensors are in one file or in
+// several.
 bool is_own(const std::string& file) {
-  return is_written_for(kWeights, file) || is_written_for(kOptimizer, file);
+  return file == kMovedAside || is_written_for(kWeights, file) || is_written_for(kOptimizer, file);
 }
 
-// Puts `part` in the place of `path` and removes the old folder. Files in it that no checkpoint has belong to
-// the user and are kept.
-void change_places(const fs::path& part, const fs::path& path) {
-  if (!fs::exists(path)) return rename_or_fail(part, path);
-  fs::path old = part;
-  if (renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
-    if (errno != EINVAL && errno != ENOSYS) fail("put in its place", path);
-    old = previous_of(path);
-    fs::remove_all(old);
-    rename_or_fail(path, old);
-    rename_or_fail(part, path);
-  }
+// Moves what no checkpoint has from the folder `old` to the checkpoint in `path`: it belongs to the user.
+void keep_files_of_the_user(const fs::path& old, const fs::path& path) {
   for (const fs::directory_entry& entry : fs::directory_iterator(old)) {
     const fs::path kept = path / entry.path().filename();
     if (!fs::exists(kept) && !is_own(kept.filename())) rename_or_fail(entry.path(), kept);
   }
-  fs::remove_all(old);
+}
+
+// Where two folders cannot be exchanged in one move, the old one is first moved to `previous`. Only a folder
+// that carries the mark of this move is ever removed there: `previous` is also a name that a person would
+// choose for a copy.
+void move_aside(const fs::path& path, const fs::path& previous) {
+  if (fs::exists(previous) && !fs::exists(previous / kMovedAside))
+    throw run_error(fmt::format("{} is in the way: move it elsewhere", previous.string()));
+  fs::remove_all(previous);
+  write_file_atomically((path / kMovedAside).string(),
+                        "This folder is removed when the next step is saved.\n");
+  rename_or_fail(path, previous);
+}
+
+// Puts the content of `part` in the place of `path`. Afterwards `part` or `previous` holds the old folder,
+// without the files that belong to the user.
+void change_places(TemporaryFolder& part, const fs::path& path) {
+  if (!fs::exists(path)) return rename_or_fail(part.path(), path);
+  const bool exchanged =
+      renameat2(AT_FDCWD, part.path().c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
+  if (!exchanged && errno != EINVAL && errno != ENOSYS) fail("put in its place", path);
+  const fs::path old = exchanged ? fs::path(part.path()) : previous_of(path);
+  if (!exchanged) {
+    move_aside(path, old);
+    rename_or_fail(part.path(), path);
+  }
+  try {
+    keep_files_of_the_user(old, path);
+  } catch (...) {
+    part.leave();
+    throw;
+  }
+  if (!exchanged) fs::remove_all(old);
 }
 
 void bring_to_disk(const fs::path& folder) {
@@ -230,15 +252,18 @@ std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
         "{} is not empty and holds no checkpoint of a training run (no {}). Give a new or an empty folder",
         folder, kState));
   }
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
+  std::error_code ignored;  // what cannot be made is said below
+  fs::create_directories(path.parent_path(), ignored);
   auto taken = std::make_unique<SoleWriter>(path.string());
-  fs::remove_all(part_of(path), error);  // left over from a kill in the middle of saving
-  const SignalCleanup trial(part_of(path).string());
-  fs::create_directories(part_of(path), error);
-  if (error)
-    throw request_error(fmt::format("checkpoints cannot be written next to {}: {}", folder, error.message()));
-  fs::remove(part_of(path), error);
+  // A kill may have left a folder that is not whole, or the old checkpoint, in which the user has files.
+  TemporaryFolder::remove_left_beside(path.string(), [&](const std::string& left) {
+    if (fs::exists(fs::path(left) / kState) && fs::exists(path / kState)) keep_files_of_the_user(left, path);
+  });
+  try {
+    TemporaryFolder::beside(path.string());
+  } catch (const Error& error) {
+    throw request_error(fmt::format("checkpoints cannot be written next to {}: {}", folder, error.what()));
+  }
   return taken;
 }
 
@@ -255,16 +280,14 @@ void require_no_other_run(const std::string& folder, const std::string& resume) 
 
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
                      const Executor& executor, const Program& program, int64_t shard_bytes) {
-  const fs::path path = place(folder), part = part_of(path);
+  const fs::path path = place(folder);
   try {
-    fs::remove_all(part);
-    fs::create_directories(part);
-    write_files(part, state, text, executor, program, shard_bytes);
+    fs::create_directories(path.parent_path());
+    TemporaryFolder part = TemporaryFolder::beside(path.string());
+    write_files(part.path(), state, text, executor, program, shard_bytes);
     change_places(part, path);
     bring_to_disk(path.parent_path());
   } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove_all(part, ignored);
     const bool before = fs::exists(path / kState);
     throw run_error(
         fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, error.what(),
@@ -274,6 +297,10 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
 
 bool is_checkpoint(const std::string& folder) {
   return fs::exists(standing(folder) / kState);
+}
+
+std::unique_ptr<HeldFolder> hold_checkpoint(const std::string& folder) {
+  return std::make_unique<HeldFolder>(standing(folder).string());
 }
 
 TrainingState read_training_state(const std::string& folder) {

@@ -10,14 +10,15 @@
 //
 // Tensors of more than kShardBytes are written as several files with an index, as in transformers.
 //
-// A checkpoint is written into a folder next to its place. Then it replaces the previous checkpoint in one
-// move of the file system. So a kill or a full disk at any moment leaves one whole checkpoint, the old or the
-// new.
+// A checkpoint is written into a temporary folder next to its place (engine/io/temporary_folder.h). Then it
+// replaces the previous checkpoint in one move of the file system. So a kill or a full disk at any moment
+// leaves one whole checkpoint, the old or the new. Other files in its folder belong to the user and stay.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "engine/io/held_folder.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/sole_writer.h"
 #include "engine/runtime/executor.h"
@@ -68,6 +69,10 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
 
 /// True if a training run was saved in `folder`.
 bool is_checkpoint(const std::string& folder);
+
+/// Holds the files of the checkpoint in `folder`: while the returned object exists, the functions below read
+/// one whole checkpoint, although another run saves the next one there. `folder` must then be the same text.
+std::unique_ptr<HeldFolder> hold_checkpoint(const std::string& folder);
 
 /// Reads training.json. Throws a request Error that names the file and what is wrong or missing.
 TrainingState read_training_state(const std::string& folder);

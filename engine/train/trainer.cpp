@@ -79,7 +79,9 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
   }
   TrainingState state;
   options_.settings = training_settings(options_.settings);
+  std::unique_ptr<HeldFolder> held;
   if (!options_.resume.empty()) {
+    held = hold_checkpoint(options_.resume);
     state = read_training_state(options_.resume);
     require_same_text(state, options_.text);
     options_.settings.weights_path = checkpoint_weights(options_.resume, state);

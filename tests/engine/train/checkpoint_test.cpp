@@ -5,14 +5,24 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "engine/config/presets.h"
 #include "engine/config/weights_of_model.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/safetensors.h"
+#include "engine/io/temporary_folder.h"
 #include "engine/planner/parameters.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/stored_weights.h"
@@ -149,23 +159,107 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheCheckpointBefore) {
 
 TEST_F(CheckpointTest, LeftoversOfAKillAreNoObstacle) {
   write("x", "");
+  const std::string left = std::string("run.part-abcdef/") + TemporaryFolder::kOwnMark;
+  const auto leave = [&] {
+    fs::create_directories(path(left));
+    write(left + "/model.safetensors", "half");
+  };
   {
     Trainer trainer = trained(small_model(1), 1);
-    fs::create_directories(path("run.part"));
-    write("run.part/model.safetensors", "half");
+    leave();
     trainer.step();
     trainer.save();
-    EXPECT_FALSE(fs::exists(path("run.part")));
   }
-  EXPECT_EQ(resumed(1, 1).steps_done(), 2);
-  // And gone as soon as the next run begins, also one that has nothing to save.
-  fs::create_directories(path("run.part"));
-  write("run.part/model.safetensors", "half");
+  // Gone as soon as the next run begins, also one that has nothing to save.
   write("run.lock", "");
-  resumed(1, 1);
+  EXPECT_EQ(resumed(1, 1).steps_done(), 2);
   EXPECT_EQ(files_in_folder(), 2u) << "run and x";
   fs::rename(path("run"), path("run.previous"));  // killed between two moves
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
+}
+
+// Beside a checkpoint a person may have folders of any name.
+TEST_F(CheckpointTest, FoldersOfAPersonBesideItStay) {
+  for (const std::string folder : {"run.part", "run.part-abcdef", "run.previous"}) {
+    fs::create_directory(path(folder));
+    write(folder + "/notes.txt", "mine");
+  }
+  Trainer trainer = trained(small_model(1), 1);
+  trainer.step();
+  trainer.save();
+  for (const std::string folder : {"run.part", "run.part-abcdef", "run.previous"})
+    EXPECT_EQ(contents(folder + "/notes.txt"), "mine") << folder;
+}
+
+// A kill after the two folders were exchanged and before the user's files were moved to the new one.
+TEST_F(CheckpointTest, FilesOfAPersonOutliveAKill) {
+  trained(small_model(1), 1);
+  const std::string left = std::string("run.part-abcdef/") + TemporaryFolder::kOwnMark;
+  fs::create_directory(path("run.part-abcdef"));
+  fs::copy(path("run"), path(left));
+  write(left + "/notes.txt", "mine");
+  resumed(1, 1);
+  EXPECT_EQ(contents("run/notes.txt"), "mine");
+  EXPECT_EQ(files_in_folder(), 1u) << "run";
+}
+
+// Makes exchanges of two files fail for this thread, as on file systems that have none.
+void refuse_exchanges() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), filter};
+  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST_F(CheckpointTest, WhereFoldersCannotBeExchangedACopyOfAPersonStays) {
+  std::thread([&] {
+    refuse_exchanges();
+    Trainer trainer = trained(small_model(1), 1);
+    write("run/notes.txt", "mine");
+    for (int i = 0; i < 2; ++i) {
+      trainer.step();
+      trainer.save();
+    }
+    EXPECT_EQ(read_training_state(path("run")).step, 3);
+    EXPECT_EQ(contents("run/notes.txt"), "mine");
+    EXPECT_FALSE(fs::exists(path("run.previous")));
+    fs::copy(path("run"), path("run.previous"));  // as a person does before something is tried
+    trainer.step();
+    EXPECT_THAT(error_of([&] { trainer.save(); }), HasSubstr("run.previous is in the way"));
+    EXPECT_EQ(read_training_state(path("run.previous")).step, 3);
+    EXPECT_EQ(read_training_state(path("run")).step, 3);
+    EXPECT_EQ(contents("run/notes.txt"), "mine");
+  }).join();
+}
+
+// The next ones replace it at any moment, also between the reading of two of its files.
+TEST_F(CheckpointTest, AReaderFindsOneWholeCheckpointWhileTheNextAreSaved) {
+  TrainOptions options = small_training(small_model(1), 1'000'000);
+  options.checkpoint = path("run");
+  Trainer trainer = small_trainer(options);
+  trainer.step();
+  trainer.save();
+  std::atomic<bool> all_read{false};
+  std::thread reader([&] {
+    for (int i = 0; i < 60; ++i) {
+      TrainOptions goes_on = resume_options(path("run"));
+      goes_on.checkpoint.clear();
+      int64_t found = -1;
+      EXPECT_EQ(error_of([&] { found = small_trainer(goes_on).steps_done(); }), "no error");
+      EXPECT_GE(found, 1);
+    }
+    all_read = true;
+  });
+  while (!all_read) {
+    trainer.step();
+    trainer.save();
+  }
+  reader.join();
 }
 
 // As of two runs that were given one folder, which would take turns overwriting each other's: the second is
@@ -178,11 +272,13 @@ TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolder) {
     EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("another run is writing to"));
   }
   Trainer trainer = trained(small_model(1), 1);
-  fs::create_directories(path("run.part"));
-  write("run.part/model.safetensors", "being saved");
+  const std::string part = std::string("run.part-abcdef/") + TemporaryFolder::kOwnMark;
+  fs::create_directories(path(part));
+  write(part + "/model.safetensors", "being saved");
   EXPECT_THAT(resume_error(),
               AllOf(HasSubstr("another run is writing to"), HasSubstr(path("run")), HasSubstr("wait")));
-  EXPECT_EQ(contents("run.part/model.safetensors"), "being saved");
+  EXPECT_EQ(contents(part + "/model.safetensors"), "being saved");
+  fs::remove_all(path("run.part-abcdef"));
   while (trainer.steps_done() < trainer.options().steps) trainer.step();
   trainer.save();
   EXPECT_EQ(files_in_folder(), 1u);
