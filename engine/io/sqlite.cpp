@@ -9,13 +9,15 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
+#include "engine/io/file_problem.h"
+#include "engine/io/input_file.h"
 
 namespace shardlens {
 namespace {
@@ -50,19 +52,80 @@ void make_file(const std::string& path) {
         fmt::format("cannot write {}: {} is not a folder that can be written to; choose "
                     "another one",
                     path, std::filesystem::absolute(path).parent_path().string()));
-  throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  throw request_error(fmt::format("cannot write {}: {}", path, reason_and_remedy(errno, Refused::Write)));
 }
 
-// SQLite opens the files that it keeps beside a database, whatever they are. It would wait for a pipe.
-void require_companions(const std::string& path) {
-  for (const char* const ending : {"-journal", "-wal", "-shm"}) {
-    std::error_code ignored;
-    const std::string beside = path + ending;
-    // Asked once: a writer's journal may be removed between two questions.
-    const std::filesystem::file_status found = std::filesystem::status(beside, ignored);
-    if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
-      throw request_error(fmt::format("{} is not a regular file: remove it to open {}", beside, path));
+// The files that SQLite keeps beside a database, and the bytes with which its own begin.
+struct Companion {
+  const char* ending;
+  std::string_view mark;
+};
+using namespace std::string_view_literals;
+constexpr std::array<Companion, 3> kCompanions{
+    {{"-journal", "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"sv}, {"-wal", "\x37\x7f\x06"sv}, {"-shm", ""sv}}};
+
+// True if a file is empty, or begins with `mark` or with a zero, as a journal that is no longer needed.
+bool is_own(const std::string& path, std::string_view mark) {
+  try {
+    std::array<char, 8> bytes{};
+    InputFile file(path);
+    const std::string_view begin(bytes.data(), file.read_next(bytes.data(), bytes.size()));
+    return begin.empty() || begin[0] == '\0' || begin.starts_with(mark);
+  } catch (const Error&) {
+    return true;  // a writer removed it meanwhile, or SQLite cannot read it either and says so
   }
+}
+
+// SQLite opens the files that it keeps beside a database, whatever they are. It would wait for a pipe, and
+// write where a link leads. Also, it removes a file of such a name that is not its own, unless the database
+// is opened as Unlocked.
+void require_companions(const std::string& path, bool may_remove) {
+  std::error_code ignored;
+  const std::string real = std::filesystem::weakly_canonical(path, ignored);
+  for (const auto& [ending, mark] : kCompanions) {
+    const std::string beside = (real.empty() ? path : real) + ending;
+    // Asked once: a writer's journal may be removed between two questions.
+    const std::filesystem::file_status found = std::filesystem::symlink_status(beside, ignored);
+    if (!std::filesystem::exists(found)) continue;
+    if (!std::filesystem::is_regular_file(found))
+      throw request_error(fmt::format("{} is not a regular file: remove it to open {}", beside, path));
+    if (may_remove && !is_own(beside, mark))
+      throw request_error(
+          fmt::format("{} is not a file of SQLite's, which would remove it: give it another name to open {}",
+                      beside, path));
+  }
+}
+
+// SQLite has no words for this.
+void require_short(const std::string& path) {
+  constexpr size_t kMostBytes = 504;  // its limit of 512, less the longest ending of a companion
+  std::error_code ignored;
+  const size_t bytes = std::filesystem::weakly_canonical(path, ignored).string().size();
+  if (bytes > kMostBytes)
+    throw request_error(
+        fmt::format("cannot open {}: its whole path has {} bytes, and that of a recording may have at most "
+                    "{}: use a shorter path",
+                    path, bytes, kMostBytes));
+}
+
+void require_file(const std::string& path) {
+  struct stat facts {};
+  const bool known = stat(path.c_str(), &facts) == 0;
+  if (!known && (errno == ENOENT || errno == ENOTDIR))
+    throw request_error(fmt::format("{}: there is no such file", path));
+  if (!known)
+    throw request_error(fmt::format("cannot open {}: {}", path, reason_and_remedy(errno, Refused::Read)));
+  if (!S_ISREG(facts.st_mode)) throw request_error(fmt::format("{} is not a file", path));
+}
+
+// The system's reason where it is the cause; SQLite's words for it are "unable to open database file" and
+// "disk I/O error". SQLite does not keep it in a commit: `error_number` is errno after the call.
+std::string reason_of(sqlite3* handle, int code, int error_number) {
+  if (handle == nullptr) return sqlite3_errstr(code);
+  const int primary = code & 0xff, kept = sqlite3_system_errno(handle);
+  const int reason = kept != 0 ? kept : error_number;
+  if (reason == 0 || (primary != SQLITE_CANTOPEN && primary != SQLITE_IOERR)) return sqlite3_errmsg(handle);
+  return reason_and_remedy(reason, primary == SQLITE_CANTOPEN ? Refused::Read : Refused::Write);
 }
 
 Error damaged(const std::string& path, const std::string& how) {
@@ -73,14 +136,13 @@ Error damaged(const std::string& path, const std::string& how) {
 }  // namespace
 
 Database::Database(const std::string& path, Access access) : path_(path) {
-  std::error_code ignored;
   const bool is_new = access == Access::Create || access == Access::Forgotten;
-  const bool is_there = std::filesystem::exists(path, ignored);
+  if (access != Access::Forgotten) {
+    require_short(path);
+    require_companions(path, access != Access::Unlocked);
+  }
+  if (!is_new) require_file(path);
   if (access == Access::Create) make_file(path);
-  if (!is_new && !is_there) throw request_error(fmt::format("{}: there is no such file", path));
-  if (!is_new && !std::filesystem::is_regular_file(path, ignored))
-    throw request_error(fmt::format("{} is not a file", path));
-  require_companions(path);
   const int flags = access == Access::Read       ? SQLITE_OPEN_READONLY
                     : access == Access::Unlocked ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
                     : is_new                     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -88,11 +150,12 @@ Database::Database(const std::string& path, Access access) : path_(path) {
   const std::string name = access == Access::Unlocked ? uri(path, "?immutable=1") : path;
   const int code = sqlite3_open_v2(name.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
-    const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
+    const std::string why = reason_of(handle_, code, 0);
     sqlite3_close(handle_);
     handle_ = nullptr;
+    std::error_code ignored;
     if (access == Access::Create) std::filesystem::remove(path, ignored);
-    throw request_error(fmt::format("{}: {}", path, why));
+    throw request_error(fmt::format("cannot open {}: {}", path, why));
   }
   struct stat opened {};
   if (access != Access::Forgotten && stat(path.c_str(), &opened) == 0) file_ = {opened.st_dev, opened.st_ino};
@@ -117,12 +180,13 @@ bool Database::is_gone() const {
 }
 
 void Database::fail(int code) const {
+  const int error_number = errno;
   // SQLite has a code for this only if it is about to write, and another one for each way to fail.
   if (is_gone())
     throw run_error(fmt::format(
         "{} was deleted, moved or replaced while it was open; put it back, and open it again", path_));
   const int primary = code & 0xff;
-  const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
+  const std::string why = reason_of(handle_, code, error_number);
   if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));
   if (primary == SQLITE_NOTADB)
     throw request_error(
@@ -137,11 +201,14 @@ void Database::fail(int code) const {
         "a folder, and open it there",
         path_, why, std::filesystem::path(path_).filename().string()));
   if (primary == SQLITE_IOERR)
-    throw run_error(fmt::format("{} could not be read or written ({}); is the disk full?", path_, why));
+    throw run_error(fmt::format("{} could not be read or written: {}", path_, why));
+  if (primary == SQLITE_CANTOPEN)
+    throw run_error(fmt::format("cannot open {} or a file beside it: {}", path_, why));
   throw run_error(fmt::format("{}: {}", path_, why));
 }
 
 void Database::run(const std::string& sql) {
+  errno = 0;
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
 }
@@ -215,11 +282,13 @@ Statement& Statement::bind_blob(int at, const void* data, size_t bytes) {
 }
 
 bool Statement::step() {
+  errno = 0;
   const int code = sqlite3_step(handle_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  const int failed = code;
+  const int failed = code, error_number = errno;
   sqlite3_reset(handle_);
+  errno = error_number;
   database_->fail(failed);
 }
 

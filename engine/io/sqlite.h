@@ -39,7 +39,8 @@ class Database {
   int64_t integer(const std::string& sql);
   const std::string& path() const { return path_; }
 
-  /// Throws the Error for `code`: of the request kind if the file is the cause and not the machine.
+  /// Throws the Error for `code`, with errno as the call left it: of the request kind if the file is the
+  /// cause and not the machine.
   [[noreturn]] void fail(int code) const;
 
  private:

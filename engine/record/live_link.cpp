@@ -12,12 +12,12 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <thread>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/io/atomic_file.h"
 #include "engine/io/hash.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/input_file.h"
@@ -93,8 +93,7 @@ std::string listed_prefix() {
   return std::string(this_host().data()) + "-";
 }
 
-// Adds the recording to the list. The entry is written under another name and then renamed, so that it is
-// never half written. Returns its path; empty if it cannot be made.
+// Adds the recording to the list. Returns the entry's path; empty if it cannot be made.
 std::string list(const std::string& recording) {
   std::error_code failed;
   const std::string folder = running_folder(), path = fs::absolute(recording, failed).lexically_normal();
@@ -102,10 +101,29 @@ std::string list(const std::string& recording) {
   fs::create_directories(folder, failed);
   const std::string name =
       fmt::format("{}/{}{:016x}", folder, listed_prefix(), hash64(path.data(), path.size()));
-  const std::string beside = fmt::format("{}/.{}-{}", folder, getpid(), fs::path(name).filename().string());
-  std::ofstream(beside) << path;
-  fs::rename(beside, name, failed);
-  return failed ? std::string() : name;
+  try {
+    write_file_atomically(name, path, AtomicFile::Reaches::System);
+  } catch (const Error&) {
+    return {};
+  }
+  return name;
+}
+
+// True if a writer made this file. A file of the same name that somebody else made is left as it is.
+bool is_link(int file) {
+  uint64_t magic = 0;
+  return is_regular(file) && pread(file, &magic, sizeof magic, 0) == sizeof magic && magic == kMagic;
+}
+
+// Opens the link's file to write it, and makes it if there is none. Returns -1 if it cannot be written, or if
+// what is there is no link.
+int open_link(const std::string& path) {
+  const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (made >= 0 || errno != EEXIST) return made;
+  const int file = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0 || is_link(file)) return file;
+  close(file);
+  return -1;
 }
 
 }  // namespace
@@ -118,7 +136,7 @@ LiveLink::LiveLink(const std::string& recording) : path_(live_link_path(recordin
   std::error_code ignored;
   if (fs::exists(recording, ignored)) return;  // the file belongs to another run
   for (int attempt = 0; attempt < kLooks && file_ < 0; ++attempt) {
-    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    file_ = open_link(path_);
     if (file_ < 0) return;
     locked_ = lock(file_);
     const bool held = !locked_ && (errno == EAGAIN || errno == EACCES);
@@ -236,10 +254,11 @@ WriterState LiveWatch::state() {
 
 void remove_dead_link(const std::string& recording) {
   const std::string path = live_link_path(recording);
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return;
   Record record;
-  const bool mine = pread(file, &record, sizeof record, 0) == sizeof record && record.host == this_host();
+  const bool mine =
+      is_link(file) && pread(file, &record, sizeof record, 0) == sizeof record && record.host == this_host();
   if (mine && lock(file) && stands_at(file, path)) unlink(path.c_str());
   close(file);
 }

@@ -161,7 +161,7 @@ TEST_F(CliRecord, AFullDiskEndsTheRecordingAndNotTheRun) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.out.find("pass  99"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("not in it: "), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("is the disk full?"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("File too large"), std::string::npos) << ended.out;
   EXPECT_LT(info("run")["passes"], 100);
 }
 

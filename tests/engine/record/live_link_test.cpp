@@ -258,6 +258,25 @@ TEST_F(LiveLinkTest, AStaleLinkIsNoWriter) {
   EXPECT_TRUE(recording.finished());
 }
 
+// Whoever made it, a file that is no link is neither written nor removed, and nothing is written where a link
+// of the file system leads.
+TEST_F(LiveLinkTest, AFileOfAPersonBesideARecordingStays) {
+  const DrawnRecording drawn(10);
+  write("run-live",
+        "my notes on this run, which are as long as what a writer would put there: over a hundred "
+        "and twelve bytes of text");
+  const std::string notes = contents("run-live");
+  drawn.write(path("run"));
+  EXPECT_EQ(contents("run-live"), notes);
+  remove_dead_link(path("run"));
+  EXPECT_EQ(contents("run-live"), notes);
+  write("other", "somebody's");
+  fs::create_symlink(path("other"), path("linked-live"));
+  drawn.write(path("linked"));
+  EXPECT_EQ(contents("other"), "somebody's");
+  EXPECT_TRUE(fs::is_symlink(path("linked-live")));
+}
+
 // Nothing that lies beside a recording is waited for.
 TEST_F(LiveLinkTest, APipeBesideARecordingIsNoWriterAndNoJournal) {
   const DrawnRecording drawn(10);
