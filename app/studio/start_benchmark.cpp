@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json_text.h"
 #include "engine/runtime/rank_priority.h"
 #include "ui/platform/platform.h"
@@ -93,7 +95,11 @@ void start_once(const Options& options, double started_seconds) {
 /// Starts this program again with the same arguments and returns the JSON that it printed.
 nlohmann::json start_other() {
   std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw run_error("cannot make a pipe to the studio that is timed");
+  const auto refuse = [] {
+    throw run_error(
+        fmt::format("cannot start the studio that is timed: {}", reason_and_remedy(errno, Refused::Start)));
+  };
+  if (pipe(ends.data()) != 0) refuse();
   std::ifstream line("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
   for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
@@ -102,6 +108,7 @@ nlohmann::json start_other() {
   arguments.push_back(nullptr);
   setenv(kStartedVariable, fmt::format("{:.9f}", now_seconds()).c_str(), 1);
   const pid_t child = fork();
+  if (child < 0) refuse();
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);

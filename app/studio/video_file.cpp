@@ -1,23 +1,16 @@
-// Runs ffmpeg as a process with a socket to it. The file gets its name only when it is complete.
+// Runs ffmpeg as a process with a socket to it, and gives it a file that has no name until it is complete.
 #include "app/studio/video_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <system_error>
+#include <string>
 #include <vector>
 
 #include "engine/base/error.h"
-
-extern char** environ;
+#include "engine/io/file_problem.h"
 
 namespace shardlens {
 namespace {
@@ -51,65 +44,44 @@ void require_video(const std::filesystem::path& path, PixelSize size) {
 }
 
 VideoFile::VideoFile(const std::filesystem::path& path, PixelSize size, double frames_per_second)
-    : path_(path), temporary_(path) {
+    : path_(path), file_(path.string()) {
   require_video(path, size);
-  temporary_ += fmt::format(".{}.part", getpid());
   int ends[2];
-  messages_ = memfd_create("ffmpeg", MFD_CLOEXEC);
-  if (messages_ < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw run_error(fmt::format("cannot start ffmpeg: {}", std::strerror(errno)));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw run_error(fmt::format("cannot start ffmpeg: {}", reason_and_remedy(errno, Refused::Start)));
   pixels_ = ends[0];
-
-  std::vector<std::string> arguments{"ffmpeg",
-                                     "-hide_banner",
-                                     "-loglevel",
-                                     "error",
-                                     "-f",
-                                     "rawvideo",
-                                     "-pixel_format",
-                                     "rgb0",
-                                     "-video_size",
-                                     fmt::format("{}x{}", size.width, size.height),
-                                     "-framerate",
-                                     fmt::format("{}", frames_per_second),
-                                     "-i",
-                                     "pipe:0"};
+  std::vector<std::string> words{"ffmpeg",
+                                 "-hide_banner",
+                                 "-loglevel",
+                                 "error",
+                                 "-f",
+                                 "rawvideo",
+                                 "-pixel_format",
+                                 "rgb0",
+                                 "-video_size",
+                                 fmt::format("{}x{}", size.width, size.height),
+                                 "-framerate",
+                                 fmt::format("{}", frames_per_second),
+                                 "-i",
+                                 "pipe:0"};
   const std::vector<std::string> format = format_arguments(path.extension());
-  arguments.insert(arguments.end(), format.begin(), format.end());
-  arguments.insert(arguments.end(), {"-fflags", "+bitexact", "-y", "file:" + temporary_.string()});
-  std::vector<char*> words;
-  for (std::string& argument : arguments) words.push_back(argument.data());
-  words.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, messages_, STDERR_FILENO);
-  // In its own process group, so that Ctrl+C reaches only us; we end ffmpeg.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int failed = posix_spawnp(&process_, "ffmpeg", &actions, &attributes, words.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  words.insert(words.end(), format.begin(), format.end());
+  words.insert(words.end(),
+               {"-fflags", "+bitexact", "-y", fmt::format("file:/proc/self/fd/{}", ChildProgram::kFile)});
+  try {
+    ffmpeg_.emplace(words, ChildProgram::Streams{.input = ends[1], .file = file_.descriptor()},
+                    "a video needs ffmpeg, which is not installed: apt-get install ffmpeg");
+  } catch (...) {
+    close(ends[1]);
+    close_pixels();
+    throw;
+  }
   close(ends[1]);
-  if (failed == 0) return;
-  process_ = -1;
-  close_pixels();
-  close(messages_);
-  if (failed == ENOENT)
-    throw request_error("a video needs ffmpeg, which is not installed: apt-get install ffmpeg");
-  throw run_error(fmt::format("cannot start ffmpeg: {}", std::strerror(failed)));
 }
 
 VideoFile::~VideoFile() {
-  if (process_ > 0) kill(process_, SIGKILL);
+  if (ffmpeg_) ffmpeg_->end();
   close_pixels();
-  wait_for_end();
-  close(messages_);
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
 }
 
 void VideoFile::close_pixels() {
@@ -117,24 +89,11 @@ void VideoFile::close_pixels() {
   pixels_ = -1;
 }
 
-/// Waits for ffmpeg to end and returns its wait status; 0 if it succeeded.
-int VideoFile::wait_for_end() {
-  int status = 0;
-  while (process_ > 0 && waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-  }
-  process_ = -1;
-  return status;
-}
-
 void VideoFile::fail() {
   close_pixels();
-  wait_for_end();
-  std::string said(4096, '\0');
-  const ssize_t length = pread(messages_, said.data(), said.size(), 0);
-  said.resize(length > 0 ? static_cast<size_t>(length) : 0);
-  while (!said.empty() && said.back() == '\n') said.pop_back();
+  const std::string why = ffmpeg_->wait();
   throw run_error(fmt::format("ffmpeg did not write {}: {}", path_.string(),
-                              said.empty() ? "it ended without saying why" : said));
+                              why.empty() ? "it ended before the last frame" : why));
 }
 
 void VideoFile::add(const Image& frame) {
@@ -151,10 +110,9 @@ void VideoFile::add(const Image& frame) {
 
 void VideoFile::commit() {
   close_pixels();
-  if (wait_for_end() != 0) fail();
-  std::error_code failed;
-  std::filesystem::rename(temporary_, path_, failed);
-  if (failed) throw run_error(fmt::format("cannot give {} its name: {}", path_.string(), failed.message()));
+  const std::string why = ffmpeg_->wait();
+  if (!why.empty()) throw run_error(fmt::format("ffmpeg did not write {}: {}", path_.string(), why));
+  file_.commit();
 }
 
 }  // namespace shardlens

@@ -2,11 +2,11 @@
 // current frame is in memory. The file appears under its name when it is complete.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
-#include <string>
+#include <optional>
 
+#include "engine/io/atomic_file.h"
+#include "engine/io/child_program.h"
 #include "ui/platform/image.h"
 
 namespace shardlens {
@@ -32,12 +32,11 @@ class VideoFile {
  private:
   [[noreturn]] void fail();
   void close_pixels();
-  int wait_for_end();
 
-  std::filesystem::path path_, temporary_;
-  pid_t process_ = -1;
-  int pixels_ = -1;    ///< our end; ffmpeg reads the other one
-  int messages_ = -1;  ///< an unnamed file with ffmpeg's messages
+  std::filesystem::path path_;
+  AtomicFile file_;  ///< ffmpeg writes it by its descriptor: nobody can put a link under a name of it
+  int pixels_ = -1;  ///< our end; ffmpeg reads the other one
+  std::optional<ChildProgram> ffmpeg_;
 };
 
 }  // namespace shardlens

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -149,24 +150,67 @@ TEST_F(Videos, AFailingFfmpegIsSaidAndLeavesNothing) {
   EXPECT_EQ(files_in_folder(), 1u) << "the folder with that ffmpeg";
 }
 
-TEST_F(Videos, CtrlCLeavesNothing) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string command = std::string("exec env -u DISPLAY ") + SHARDLENS_PROGRAM + " --video " +
-                                path("long.mp4") + " --size 640x360 --speed 0.01" + kTinyModel +
-                                " >/dev/null 2>&1";
-    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-    _exit(127);
+// One that is being written has no name; that it is being written shows by its ffmpeg.
+class UnfinishedVideos : public Videos {
+ protected:
+  /// Begins a long video, sends `signal` once ffmpeg runs, and returns the status with which it ended.
+  int ended_by(int signal) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string command = std::string("exec env -u DISPLAY ") + SHARDLENS_PROGRAM + " --video " +
+                                  path("long.mp4") + " --size 640x360 --speed 0.01" + kTinyModel +
+                                  " >/dev/null 2>&1";
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    const std::string its = "/proc/" + std::to_string(child);
+    for (int polls = 0; polls < 6000 && !runs_ffmpeg(its); ++polls)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(runs_ffmpeg(its)) << "it is being written";
+    EXPECT_EQ(files_in_folder(), 0u);
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
   }
-  for (int polls = 0; polls < 6000 && files_in_folder() == 0; ++polls)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  ASSERT_EQ(files_in_folder(), 1u) << "it is being written";
-  kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
+
+ private:
+  static bool runs_ffmpeg(const std::string& process) {
+    std::error_code ended;
+    for (const auto& task : std::filesystem::directory_iterator(process + "/task", ended)) {
+      std::ifstream children(task.path() / "children");
+      for (std::string child; children >> child;)
+        if (slurp("/proc/" + child + "/comm") == "ffmpeg\n") return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(UnfinishedVideos, CtrlCLeavesNothing) {
+  const int status = ended_by(SIGINT);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 3);
   EXPECT_EQ(files_in_folder(), 0u);
+}
+
+TEST_F(UnfinishedVideos, AKillLeavesNothing) {
+  const int status = ended_by(SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(files_in_folder(), 0u);
+}
+
+// In a folder of everybody somebody may put links under names that the video could have while it is written.
+TEST_F(UnfinishedVideos, NothingIsWrittenWhereALinkLeads) {
+  write("other", "somebody's");
+  const std::string plant =
+      "for name in part tmp; do ln -s other a.mkv.$$.$name; ln -s other a.mkv.$name; done; ";
+  const Ended ended =
+      run_program("cd " + folder_.string() + " && exec sh -c '" + plant + "exec env -u DISPLAY " +
+                      SHARDLENS_PROGRAM + " --video a.mkv" + kSmall + kTinyModel + "'",
+                  "");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(contents("other"), "somebody's");
+  EXPECT_EQ(probed(path("a.mkv"))["streams"][0]["nb_read_frames"], "12");
 }
 
 }  // namespace video_test

@@ -176,14 +176,17 @@ fs::path first_missing(const std::string& folder) {
   return missing;
 }
 
-// Removes `folder` and the empty folders around it up to `outermost`. Does nothing if `outermost` is empty.
+// Removes the corpus's files in `folder`, and the folders that are then empty, from `folder` up to
+// `outermost`. Does nothing if `outermost` is empty. What somebody else put there stays.
 void remove_made(const std::string& folder, const fs::path& outermost) {
   if (outermost.empty()) return;
   std::error_code ignored;
-  fs::remove_all(folder, ignored);
-  for (fs::path at = fs::absolute(folder).lexically_normal(); at != outermost && at.has_relative_path();) {
-    at = at.parent_path();
-    fs::remove(at, ignored);
+  const std::vector<std::string> files = corpus_files();
+  for (auto file = files.rbegin(); file != files.rend(); ++file)
+    fs::remove(fs::path(folder) / *file, ignored);
+  for (fs::path at = fs::absolute(folder).lexically_normal(); at.has_relative_path(); at = at.parent_path()) {
+    if (at.has_filename()) fs::remove(at, ignored);
+    if (at == outermost) break;
   }
 }
 

@@ -1,20 +1,24 @@
 // Reads the documents of a corpus.
 #include "engine/train/data/documents.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cerrno>
 #include <filesystem>
-#include <memory>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/io/child_program.h"
 #include "engine/io/file_kind.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/hidden_path.h"
 #include "engine/io/text_lines.h"
 #include "engine/train/data/json_lines.h"
@@ -25,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSample = "sample";
-constexpr const char* kSampleCommand = "bible -f gen1:1-rev22:21 2>/dev/null";
+const std::vector<std::string> kSampleCommand{"bible", "-f", "gen1:1-rev22:21"};
 constexpr size_t kEndAtBlankLine = 4096, kEndAtLine = 8192;  // bytes
 
 bool is_blank(const std::string& line) {
@@ -138,46 +142,86 @@ std::string read_file(const std::string& path, int64_t before, const OnDocument&
   return json.left_out();
 }
 
-// `bible` prints one verse per line: "Ge1:1 In the beginning ...". The part before the colon names the
-// chapter.
-void read_sample(const OnDocument& on_document) {
-  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(kSampleCommand, "r"), pclose);
-  int64_t bytes = 0;
-  std::string chapter, document, line;
-  const auto end_line = [&] {
-    const size_t colon = line.find(':'), space = line.find(' ');
-    if (colon == std::string::npos || space == std::string::npos || colon > space) return;
-    if (line.compare(0, colon, chapter) != 0) {
-      if (!document.empty()) on_document(std::move(document), bytes);
-      document.clear();
-      chapter = line.substr(0, colon);
-    }
-    document += line.substr(space + 1) + "\n";
-  };
-  std::array<char, 1 << 16> buffer;
-  while (pipe) {
-    const size_t got = fread(buffer.data(), 1, buffer.size(), pipe.get());
-    if (got == 0) break;
-    for (size_t i = 0; i < got; ++i) {
-      ++bytes;
-      if (buffer[i] != '\n') {
-        line += buffer[i];
+// Cuts what `bible` prints into documents, one a chapter. It prints one verse per line: "Ge1:1 In the
+// beginning ...". The part before the colon names the chapter.
+class Sample {
+ public:
+  explicit Sample(const OnDocument& on_document) : on_document_(on_document) {}
+
+  void add(std::string_view printed) {
+    for (const char letter : printed) {
+      ++bytes_;
+      if (letter != '\n') {
+        line_ += letter;
         continue;
       }
       end_line();
-      line.clear();
+      line_.clear();
     }
   }
-  const bool failed = pipe && (std::ferror(pipe.get()) != 0 || pclose(pipe.release()) != 0);
-  if (failed && bytes > 0)
-    throw run_error(fmt::format(
-        "the program bible, which prints the sample corpus, failed after {} bytes: its text is not whole",
-        bytes));
-  if (!document.empty()) on_document(std::move(document), bytes);
-  if (bytes == 0)
-    throw request_error(
-        "the sample corpus needs the program bible, which is not installed; run ./app/setup.sh, install "
-        "Debian's package bible-kjv, or give a text of your own");
+  void end() {
+    if (!document_.empty()) on_document_(std::move(document_), bytes_);
+    document_.clear();
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void end_line() {
+    const size_t colon = line_.find(':'), space = line_.find(' ');
+    if (colon == std::string::npos || space == std::string::npos || colon > space) return;
+    if (line_.compare(0, colon, chapter_) != 0) {
+      end();
+      chapter_ = line_.substr(0, colon);
+    }
+    document_ += line_.substr(space + 1) + "\n";
+  }
+
+  const OnDocument& on_document_;
+  int64_t bytes_ = 0;
+  std::string chapter_, document_, line_;
+};
+
+// A pipe from a program that is started.
+struct Pipe {
+  Pipe() {
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw run_error(fmt::format("cannot start the program bible, which prints the sample corpus: {}",
+                                  reason_and_remedy(errno, Refused::Start)));
+  }
+  ~Pipe() {
+    for (int& end : ends) close_end(end);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  static void close_end(int& end) {
+    if (end >= 0) close(end);
+    end = -1;
+  }
+  std::array<int, 2> ends{-1, -1};
+};
+
+void read_sample(const OnDocument& on_document) {
+  Pipe pipe;
+  auto& [from, to] = pipe.ends;
+  ChildProgram bible(kSampleCommand, {.output = to},
+                     "the sample corpus needs the program bible, which is not installed; run ./app/setup.sh, "
+                     "install Debian's package bible-kjv, or give a text of your own");
+  Pipe::close_end(to);
+  Sample sample(on_document);
+  std::array<char, 1 << 16> buffer;
+  for (ssize_t got = 1; got != 0;) {
+    got = read(from, buffer.data(), buffer.size());
+    if (got < 0 && errno != EINTR)
+      throw run_error(fmt::format("cannot read what the program bible prints: {}",
+                                  reason_and_remedy(errno, Refused::Read)));
+    if (got > 0) sample.add({buffer.data(), static_cast<size_t>(got)});
+  }
+  const std::string why = bible.wait();
+  if (!why.empty() || sample.bytes() == 0)
+    throw run_error(
+        fmt::format("the program bible, which prints the sample corpus, failed after {} bytes: {}",
+                    sample.bytes(), why.empty() ? "it printed nothing" : why));
+  sample.end();
 }
 
 }  // namespace

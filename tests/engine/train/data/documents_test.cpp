@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "tests/engine/few_files.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -166,14 +167,57 @@ TEST_F(DocumentsTest, WhatIsNotThereIsNamed) {
   EXPECT_THAT(error_of([&] { read(folder_.string()); }), HasSubstr(".jsonl"));
 }
 
-TEST_F(DocumentsTest, ASampleThatBreaksOffIsNotTheWhole) {
-  write("bible", "#!/bin/sh\necho 'Ge1:1 In the beginning'\nexit 1\n");
+// What is said of the sample if a shell script stands for the program that prints it.
+class SampleProgram : public DocumentsTest {
+ protected:
+  void SetUp() override {
+    DocumentsTest::SetUp();
+    path_before_ = getenv("PATH");
+    setenv("PATH", (folder_.string() + ":" + path_before_).c_str(), 1);
+  }
+  void TearDown() override {
+    setenv("PATH", path_before_.c_str(), 1);
+    DocumentsTest::TearDown();
+  }
+  std::string said_of(const std::string& script) {
+    write("bible", "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(path("bible"), std::filesystem::perms::owner_all);
+    return error_of([&] { read("sample"); });
+  }
+
+ private:
+  std::string path_before_;
+};
+
+TEST_F(SampleProgram, ThatBreaksOffIsNotTheWhole) {
+  EXPECT_THAT(
+      said_of("echo 'Ge1:1 In the beginning'\necho 'page 2 is torn' >&2\nexit 1"),
+      HasSubstr("the program bible, which prints the sample corpus, failed after 23 bytes: page 2 is torn"));
+}
+
+TEST_F(SampleProgram, ThatPrintsNothingIsNotOneThatIsNotInstalled) {
+  EXPECT_THAT(said_of("echo 'no book here' >&2\nexit 3"), HasSubstr("failed after 0 bytes: no book here"));
+  EXPECT_THAT(said_of("exit 0"), HasSubstr("failed after 0 bytes: it printed nothing"));
+  EXPECT_THAT(said_of("kill -XFSZ $$"), HasSubstr("File too large"));
+  setenv("PATH", path("nowhere").c_str(), 1);
+  EXPECT_THAT(error_of([&] { read("sample"); }), HasSubstr("bible, which is not installed"));
+}
+
+// At every number of files that may still be opened: it works, or the cause is said.
+TEST_F(SampleProgram, ThatCannotBeStartedSaysWhy) {
+  write("bible", "#!/bin/sh\necho 'Ge1:1 In the beginning'\n");
   std::filesystem::permissions(path("bible"), std::filesystem::perms::owner_all);
-  const std::string before = getenv("PATH");
-  setenv("PATH", (folder_.string() + ":" + before).c_str(), 1);
-  const std::string message = error_of([&] { read("sample"); });
-  setenv("PATH", before.c_str(), 1);
-  EXPECT_THAT(message, HasSubstr("the program bible, which prints the sample corpus, failed after 23 bytes"));
+  int refused = 0;
+  for (int files = 0; files < 8; ++files) {
+    const testing::FewFiles few(files);
+    const std::string message = error_of([&] { read("sample"); });
+    if (message == "no error") continue;
+    ++refused;
+    EXPECT_THAT(message, HasSubstr("Too many open files")) << files;
+    EXPECT_THAT(message, HasSubstr("bible")) << files;
+  }
+  EXPECT_GE(refused, 3);
+  EXPECT_LT(refused, 8);
 }
 
 TEST_F(DocumentsTest, TheSampleIsTheChaptersOfTheKingJamesVersion) {
