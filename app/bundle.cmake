@@ -1,19 +1,22 @@
 # `cmake --install BUILD --prefix FOLDER` makes a folder that runs elsewhere, wherever it is put: the programs that are
 # built in bin/, and in lib/ the plug-ins and every library that a bare system does not have. The driver, cuBLASLt and
 # NCCL are the other machine's (engine/cuda.cmake); so are OpenGL and X11 for the studio.
+#
+# Each is built with the search path that it is installed with: CMake would fill up another one with empty entries, and
+# an empty entry is the current folder (tests/app/search_path_test.cpp).
 set(bundle_programs shardlens shardlens-cli)
 set(bundle_plugins shardlens_cuda shardlens_mpi shardlens_chart)
 foreach(target IN LISTS bundle_programs)
   if(TARGET ${target})
     # The old kind of search path, which the libraries' own libraries are searched by too.
     target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib" BUILD_WITH_INSTALL_RPATH ON)
     install(TARGETS ${target} RUNTIME DESTINATION bin OPTIONAL)
   endif()
 endforeach()
 foreach(target IN LISTS bundle_plugins)
   if(TARGET ${target})
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
     install(TARGETS ${target} LIBRARY DESTINATION lib OPTIONAL)
   endif()
 endforeach()

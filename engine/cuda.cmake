@@ -61,8 +61,7 @@ target_compile_options(shardlens_cuda PRIVATE
 target_link_libraries(shardlens_cuda PRIVATE shardlens_plugin_version fmt::fmt Threads::Threads "${SHARDLENS_CUBLASLT}" ${CMAKE_DL_LIBS})
 set_target_properties(shardlens_cuda PROPERTIES
   CUDA_STANDARD 20 CUDA_RUNTIME_LIBRARY Static CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
-  LIBRARY_OUTPUT_DIRECTORY "${SHARDLENS_PROGRAM_DIR}"
-  BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
+  LIBRARY_OUTPUT_DIRECTORY "${SHARDLENS_PROGRAM_DIR}")
 # Programs find it beside themselves or in ../lib: so do the tests', which are built elsewhere.
 add_custom_command(TARGET shardlens_cuda POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/lib"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "engine/base/elf_file.h"
 #include "engine/base/error.h"
 
 namespace shardlens {
@@ -25,10 +26,17 @@ std::string last_problem() {
 void* plugin_symbol(const std::string& file, const std::string& symbol, const std::string& remedy) {
   std::error_code ignored;
   const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  // A relative path would be looked for in the current folder, where anybody may have put a file.
+  if (!folder.is_absolute())
+    throw request_error(fmt::format(
+        "{} is not looked for, because /proc does not say where this program is: {}", file, remedy));
   fs::path path = folder / file;
   if (!fs::exists(path, ignored)) path = folder / ".." / "lib" / file;
   if (!fs::exists(path, ignored))
     throw request_error(fmt::format("{} is not beside the program in {}: {}", file, folder.string(), remedy));
+  if (const std::string damage = damage_of_library(path.string()); !damage.empty())
+    throw request_error(fmt::format("{} cannot be opened ({}: {}): {}", file,
+                                    path.lexically_normal().string(), damage, remedy));
   // RTLD_GLOBAL: a library that a plug-in needs (such as MPI) opens plug-ins of its own, and these look for
   // its symbols.
   void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);

@@ -13,8 +13,8 @@ namespace shardlens {
 
 /// Opens `file` (for example libshardlens_mpi.so), which must be in the folder of the running program or in
 /// ../lib from there. Returns the address of its extern "C" symbol. The plug-in stays open until the program
-/// ends. Throws a request Error, which ends with `remedy`, if the file is not there, cannot be opened (it
-/// needs a library that is missing), is of another version, or has no such symbol.
+/// ends. Throws a request Error, which ends with `remedy`, if the file is not there, is damaged, cannot be
+/// opened (it needs a library that is missing), is of another version, or has no such symbol.
 void* plugin_symbol(const std::string& file, const std::string& symbol, const std::string& remedy);
 
 }  // namespace shardlens

@@ -20,7 +20,8 @@ struct Surroundings {
 
 /// The names to try with dlopen() for `library` (libnccl.so.2), in order: files in the folders of `asked_for`
 /// and of the program, the bare name, which the linker looks up, and files in the toolkit and in the Pythons'
-/// nvidia packages.
+/// nvidia packages. Files have absolute paths. Throws a request Error if `asked_for` names a folder without
+/// its full path: it would depend on the current folder.
 std::vector<std::string> library_places(const std::string& library, const Surroundings& surroundings);
 
 }  // namespace shardlens

@@ -2,9 +2,11 @@
 #include "engine/device/gpu_plugin.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <optional>
 
+#include "engine/base/elf_file.h"
 #include "engine/base/error.h"
 #include "engine/base/plugin.h"
 #include "engine/device/gpu_libraries.h"
@@ -15,14 +17,20 @@ namespace {
 constexpr const char* kFile = "libshardlens_cuda.so";
 constexpr const char* kRemedy =
     "the GPU part is built where CUDA's toolkit (nvcc 13) is found, and needs libcublasLt.so.13 to run: "
-    "install it (pip install --user nvidia-cublas), or set SHARDLENS_CUDA_LIBRARIES to its folder";
+    "install it (pip install --user nvidia-cublas), or set SHARDLENS_CUDA_LIBRARIES to the full path of its "
+    "folder";
 
 // Opens the library that the plug-in is linked to, and NCCL, which the plug-in opens itself. It finds a
 // library by its bare name if that is already open.
 void open_libraries() {
   for (const char* library : {"libcublasLt.so.13", "libnccl.so.2"}) {
-    for (const std::string& place : library_places(library, Surroundings::of_this_process()))
+    for (const std::string& place : library_places(library, Surroundings::of_this_process())) {
+      const std::string damage = place == library ? "" : damage_of_library(place);
+      if (!damage.empty())
+        throw request_error(
+            fmt::format("{} cannot be used: {}. Install it again, or remove it: {}", place, damage, kRemedy));
       if (dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) break;
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/app/process.h"
+#include "tests/app/search_paths.h"
 
 namespace shardlens {
 namespace bundle_test {
@@ -67,6 +68,17 @@ TEST_F(Bundle, TakesNothingFromOutsideButTheSystem) {
       EXPECT_TRUE(own || system) << line;
     }
   }
+}
+
+TEST_F(Bundle, LooksForNothingInTheCurrentFolder) {
+  size_t looked_at = 0;
+  for (const fs::path& folder : {folder_ / "bin", folder_ / "lib"}) {
+    for (const fs::path& file : code_in(folder)) {
+      expect_no_relative_search_path(file);
+      ++looked_at;
+    }
+  }
+  EXPECT_GT(looked_at, 10u);
 }
 
 TEST_F(Bundle, BringsThePluginThatWasBuilt) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -81,6 +82,48 @@ TEST(Plugin, AFileThatIsNoLibraryIsRefused) {
   const std::string name = "libshardlens_test_text.so";
   std::ofstream(folder / name) << "this is a text\n";
   EXPECT_THAT(refusal(name, "x"), HasSubstr("cannot be opened"));
+  std::filesystem::remove(folder / name);
+}
+
+// Mapped, what is not there would end the program by a signal.
+TEST(Plugin, CutOffAnywhereItIsRefused) {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::string name = "libshardlens_test_cut.so";
+  const auto whole = std::filesystem::file_size(folder / "libshardlens_test_plugin.so");
+  constexpr uintmax_t kCuts = 61;
+  for (uintmax_t cut = 0; cut < kCuts; ++cut) {
+    std::filesystem::remove(folder / name);  // a file that is open stays as it is
+    std::filesystem::copy_file(folder / "libshardlens_test_plugin.so", folder / name);
+    std::filesystem::resize_file(folder / name, cut + 1 == kCuts ? whole - 1 : whole * cut / kCuts);
+    const std::string message = refusal(name, "shardlens_test_number");
+    EXPECT_THAT(message, HasSubstr("cannot be opened"));
+    EXPECT_THAT(message, ::testing::AnyOf(HasSubstr("cut off"), HasSubstr("not a shared library")));
+  }
+  std::filesystem::remove(folder / name);
+}
+
+TEST(Plugin, APipeIsNotWaitedFor) {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::string name = "libshardlens_test_pipe.so";
+  ASSERT_EQ(mkfifo((folder / name).c_str(), 0600), 0);
+  EXPECT_THAT(refusal(name, "x"), HasSubstr("not a regular file"));
+  std::filesystem::remove(folder / name);
+}
+
+// The places of a part that lie beyond every file.
+TEST(Plugin, AHeaderWithImpossibleSizesIsRefused) {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::ifstream file(folder / "libshardlens_test_plugin.so", std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  const std::string name = "libshardlens_test_harmed.so";
+  constexpr size_t kPlaces[] = {32, 40};  // of the segments' table and of the sections'
+  for (const size_t at : kPlaces) {
+    std::string harmed = whole;
+    harmed.replace(at, 8, std::string(8, '\xff'));
+    std::filesystem::remove(folder / name);
+    std::ofstream(folder / name, std::ios::binary) << harmed;
+    EXPECT_THAT(refusal(name, "x"), HasSubstr("its header is damaged")) << at;
+  }
   std::filesystem::remove(folder / name);
 }
 

@@ -88,5 +88,33 @@ TEST_F(GpuLibraries, APythonIsFoundByThePathAlone) {
   EXPECT_THAT(pythons, ::testing::Not(::testing::Contains(path("tools"))));
 }
 
+// A folder that depends on the current one may be anybody's.
+TEST_F(GpuLibraries, NoPlaceIsRelative) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  put("bin/python3");
+  put("lib/python3.11/site-packages/nvidia/nccl/lib/libnccl.so.2");
+  put("lib64/libnccl.so.2");
+  put("libnccl.so.2");
+  const std::vector<const char*> names{"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "CUDA_HOME"};
+  std::vector<std::string> usual;
+  for (const char* name : names) {
+    const char* const value = getenv(name);
+    usual.emplace_back(value == nullptr ? "" : value);
+    setenv(name, std::string(name) == "PATH" ? "bin:.:" : ".", 1);
+  }
+  Surroundings found = Surroundings::of_this_process();
+  for (size_t i = 0; i < names.size(); ++i)
+    usual[i].empty() ? unsetenv(names[i]) : setenv(names[i], usual[i].c_str(), 1);
+  found.asked_for.clear();
+  found.program_folder.clear();  // as without /proc
+  for (const std::string& place : library_places("libnccl.so.2", found))
+    EXPECT_TRUE(place == "libnccl.so.2" || fs::path(place).is_absolute()) << place;
+  found.asked_for = "lib64";
+  EXPECT_THAT(error_of([&] { library_places("libnccl.so.2", found); }),
+              ::testing::HasSubstr("SHARDLENS_CUDA_LIBRARIES names \"lib64\", which is not a full path"));
+  fs::current_path(before);
+}
+
 }  // namespace gpu_plugin_test
 }  // namespace shardlens
