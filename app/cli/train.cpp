@@ -75,12 +75,28 @@ void say_and_stop_after_step(int signal) {
   stop_after_step(signal);
 }
 
+// The limit on the program's time, which the system repeats every second until it ends the program.
+void stop_at_time_limit(int signal) {
+  constexpr std::string_view kSaid =
+      "\nThe limit on this program's time (ulimit -t) is reached: the run ends after this step, and saves if "
+      "--checkpoint was given.\n";
+  const int kept = errno;
+  if (!stop_requested) {
+    [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, kSaid.data(), kSaid.size());
+  }
+  errno = kept;
+  stopped_by = signal;
+  stop_requested = true;
+}
+
 // SIGHUP (a closed terminal) also ends the run after its step, but prints nothing. If SIGHUP was ignored at
 // the start, as with nohup, it stays ignored.
 void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = say_and_stop_after_step;
   sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = stop_at_time_limit;
+  sigaction(SIGXCPU, &action, nullptr);
   struct sigaction before {};
   action.sa_handler = stop_after_step;
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)

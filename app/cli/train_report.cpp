@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/input_file.h"
 
 namespace shardlens::cli {
@@ -113,7 +113,8 @@ void TrainReport::open_csv(const std::string& path, int64_t done) {
   }
   write_file_atomically(path, kept);
   csv_ = std::fopen(path.c_str(), "a");
-  if (!csv_) throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  if (!csv_)
+    throw request_error(fmt::format("cannot write {}: {}", path, reason_and_remedy(errno, Refused::Write)));
 }
 
 void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
@@ -125,7 +126,7 @@ void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
              last_.loss, last_.gradient_norm, last_.learning_rate, last_.loss_scale, last_.skipped,
              last_.seconds, last_.tokens_per_second, last_.flops_per_second, last_.of_ceiling, last);
   if (std::fflush(csv_) == 0) return;
-  const std::string why = std::strerror(errno);
+  const std::string why = reason_and_remedy(errno, Refused::Write);
   std::fclose(csv_);
   csv_ = nullptr;
   note(fmt::format("cannot write {}: {}; the run goes on without its log", csv_path_, why));

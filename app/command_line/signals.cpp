@@ -35,12 +35,12 @@ void end_by_signal(int signal) {
 }
 
 void end_cleanly_at_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, end_by_signal);
-  handle(SIGPIPE, go_on);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) handle(signal, end_by_signal);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) handle(signal, go_on);
 }
 
 const std::atomic<int>& end_in_order_at_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) {
     struct sigaction now {};
     if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) std::signal(signal, remember);
   }

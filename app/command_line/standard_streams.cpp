@@ -10,13 +10,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "app/command_line/messages.h"
 #include "engine/base/shown.h"
 #include "engine/base/utf8.h"
+#include "engine/io/file_problem.h"
 
 namespace shardlens::cli {
 namespace {
@@ -74,7 +74,7 @@ ssize_t take_printed(void* cookie, const char* data, size_t bytes) {
   if (stream.failed) return taken;
   if (stream.escapes ? write_all(stream.file, escaped(stream, printed)) : write_all(stream.file, printed))
     return taken;
-  const std::string why = std::strerror(errno);
+  const std::string why = reason_and_remedy(errno, Refused::Write);
   stream.failed = true;
   if (&stream == &output)
     say(fmt::format("cannot write to standard output: {}; what is printed from here on is lost", why));

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "engine/io/temporary_folder.h"
 #include "tests/app/process.h"
 #include "tests/engine/io/test_folder.h"
 
@@ -50,9 +51,28 @@ class CliSignals : public TestFolderWithCache {
 // Until its first step a training has nothing to save.
 TEST_F(CliSignals, ATrainingThatHasHardlyBegunLeavesNoLock) {
   const std::string text = write("book.txt", std::string(4000, 'x'));
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU})
     expect_nothing_left("train --data " + text + kTinyModel + "--checkpoint " + path("left/run"), signal,
                         [&] { return fs::exists(path("left/run.lock")); });
+}
+
+// The system repeats this signal every second.
+TEST_F(CliSignals, ALimitOnTimeIsReachedAfterTheStepAndWhatWasLearnedIsSaved) {
+  const std::string text = write("book.txt", std::string(4000, 'x')), log = path("log.csv");
+  const pid_t child = begin_cli("train --steps 1000000 --data " + text + kTinyModel + "--checkpoint " +
+                                path("run") + " --log " + log);
+  const auto rows = [&] {
+    const std::string text_so_far = slurp(log);
+    return std::count(text_so_far.begin(), text_so_far.end(), '\n');
+  };
+  for (int polls = 0; polls < 60'000 && rows() < 3; ++polls)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_GE(rows(), 3);
+  for (int i = 0; i < 3; ++i) kill(child, SIGXCPU);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) << status;
+  EXPECT_TRUE(fs::exists(path("run/training.json")));
 }
 
 TEST_F(CliSignals, ACorpusThatIsNotFinishedLeavesNoFolder) {
@@ -75,7 +95,7 @@ TEST_F(CliSignals, ATextThatIsBeingPreparedLeavesNoFolder) {
         [&] {
           const auto left = fs::directory_iterator(path("left"));
           return std::any_of(begin(left), end(left), [](const fs::directory_entry& entry) {
-            return fs::exists(entry.path() / "train.tokens");
+            return fs::exists(entry.path() / TemporaryFolder::kOwnMark / "train.tokens");
           });
         },
         std::chrono::milliseconds(pause));
