@@ -23,6 +23,13 @@ fail() {
   exit 1
 }
 
+# Only what this script made is replaced.
+mark=.shardlens-bundle
+if [ ! -f "$folder/$mark" ]; then
+  for there in "$folder" "$folder.zip" "$folder.tar.xz"; do
+    [ ! -e "$there" ] || fail "$there is there, and app/bundle.sh did not make it: remove it, or name another folder"
+  done
+fi
 [ -n "$with_tests" ] || command -v zip >/dev/null || fail "zip is not installed; install it (Debian: zip)"
 cmake --preset bundle >/dev/null
 targets=shardlens-cli
@@ -32,15 +39,18 @@ done
 [ -z "$with_tests" ] || targets="$targets gpu_tests"
 # shellcheck disable=SC2086 # one word a target
 cmake --build build/bundle -j "$(nproc)" --target $targets
-rm -rf "$folder" "$folder.zip" "$folder.tar.xz"
+rm -rf "$folder"
+rm -f "$folder.zip" "$folder.tar.xz"
+mkdir -p "$folder"
+echo "app/bundle.sh made this folder, and removes it when it makes the bundle again" >"$folder/$mark"
 cmake --install build/bundle --prefix "$folder" --strip >/dev/null
 if [ -n "$with_tests" ]; then
   cmake --install build/bundle --prefix "$folder" --strip --component tests >/dev/null
   packed=$folder.tar.xz
-  tar -C "$(dirname "$folder")" -cf - "$(basename "$folder")" | xz -9 -T0 >"$packed"
+  tar -C "$(dirname "$folder")" --exclude="$mark" -cf - "$(basename "$folder")" | xz -9 -T0 >"$packed"
 else
   packed=$folder.zip
-  (cd "$(dirname "$folder")" && zip -q -r -9 "$packed" "$(basename "$folder")")
+  (cd "$(dirname "$folder")" && zip -q -r -9 "$packed" "$(basename "$folder")" -x "*/$mark")
 fi
 
 # Prints bytes as MiB with one decimal.

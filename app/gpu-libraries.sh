@@ -49,6 +49,7 @@ free_mb=$(df -Pm . | awk 'NR == 2 { print $4 }')
 
 # A folder next to lib/, so that files are moved and not copied. It is removed at the end, also after a failure.
 made=$PWD/.gpu-libraries.$$
+mkdir "$made" || fail "cannot make the folder $made, $elsewhere"
 trap 'rm -rf "$made"' EXIT
 trap 'exit 1' HUP INT TERM
 # shellcheck disable=SC2086 # one word a package

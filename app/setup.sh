@@ -64,6 +64,8 @@ wanted="
 stamp=$(printf '%s\n' "$sha256" "$wanted" | sha256sum)
 
 unpack_gui_sources() {
+  [ ! -e "$bundle" ] || [ -f "$bundle/stamp" ] ||
+    fail "$bundle is there, and this script did not unpack it: remove it, or set SHARDLENS_THIRD_PARTY"
   mkdir -p "$third_party"
   temporary=$(mktemp -d "$third_party/.unpacking.XXXXXX")
   trap 'rm -rf "$temporary"' EXIT

@@ -149,8 +149,10 @@ esac
 mkdir -p "$logs" || fail "cannot make the folder $logs"
 logs=$(cd "$logs" && pwd)
 parts=$logs.parts
+mark=$parts/.shardlens-parts
+[ ! -e "$parts" ] || [ -f "$mark" ] || fail "$parts is there, and this script did not make it: give other --logs"
 [ -z "$again" ] || rm -rf "$parts"
-mkdir -p "$parts" || fail "cannot make the folder $parts"
+mkdir -p "$parts" && : >"$mark" || fail "cannot make the folder $parts"
 {
   printf '%s\n' "$found"
   nproc
