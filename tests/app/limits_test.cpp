@@ -89,10 +89,11 @@ TEST_F(Limits, WhatIsPrintedIntoAFileThatBecomesTooLargeIsLostAndSaid) {
 // At every number of open files from none: it works, or says the cause, and never that something is missing.
 TEST_F(Limits, TooFewOpenFilesAreTheCauseThatIsSaid) {
   ASSERT_EQ(run_cli("step --record " + path("r") + kSmallStep).code, 0);
+  int refused = 0;
   for (const std::string& arguments :
        {"train --steps 1 --data sample" + std::string(kSmallStep), "info " + path("r"),
         "data --min-tokens 1 --out corpus --text " + text_, "step --record r3" + std::string(kSmallStep)}) {
-    int refused = 0, done = 0;
+    int done = 0;
     for (int files = 3; files < 24 && done < 2; ++files) {
       const Ended ended = run_program(
           "cd " + path("out") + " && exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- && TMPDIR=" + path("tmp") +
@@ -110,8 +111,8 @@ TEST_F(Limits, TooFewOpenFilesAreTheCauseThatIsSaid) {
       EXPECT_THAT(ended.err, HasSubstr("Too many open files")) << files << " " << arguments << ended.code;
     }
     EXPECT_EQ(done, 2) << arguments;
-    EXPECT_GE(refused, 1) << arguments;
   }
+  EXPECT_GE(refused, 3);
 }
 
 }  // namespace limits_test

@@ -43,10 +43,8 @@ TEST_F(ChildProgramTest, AProgramThatIsNotThereIsNotOneThatCannotBeStarted) {
   write("program", "#!/bin/sh\n");
   EXPECT_THAT(error_of([&] { ChildProgram({path("program")}, {}, "install it"); }),
               AllOf(HasSubstr("cannot start the program"), HasSubstr("Permission denied")));
-  for (int files = 0; files < 2; ++files) {
-    const testing::FewFiles few(files);
-    EXPECT_THAT(error_of([] { ending_of("exit 0"); }), HasSubstr("Too many open files")) << files;
-  }
+  const testing::FewFiles none(0);
+  EXPECT_THAT(error_of([] { ending_of("exit 0"); }), HasSubstr("Too many open files"));
 }
 
 TEST_F(ChildProgramTest, ItEndsWithItsObject) {
