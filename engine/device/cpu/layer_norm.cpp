@@ -99,11 +99,14 @@ struct GradRow {
     if (i < cols) add(i, cols - i, g[0], g_hat[0]);
     return {sum_lanes<T>(g[0] + g[1]), sum_lanes<T>(g_hat[0] + g_hat[1])};
   }
-  /// Writes dx, plus the row `addend` unless that is null.
-  void write(T mean_g, T mean_gh, S* dx, const S* addend = nullptr) const {
+  /// Writes dx, plus the row `addend` unless that is null. A whole row of one column, whose `hidden` is 1, is
+  /// its shift whatever x is, so dx is exactly 0: computed, it would be the rounding error of gamma·dy, which
+  /// 1/sqrt(epsilon) makes large.
+  void write(int64_t hidden, T mean_g, T mean_gh, S* dx, const S* addend = nullptr) const {
+    const T inverse = hidden == 1 ? T(0) : moments.inverse;
     for_vectors<T>(cols, [&](int64_t i, auto n) {
       const Vector<T> g = load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
-      const Vector<T> own = (g - mean_g - hat(load_part(x + i, n, moments.mean)) * mean_gh) * moments.inverse;
+      const Vector<T> own = (g - mean_g - hat(load_part(x + i, n, moments.mean)) * mean_gh) * inverse;
       if (addend == nullptr)
         store_part(dx + i, own, n);
       else
@@ -170,7 +173,7 @@ void CpuDevice::layer_norm_grad(const LayerNormGrad& op) {
                  [&](int64_t index, const GradRow<S>& row, GradSums<T> sums) {
                    const T count = static_cast<T>(op.cols);
                    const int64_t first = index * op.cols;
-                   row.write(sums.g / count, sums.g_hat / count, static_cast<S*>(op.dx) + first,
+                   row.write(op.cols, sums.g / count, sums.g_hat / count, static_cast<S*>(op.dx) + first,
                              op.addend == nullptr ? nullptr : static_cast<const S*>(op.addend) + first);
                  });
   });
@@ -239,7 +242,7 @@ void CpuDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
                            summed_moments(norm, static_cast<const T*>(op.sums), row)};
       const T* whole = static_cast<const T*>(op.dsums) + 2 * row;
       const T count = static_cast<T>(norm.hidden);
-      one.write(whole[0] / count, whole[1] / count, static_cast<S*>(op.dx) + row * norm.cols);
+      one.write(norm.hidden, whole[0] / count, whole[1] / count, static_cast<S*>(op.dx) + row * norm.cols);
     });
   });
 }

@@ -274,15 +274,16 @@ struct GradSums {
 };
 
 /// dx = inverse·(g − mean(g) − hat·mean(g·hat)) of one pack, plus `addend` unless that is null. dx may be dy,
-/// because a thread has read the elements that it overwrites.
+/// because a thread has read the elements that it overwrites. A whole row of one column, whose `hidden` is 1,
+/// is its shift whatever x is, so its dx is exactly 0.
 template <bool kWhole, class S, class T = Computed<S>>
 __device__ __forceinline__ void write_grad_pack(int64_t col, int64_t count, const GradPack<S>& pack,
-                                                Moments<T> moments, bool aligned, T mean_g, T mean_gh,
-                                                const S* addend, S* dx) {
+                                                Moments<T> moments, bool aligned, T hidden, T mean_g,
+                                                T mean_gh, const S* addend, S* dx) {
+  const T inverse = hidden == T(1) ? T(0) : moments.inverse;
   T value[kLanes<S>];
 #pragma unroll
-  for (int i = 0; i < kLanes<S>; ++i)
-    value[i] = (pack.g[i] - mean_g - pack.hat[i] * mean_gh) * moments.inverse;
+  for (int i = 0; i < kLanes<S>; ++i) value[i] = (pack.g[i] - mean_g - pack.hat[i] * mean_gh) * inverse;
   if (addend != nullptr) {
     T other[kLanes<S>];
     load_pack<kWhole>(addend + col, count, aligned, T(0), other);
@@ -309,10 +310,11 @@ __global__ void __launch_bounds__(kRowThreads)
   GradSums<T> sums;
   packs.each(load, [&](int64_t, int64_t, const GradPack<S>& pack) { sums.add(pack); });
   sums.meet(shared);
-  const T mean_g = sums.g / static_cast<T>(cols), mean_gh = sums.gh / static_cast<T>(cols);
+  const T hidden = static_cast<T>(cols), mean_g = sums.g / hidden, mean_gh = sums.gh / hidden;
   const S* const own_addend = addend == nullptr ? nullptr : addend + row * cols;
   packs.each(load, [&](int64_t col, int64_t count, const GradPack<S>& pack) {
-    write_grad_pack<kWhole>(col, count, pack, own, aligned, mean_g, mean_gh, own_addend, dx + row * cols);
+    write_grad_pack<kWhole>(col, count, pack, own, aligned, hidden, mean_g, mean_gh, own_addend,
+                            dx + row * cols);
   });
 }
 
@@ -346,7 +348,8 @@ __global__ void __launch_bounds__(kRowThreads)
   for_packs<S>(cols, [&](int64_t col, int64_t count) {
     const GradPack<S> pack =
         grad_pack<false>(col, count, x + row * cols, gamma, dy + row * cols, own, aligned);
-    write_grad_pack<false, S>(col, count, pack, own, aligned, mean_g, mean_gh, nullptr, dx + row * cols);
+    write_grad_pack<false, S>(col, count, pack, own, aligned, hidden, mean_g, mean_gh, nullptr,
+                              dx + row * cols);
   });
 }
 

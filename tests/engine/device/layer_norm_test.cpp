@@ -85,6 +85,13 @@ struct Norm {
   }
 };
 
+// Its output is its shift whatever x is. A rounding error would be multiplied by 1/sqrt(epsilon).
+TYPED_TEST(LayerNormTest, ARowOfOneColumnGivesItsInputExactlyNoGradient) {
+  using T = TypeParam;
+  const Norm<T> norm(*make_cpu_device(1), 40, 1, normal<T>(40, 1), normal<T>(40, 4));
+  EXPECT_EQ(norm.dx, std::vector<T>(40, T(0)));
+}
+
 TYPED_TEST(LayerNormTest, ThreadsDoNotChangeTheBits) {
   using T = TypeParam;
   const int64_t rows = 150, cols = 333;
