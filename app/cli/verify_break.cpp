@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "app/cli/coverage.h"
 #include "app/cli/table.h"
 #include "engine/base/error.h"
 #include "engine/io/json_text.h"
@@ -20,13 +21,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
-BreakReport run_broken(const Settings& settings, Fault fault, int64_t steps) {
+BreakReport run_broken(const Settings& settings, Fault fault, int64_t steps,
+                       std::optional<int> replica = {}) {
   std::shared_ptr<const BatchSource> batches;
   if (steps > 0) {
     const TrainData data = open_built_in_text(settings.model);
     batches = make_batches(data.train, *data.tokenizer, settings, settings.seed);
   }
-  BreakRun run({settings, fault, steps}, batches, kBuiltInText);
+  BreakRequest request{settings, fault, steps};
+  request.replica = replica;
+  BreakRun run(request, batches, kBuiltInText);
   while (!run.done()) run.step();
   return run.report();
 }
@@ -48,7 +52,10 @@ ordered_json to_json(const BreakReport& report, const Finding& finding) {
   ordered_json json = {{"check", to_string(finding.check)}, {"sees", finding.sees}};
   if (!finding.sees) return json;
   json["step"] = finding.step;
-  if (finding.tensor != kNoTensor) json["tensor"] = name_of(report, finding.tensor);
+  if (finding.tensor != kNoTensor) {
+    json["tensor"] = name_of(report, finding.tensor);
+    json["on"] = place_json(finding.replica, finding.rank);
+  }
   json["relative_error"] = number(finding.error);
   return json;
 }
@@ -60,7 +67,9 @@ ordered_json to_json(const BreakReport& report, const BreakProbe& probe) {
     const TensorError& first = probe.first_error();
     json["first_broken"] = name_of(report, first.tensor);
     json["first_broken_step"] = first.step;
+    json["first_broken_on"] = place_json(first.replica, first.rank);
   }
+  add_coverage(json, probe.coverage, &program);
   for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::Update}) {
     const Spread one = spread(program, probe, phase);
     json[to_string(phase)] = {
@@ -163,6 +172,11 @@ std::string before(const std::string& text, std::string_view end) {
   return text.ends_with(end) ? text.substr(0, text.size() - end.size()) : text;
 }
 
+std::string on_replica(const BreakReport& report, const Finding& finding) {
+  const std::string place = report.plan->program.dp() > 1 ? place_words(finding.replica, finding.rank) : "";
+  return place.empty() ? "" : ", on " + place;
+}
+
 bool is_found(const BreakReport& report) {
   return std::any_of(report.probes.begin(), report.probes.end(),
                      [](const auto& probe) { return probe->finds(); });
@@ -170,27 +184,36 @@ bool is_found(const BreakReport& report) {
 
 }  // namespace
 
-int break_and_train(const Settings& settings, Fault fault, int64_t steps, bool json) {
+int break_and_train(const Settings& settings, Fault fault, std::optional<int> replica, int64_t steps,
+                    bool json) {
   require_whole_model(settings);
-  const BreakReport report = run_broken(settings, fault, steps);
+  const BreakReport report = run_broken(settings, fault, steps, replica);
   if (json) {
     fmt::print("{}\n", json_text(to_json(report)));
     return is_found(report) ? 1 : 0;
   }
   const FaultFacts& facts = facts_of(fault);
-  fmt::print("{}\n{}: {}\n{}, {} steps\n\n", title(settings), facts.name, facts.sentence, report.text, steps);
+  const std::string alone = replica ? fmt::format(", in replica {} alone", *replica) : "";
+  fmt::print("{}\n{}{}: {}\n{}, {} steps\n\n", title(settings), facts.name, alone, facts.sentence,
+             report.text, steps);
   print_curves(report);
   print_errors(report);
   fmt::print("\nWhere it begins, and how it spreads in one pass, from the broken run's own weights\n");
   for (const auto& probe : report.probes) print_spread(report, *probe);
   fmt::print("\nWhich check finds it\n");
   for (const Finding& finding : findings(report)) {
-    const std::string what = !finding.sees ? "nothing"
-                             : finding.tensor == kNoTensor
-                                 ? fmt::format("{:.2g} apart", finding.error)
-                                 : fmt::format("step {}, {}, {}", finding.step,
-                                               name_of(report, finding.tensor), error_text(finding.error));
+    const std::string what =
+        !finding.sees ? "nothing"
+        : finding.tensor == kNoTensor
+            ? fmt::format("{:.2g} apart", finding.error)
+            : fmt::format("step {}, {}, {}{}", finding.step, name_of(report, finding.tensor),
+                          error_text(finding.error), on_replica(report, finding));
     fmt::print("  {:<50} {}\n", to_string(finding.check), what);
+  }
+  if (!report.probes.empty()) {
+    const Coverage& coverage = report.probes.front()->coverage;
+    fmt::print("\nIn each pass {} compared.\n", compared_words(coverage));
+    print_left_out(report.plan->program, coverage);
   }
   fmt::print("\n{}\n", how_to_see(report));
   return is_found(report) ? 1 : 0;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/coverage.h"
 #include "app/cli/or_null.h"
 #include "app/cli/table.h"
 #include "app/command_line/help.h"
@@ -39,6 +40,7 @@ ordered_json to_json(const SweepPoint& p) {
     json["worst_tensor"] = p.worst_tensor;
     if (!p.first_broken.empty()) json["first_broken"] = p.first_broken;
     json["measured_seconds"] = p.measured_seconds;
+    add_coverage(json, p.coverage);
   }
   return json;
 }
@@ -97,6 +99,18 @@ void print_row(const SweepPoint& p) {
   }
 }
 
+// What was compared at every T, and what was left out.
+void print_coverage(const Sweep& sweep) {
+  std::vector<std::string> lines;
+  for (const SweepPoint& p : sweep.points) {
+    if (!p.measured) continue;
+    lines.push_back(fmt::format("{:>3} {}", p.tp, compared_words(p.coverage)));
+    for (const LeftOutGroup& group : p.coverage.left_out)
+      lines.back() += fmt::format("; {} {}", group.tensors.size(), to_string(group.reason));
+  }
+  if (!lines.empty()) fmt::print("\n  T compared; left out\n{}\n", fmt::join(lines, "\n"));
+}
+
 // Printed below the table, because tensor names are too long for a column.
 void print_worst_tensors(const Sweep& sweep) {
   std::vector<std::string> lines;
@@ -144,6 +158,7 @@ int run_sweep(const Settings& settings, const std::vector<int>& degrees, std::op
     fmt::print("{}\n", json_text(to_json(sweep)));
   } else {
     print_worst_tensors(sweep);
+    print_coverage(sweep);
     const std::string terms = fmt::format(
         "Weights: the rank that holds most. A layer's collectives: forward + backward. A step: one pass "
         "forward and backward{}, the fastest of three. Predicted on {}; measured on {}.",

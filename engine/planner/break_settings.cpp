@@ -89,9 +89,10 @@ Settings with_update(Settings settings) {
   return settings;
 }
 
-Program plan_broken(Settings settings, Fault fault) {
+Program plan_broken(Settings settings, Fault fault, std::optional<int> replica) {
   settings.fusion = Fusion::Off;
-  return plant(plan_program(settings), fault);
+  return replica ? plant_in_replica(plan_program(settings), fault, *replica)
+                 : plant(plan_program(settings), fault);
 }
 
 bool has_opportunity(const Settings& settings, Fault fault) {

@@ -15,9 +15,9 @@ namespace shardlens {
 /// effect on the gradients' norm is visible.
 Settings with_update(Settings settings);
 
-/// plan_program() without fusion, with the fault planted. A fault moves, copies or leaves out single steps,
-/// so steps are not fused.
-Program plan_broken(Settings settings, Fault fault);
+/// plan_program() without fusion, with the fault planted in all replicas or in `replica` alone. A fault
+/// moves, copies or leaves out single steps, so steps are not fused.
+Program plan_broken(Settings settings, Fault fault, std::optional<int> replica = {});
 
 /// True if the fault can be planted in a Program of with_update(settings). False also if the settings are not
 /// valid. Plans only one layer of the model.

@@ -72,6 +72,7 @@ bool is_evaluation(const Program& program) {
 Program plan_serial(Settings settings) {
   if (settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
   settings.tp = settings.dp = settings.overlap_chunks = 1;
+  settings.fusion = Fusion::Off;  // fused, it would lack values of sharded Programs whose steps stay apart
   return plan_program(settings);
 }
 

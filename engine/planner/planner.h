@@ -34,8 +34,8 @@ Program plan_evaluation(Settings settings);
 /// True for a Program of plan_evaluation().
 bool is_evaluation(const Program& program);
 
-/// plan_program() on one rank, with the bias placed as the split places it. Sharded runs are compared with
-/// it.
+/// plan_program() on one rank, not fused, with the bias placed as the split places it. Sharded runs are
+/// compared with it.
 Program plan_serial(Settings settings);
 
 }  // namespace shardlens

@@ -86,6 +86,8 @@ void check_program(const Program& program, const std::string& source) {
     throw request_error(fmt::format("{}, settings: {}", source, error.what()));
   }
   require_sizes(program, source);
+  if (program.odd)
+    for (const Step& step : program.odd->steps) require_operands(program, step, source);
   for (const Step& step : program.steps) {
     require_operands(program, step, source);
     const int64_t rows = program.tensor(step.outputs[0]).shape[0];

@@ -370,4 +370,24 @@ Program plant(Program program, Fault fault) {
   return program;
 }
 
+Program plant_in_replica(Program program, Fault fault, int replica) {
+  if (program.dp() == 1)
+    throw request_error(
+        fmt::format("replica {} cannot be broken alone: there is only one. Ask for more with --dp, such as "
+                    "--dp 2",
+                    replica));
+  if (replica < 0 || replica >= program.dp())
+    throw request_error(fmt::format("there is no replica {}: with D = {} they have the numbers 0 to {}",
+                                    replica, program.dp(), program.dp() - 1));
+  Program broken = plant(program, fault);
+  if (broken.tensors != program.tensors)
+    throw request_error(fmt::format(
+        "the fault {} changes tensors, which all replicas have alike, so it cannot be planted in replica {} "
+        "alone. Plant it in all replicas, or one that changes only steps, such as skip-f, skip-g or "
+        "tied-gradient-lost",
+        to_string(fault), replica));
+  program.odd = OddReplica{replica, std::move(broken.steps)};
+  return program;
+}
+
 }  // namespace shardlens

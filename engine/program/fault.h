@@ -60,4 +60,8 @@ Fault parse_fault(const std::string& text);
 /// For example, one rank has no collectives, and a split without a conversion cannot leave it out.
 Program plant(Program program, Fault fault);
 
+/// The same in one replica alone (Program::odd). Throws a request Error also if there is no such replica, and
+/// for a fault that changes tensors and not only steps: the tensors are those of all replicas.
+Program plant_in_replica(Program program, Fault fault, int replica);
+
 }  // namespace shardlens

@@ -78,6 +78,10 @@ bool is_row_view(const Program& program, const Tensor& tensor) {
   return tensor.storage != kNoTensor && tensor.shape != program.tensor(tensor.storage).shape;
 }
 
+const std::vector<Step>& steps_of(const Program& program, int replica) {
+  return program.odd && program.odd->replica == replica ? program.odd->steps : program.steps;
+}
+
 void renumber(std::vector<Step>& steps) {
   StepId last = -1;
   for (const Step& step : steps) last = std::max(last, step.id);

@@ -3,6 +3,7 @@
 // it, the studio draws it, the recorder logs it. Everything that is run, drawn or counted is in the Program.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -116,10 +117,20 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+/// A mistake planted in one replica alone: the steps that it runs, one for each of the Program's, with the
+/// same ids and over the same tensors. Everything else reads the Program's own steps, which the other
+/// replicas run.
+struct OddReplica {
+  int replica = 0;
+  std::vector<Step> steps;
+  bool operator==(const OddReplica&) const = default;
+};
+
 struct Program {
   Settings settings;  ///< it was planned from these; here so that a recording contains them
   std::vector<Tensor> tensors;
   std::vector<Step> steps;
+  std::optional<OddReplica> odd;  ///< only with a planted mistake
 
   /// T, the ranks that share a layer; and D, the replicas of those T. The world has T x D ranks, and a world
   /// rank is replica * T + rank.
@@ -129,6 +140,9 @@ struct Program {
   const Step& step(StepId id) const { return steps[static_cast<size_t>(id)]; }
   bool operator==(const Program&) const = default;
 };
+
+/// The steps that a replica runs.
+const std::vector<Step>& steps_of(const Program& program, int replica);
 
 /// Gives the steps ids in their present order, and corrects Step::pair. Before the call each step has its old
 /// id, and a new step has -1. If several steps have the same old id (they were made from one step), a pair

@@ -246,12 +246,49 @@ void check_storage(const Program& program, const std::string& source) {
 
 }  // namespace
 
+namespace {
+
+ordered_json steps_to_json(const std::vector<Step>& steps) {
+  ordered_json list = ordered_json::array();
+  for (const Step& step : steps) list.push_back(step_to_json(step));
+  return list;
+}
+
+std::vector<Step> steps_from_json(const json& steps, size_t tensors, const std::string& source) {
+  std::vector<Step> list;
+  for (size_t i = 0; i < steps.size(); ++i)
+    list.push_back(step_from_json(steps[i], static_cast<StepId>(i), tensors, steps.size(),
+                                  fmt::format("{}, step {}", source, i)));
+  return list;
+}
+
+OddReplica odd_from_json(const json& value, const Program& program, const std::string& source) {
+  ObjectReader reader(value, source);
+  OddReplica odd;
+  odd.replica = reader.small_integer("replica");
+  const json& steps = reader.child("steps");
+  reader.finish();
+  if (odd.replica < 0 || odd.replica >= program.dp())
+    throw request_error(fmt::format("{}: there is no replica {}; with D = {} they have the numbers 0 to {}",
+                                    source, odd.replica, program.dp(), program.dp() - 1));
+  if (!steps.is_array() || steps.size() != program.steps.size())
+    throw request_error(fmt::format("{}: steps must be a list of as many steps as the Program has, {}",
+                                    source, program.steps.size()));
+  odd.steps = steps_from_json(steps, program.tensors.size(), source);
+  return odd;
+}
+
+}  // namespace
+
 ordered_json program_to_json(const Program& program) {
   ordered_json tensors = ordered_json::array();
   for (const Tensor& tensor : program.tensors) tensors.push_back(tensor_to_json(tensor));
-  ordered_json steps = ordered_json::array();
-  for (const Step& step : program.steps) steps.push_back(step_to_json(step));
-  return {{"settings", settings_to_json(program.settings)}, {"tensors", tensors}, {"steps", steps}};
+  ordered_json out = {{"settings", settings_to_json(program.settings)},
+                      {"tensors", tensors},
+                      {"steps", steps_to_json(program.steps)}};
+  if (program.odd)
+    out["odd"] = {{"replica", program.odd->replica}, {"steps", steps_to_json(program.odd->steps)}};
+  return out;
 }
 
 std::string program_text(const Program& program) {
@@ -277,6 +314,7 @@ Program program_from_json(const json& value, const std::string& source) {
   program.settings = settings_from_json(reader.child("settings"), source + ", settings");
   const json& tensors = reader.child("tensors");
   const json& steps = reader.child("steps");
+  const json* const odd = reader.has("odd") ? &reader.child("odd") : nullptr;  // only with a planted mistake
   reader.finish();
   if (!tensors.is_array() || !steps.is_array()) {
     throw request_error(source + ": tensors and steps must be lists");
@@ -285,10 +323,8 @@ Program program_from_json(const json& value, const std::string& source) {
     program.tensors.push_back(tensor_from_json(tensors[i], static_cast<TensorId>(i), tensors.size(),
                                                fmt::format("{}, tensor {}", source, i)));
   }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    program.steps.push_back(step_from_json(steps[i], static_cast<StepId>(i), tensors.size(), steps.size(),
-                                           fmt::format("{}, step {}", source, i)));
-  }
+  program.steps = steps_from_json(steps, tensors.size(), source);
+  if (odd != nullptr) program.odd = odd_from_json(*odd, program, source + ", odd replica");
   for (const Tensor& tensor : program.tensors) {
     if (tensor.layout.copies == 1 || (program.tp() >= 1 && program.tp() % tensor.layout.copies == 0))
       continue;

@@ -1,95 +1,23 @@
-// Compares each rank's piece of a tensor with the serial run's full tensor.
+// Compares what each rank of each replica holds with the right values, and joins the results.
 #include "engine/runtime/parity.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <iterator>
-#include <limits>
 #include <mutex>
-#include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/base/units.h"
 #include "engine/config/hardware.h"
-#include "engine/io/half.h"
 #include "engine/io/hash.h"
+#include "engine/runtime/parity_piece.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/tensor_size.h"
 
 namespace shardlens {
-
-namespace {
-
-// Calls use(T{}) with the type a floating-point dtype is stored as.
-template <typename Use>
-auto with_type(DType dtype, const Use& use) {
-  switch (dtype) {
-    case DType::Fp64:
-      return use(double{});
-    case DType::Bf16:
-      return use(Bf16{});
-    case DType::Fp16:
-      return use(Fp16{});
-    default:
-      return use(float{});
-  }
-}
-
-double rms_of(const SerialValue& value) {
-  if (value.dtype == DType::Int32 || value.count == 0) return 0;
-  return with_type(value.dtype, [&]<typename T>(T) {
-    constexpr int64_t kSums = 8;  // side by side: an addition waits for the one before
-    double sums[kSums] = {};
-    const auto* const data = reinterpret_cast<const T*>(value.bytes.data());
-    const auto add = [&](int64_t i, int64_t sum) {
-      const auto x = static_cast<double>(data[i]);
-      sums[sum] += x * x;
-    };
-    int64_t i = 0;
-    for (; i + kSums <= value.count; i += kSums)
-      for (int64_t j = 0; j < kSums; ++j) add(i + j, j);
-    for (; i < value.count; ++i) add(i, 0);
-    return std::sqrt(std::accumulate(std::begin(sums), std::end(sums), 0.0) /
-                     static_cast<double>(value.count));
-  });
-}
-
-}  // namespace
-
-void SerialReference::on_tensor(int, StepId, const Tensor& tensor, const void* data) {
-  if (!wants(tensor)) return;
-  const auto* begin = static_cast<const std::byte*>(data);
-  SerialValue& value = values_[tensor.value];
-  value.dtype = tensor.dtype;
-  value.bytes.assign(begin, begin + tensor.bytes());
-  value.count = element_count(tensor.shape);
-  value.rms = rms_of(value);
-}
-
-const SerialValue* SerialReference::value(const std::string& name) const {
-  const auto found = values_.find(name);
-  return found == values_.end() ? nullptr : &found->second;
-}
-
-const std::vector<std::byte>* SerialReference::find(const std::string& name) const {
-  const SerialValue* const found = value(name);
-  return found == nullptr ? nullptr : &found->bytes;
-}
-
-std::vector<double> SerialReference::numbers(const std::string& name) const {
-  const SerialValue* const found = value(name);
-  if (found == nullptr) return {};
-  return with_type(found->dtype, [&]<typename T>(T) {
-    const auto* const data = reinterpret_cast<const T*>(found->bytes.data());
-    std::vector<double> numbers(static_cast<size_t>(found->count));
-    std::transform(data, data + found->count, numbers.begin(),
-                   [](const T& x) { return static_cast<double>(x); });
-    return numbers;
-  });
-}
 
 namespace {
 
@@ -130,169 +58,115 @@ double parity_bound(const Settings& settings) {
   return settings.operands == Operands::Integer ? 0 : bound_of_fractions(settings);
 }
 
-// Sums over the elements compared so far.
-struct ParitySums {
-  double difference_squares = 0;
-  double serial_squares = 0;
-  double max_abs_difference = 0;
-
-  void take(double value, double serial) {
-    const double difference = value - serial;
-    difference_squares += difference * difference;
-    serial_squares += serial * serial;
-    // A NaN must not slip through: max() would drop it.
-    if (!(std::abs(difference) <= max_abs_difference)) max_abs_difference = std::abs(difference);
-  }
-  void join(const ParitySums& other) {
-    difference_squares += other.difference_squares;
-    serial_squares += other.serial_squares;
-    if (!(other.max_abs_difference <= max_abs_difference)) max_abs_difference = other.max_abs_difference;
-  }
-  /// Relative to the serial tensor's own norm, or to `norm_of_terms` unless that is 0.
-  double relative_error(double norm_of_terms) const {
-    if (difference_squares == 0) return 0;
-    const double ratio =
-        std::sqrt(difference_squares) / (norm_of_terms > 0 ? norm_of_terms : std::sqrt(serial_squares));
-    return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
-  }
-};
-
-// Block means of |difference| over the full tensor's matrix.
-struct DifferencePicture {
-  MatrixShape matrix;
-  int rows = 0, cols = 0;
-  std::vector<double> sums;
-  std::vector<int64_t> counts;
-
-  DifferencePicture(MatrixShape shape, int64_t extent) : matrix(shape) {
-    rows = static_cast<int>(std::min(shape.rows, extent));
-    cols = static_cast<int>(std::min(shape.cols, extent));
-    sums.assign(static_cast<size_t>(rows) * static_cast<size_t>(cols), 0);
-    counts.assign(sums.size(), 0);
-  }
-  void take(int64_t row, int64_t col, double difference) {
-    const int64_t r = row * rows / matrix.rows;
-    const int64_t c = col * cols / matrix.cols;
-    const auto cell = static_cast<size_t>(r * cols + c);
-    sums[cell] += std::abs(difference);
-    ++counts[cell];
-  }
-  void join(const DifferencePicture& other) {
-    for (size_t i = 0; i < sums.size(); ++i) {
-      sums[i] += other.sums[i];
-      counts[i] += other.counts[i];
-    }
-  }
-  Picture means() const {
-    Picture picture{rows, cols, std::vector<float>(sums.size()), {}};
-    for (size_t i = 0; i < sums.size(); ++i) {
-      picture.values[i] = counts[i] ? static_cast<float>(sums[i] / static_cast<double>(counts[i])) : 0.0f;
-    }
-    measure_extent(picture);
-    return picture;
-  }
-};
-
-struct ParityPiece {
-  ParitySums sums;
-  std::unique_ptr<DifferencePicture> picture;
-};
-
-namespace {
-
-// Compares one rank's piece with the same places of the serial tensor. `extent` is the picture's extent; 0:
-// no picture.
-template <typename T>
-ParityPiece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T* serial,
-                    int64_t extent) {
-  ParityPiece piece;
-  const MatrixShape full = matrix_shape(tensor);
-  const MatrixShape own = local_matrix_shape(tensor, ranks, rank);
-  if (extent > 0) piece.picture = std::make_unique<DifferencePicture>(full, extent);
-  for (const Placement& place : placements(tensor, ranks, rank)) {
-    for (int64_t i = 0; i < place.rows.size(); ++i) {
-      const T* mine = local + (place.local_rows.begin + i) * own.cols + place.local_cols.begin;
-      const T* theirs = serial + (place.rows.begin + i) * full.cols + place.cols.begin;
-      for (int64_t j = 0; j < place.cols.size(); ++j) {
-        piece.sums.take(static_cast<double>(mine[j]), static_cast<double>(theirs[j]));
-      }
-      if (extent == 0) continue;
-      for (int64_t j = 0; j < place.cols.size(); ++j) {
-        piece.picture->take(place.rows.begin + i, place.cols.begin + j,
-                            static_cast<double>(mine[j]) - static_cast<double>(theirs[j]));
-      }
-    }
-  }
-  return piece;
-}
-
-// Adds one rank's term to `total`, in its place. The term is of the full tensor or of the rank's slice.
-template <typename T>
-void accumulate(const Tensor& tensor, int ranks, int rank, const T* term, std::vector<double>& total) {
-  const int64_t full_cols = matrix_shape(tensor).cols;
-  const int64_t own_cols = local_matrix_shape(tensor, ranks, rank).cols;
-  for (const Placement& place : placements(tensor, ranks, rank)) {
-    for (int64_t i = 0; i < place.rows.size(); ++i) {
-      double* to = total.data() + (place.rows.begin + i) * full_cols + place.cols.begin;
-      const T* from = term + (place.local_rows.begin + i) * own_cols + place.local_cols.begin;
-      for (int64_t j = 0; j < place.cols.size(); ++j) to[j] += static_cast<double>(from[j]);
-    }
-  }
-}
-
-template <typename T>
-ParityPiece compare_total(const Tensor& tensor, const std::vector<double>& total, const T* serial,
-                          int64_t extent) {
-  ParityPiece piece;
-  const MatrixShape full = matrix_shape(tensor);
-  if (extent > 0) piece.picture = std::make_unique<DifferencePicture>(full, extent);
-  for (int64_t i = 0; i < static_cast<int64_t>(total.size()); ++i) {
-    const double value = total[static_cast<size_t>(i)];
-    const double wanted = static_cast<double>(serial[i]);
-    piece.sums.take(value, wanted);
-    if (extent > 0) piece.picture->take(i / full.cols, i % full.cols, value - wanted);
-  }
-  return piece;
-}
-
-}  // namespace
-
 struct ParityCheck::Comparison {
+  // Which ranks and replicas hold the same bits of a tensor that is no Partial.
+  struct Holders {
+    int tp = 1, dp = 1;
+    int copies = 1;                // consecutive ranks of a replica that hold the same slice
+    bool of_all_ranks = false;     // Replicated
+    bool of_all_replicas = false;  // OnReplicas::Same
+
+    int world(int replica, int rank) const { return replica * tp + rank; }
+    // The first of those that hold the same bits as this rank.
+    int first(int replica, int rank) const {
+      return world(of_all_replicas ? 0 : replica, of_all_ranks ? 0 : rank / copies * copies);
+    }
+    bool is_alone() const { return !(of_all_ranks && tp > 1) && !(of_all_replicas && dp > 1) && copies == 1; }
+    // The full tensors that the ranks hold together, and the one that a rank's piece belongs to.
+    int wholes() const { return (of_all_ranks ? tp : 1) * (of_all_replicas ? dp : 1); }
+    int whole_of(int replica, int rank) const {
+      return (of_all_replicas ? replica : 0) * (of_all_ranks ? tp : 1) + (of_all_ranks ? rank : 0);
+    }
+  };
+
+  // The bits of a piece, and how far they are from what is right.
+  struct KnownPiece {
+    int first_holder = 0;
+    uint64_t hash = 0;
+    ParitySums sums;
+  };
+
   std::mutex mutex;
-  int seen = 0;
-  std::vector<uint64_t> hashes;  // per rank, Replicated tensors
-  std::vector<double> total;     // Partial tensors: the sum of the terms shown so far
-  ParityPiece result;
+  OnReplicas of = OnReplicas::Same;
+  Holders holders;
+  std::vector<const void*> right;  // [replica]: the elements that it should have
   double norm_of_terms = 0;        // if they cancel: what the error is relative to
   bool sums_fractions = false;     // no integers, whatever the operands
-  double worst_replica_error = 0;  // Replicated: the largest of the ranks' errors
-  Picture difference;              // set when all ranks have shown their piece
 
+  int seen = 0;                      // pieces
+  std::vector<uint64_t> hashes;      // [world rank], where several hold the same bits
+  std::vector<KnownPiece> known;     // compared pieces: equal bits are not compared again
+  std::vector<TotalOfTerms> totals;  // Partial: [replica]; terms of the replicas: one
+  std::vector<int> terms_seen;       // of each total
+  std::vector<ParitySums> wholes;    // by Holders::whole_of()
+  double worst_squares = 0;          // of a piece's difference, which is on:
+  int replica = -1, rank = -1;
+  std::unique_ptr<DifferencePicture> sums_of_picture;
+  Picture difference;  // set when all ranks have shown their piece
+
+  bool is_of_terms(const Tensor& tensor) const {
+    return of == OnReplicas::Terms || tensor.layout.kind == LayoutKind::Partial;
+  }
+  // A piece on a rank of a replica; -1: on all.
+  void take(ParityPiece piece, int at_replica, int at_rank) {
+    wholes[static_cast<size_t>(holders.whole_of(std::max(at_replica, 0), std::max(at_rank, 0)))].join(
+        piece.sums);
+    const double squares = piece.sums.difference_squares;
+    if (std::isnan(squares) ? !std::isnan(worst_squares) : squares > worst_squares) {
+      worst_squares = squares;
+      replica = at_replica;
+      rank = at_rank;
+    }
+    if (piece.picture && sums_of_picture) sums_of_picture->join(*piece.picture);
+    if (piece.picture && !sums_of_picture) sums_of_picture = std::move(piece.picture);
+  }
   // Frees the sums behind the picture, because they are several times the picture's size.
   void finish() {
-    if (result.picture) difference = result.picture->means();
-    result.picture.reset();
+    if (sums_of_picture) difference = sums_of_picture->means();
+    sums_of_picture.reset();
+    known = {};
   }
 };
 
 ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialReference> serial, bool pictures)
+    : ParityCheck(program, std::vector{std::move(serial)}, false, pictures) {}
+
+ParityCheck::ParityCheck(const Program& program, std::vector<std::shared_ptr<const SerialReference>> right,
+                         bool pictures)
+    : ParityCheck(program, std::move(right), true, pictures) {}
+
+ParityCheck::ParityCheck(const Program& program,
+                         std::vector<std::shared_ptr<const SerialReference>> references, bool of_each_replica,
+                         bool pictures)
     : program_(program),
-      serial_(std::move(serial)),
+      references_(std::move(references)),
+      of_each_replica_(of_each_replica),
       picture_extent_(pictures ? picture_extent(program, 1) : 0) {
   const double bound = bound_of_fractions(program.settings);
-  const std::map<std::string, TensorSize> sizes = tensor_sizes(program, *serial_, bound);
+  const std::map<std::string, TensorSize> sizes = tensor_sizes(program, *references_.front(), bound);
   const std::set<std::string> fractions = sums_of_fractions(program);
+  const std::vector<OnReplicas> replicas = on_replicas(program);
   for (const Tensor& tensor : program.tensors) {
-    const bool is_sum = tensor.layout != kPartialMax;
-    const bool comparable = tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && is_sum &&
-                            serial_->find(tensor.value) != nullptr &&
-                            static_cast<int64_t>(serial_->find(tensor.value)->size()) == tensor.bytes();
-    if (!comparable) continue;
+    if (tensor.kind == MemoryKind::Workspace) continue;
     auto comparison = std::make_unique<Comparison>();
-    comparison->hashes.assign(static_cast<size_t>(program.tp()), 0);
-    if (const auto found = sizes.find(tensor.value); found != sizes.end() && found->second.is_cancelled())
+    comparison->of = replicas[static_cast<size_t>(tensor.id)];
+    if (of_each_replica && comparison->of == OnReplicas::Terms) comparison->of = OnReplicas::Rows;
+    comparison->right = right_elements(tensor, comparison->of);
+    if (comparison->right.empty()) continue;
+    const bool replicated = tensor.layout.kind == LayoutKind::Replicated;
+    comparison->holders = {program.tp(), program.dp(), tensor.layout.copies, replicated,
+                           comparison->of == OnReplicas::Same};
+    comparison->hashes.assign(static_cast<size_t>(program.tp() * program.dp()), 0);
+    comparison->wholes.resize(static_cast<size_t>(comparison->holders.wholes()));
+    if (comparison->is_of_terms(tensor)) {
+      comparison->totals.resize(comparison->of == OnReplicas::Terms ? 1 : static_cast<size_t>(program.dp()));
+      comparison->terms_seen.resize(comparison->totals.size());
+    }
+    if (const auto found = sizes.find(tensor.value); found != sizes.end() && found->second.is_cancelled()) {
+      const int pieces = comparison->of == OnReplicas::Rows ? program.dp() : 1;
       comparison->norm_of_terms =
-          found->second.terms * std::sqrt(static_cast<double>(element_count(tensor.shape)));
+          found->second.terms * std::sqrt(static_cast<double>(element_count(tensor.shape) * pieces));
+    }
     comparison->sums_fractions = fractions.count(tensor.value) > 0;
     comparisons_[tensor.id] = std::move(comparison);
   }
@@ -300,75 +174,122 @@ ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialRef
 
 ParityCheck::~ParityCheck() = default;
 
-void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, int rank, const void* data) {
-  const std::byte* serial = serial_->find(tensor.value)->data();
-  const bool replicated = tensor.layout.kind == LayoutKind::Replicated;
-  const int64_t picture = !replicated || rank == 0 ? picture_extent_ : 0;
-  const auto typed = [&]<typename T>(T) {
-    return compare(tensor, program_.tp(), rank, static_cast<const T*>(data),
-                   reinterpret_cast<const T*>(serial), picture);
-  };
-  ParityPiece piece = with_type(tensor.dtype, typed);
-  // If several ranks hold the same data, every bit must be equal.
+// The elements that each replica should have; empty if they are not known.
+std::vector<const void*> ParityCheck::right_elements(const Tensor& tensor, OnReplicas of) const {
+  std::vector<const void*> right;
+  const int64_t count = element_count(tensor.shape);
+  for (int replica = 0; replica < program_.dp(); ++replica) {
+    const size_t own = of_each_replica_ ? static_cast<size_t>(replica) : 0;
+    const SerialPlace place =
+        of_each_replica_ ? SerialPlace{tensor.value, 0} : serial_place(program_, tensor, of, replica);
+    const SerialValue* value = references_[own]->value(place.value);
+    if (value == nullptr && of == OnReplicas::Same) value = references_.front()->value(place.value);
+    const int64_t first = place.first_row * (count / tensor.shape[0]);
+    // A value without a window must be as large there as here.
+    const bool is_whole = of_each_replica_ || of == OnReplicas::Terms ||
+                          (of == OnReplicas::Same && place.value == tensor.value);
+    const bool fits = value != nullptr && value->dtype == tensor.dtype && first + count <= value->count &&
+                      (!is_whole || value->count == count);
+    if (!fits) return {};
+    right.push_back(value->bytes.data() + first * element_bytes(tensor.dtype));
+  }
+  return right;
+}
+
+void ParityCheck::take_piece(Comparison& comparison, const Tensor& tensor, int replica, int rank,
+                             const void* data) {
+  const Comparison::Holders& holders = comparison.holders;
+  // The picture is of the first replica, and where all ranks hold the whole tensor, of the first rank.
+  const bool pictured = replica == 0 && (!holders.of_all_ranks || rank == 0);
+  const int64_t picture = pictured ? picture_extent_ : 0;
   const int64_t bytes = local_bytes(tensor, program_.tp(), rank);
-  const bool alike = replicated || tensor.layout.copies > 1;
-  const uint64_t hash = alike ? hash64(data, static_cast<size_t>(bytes)) : 0;
-
+  const uint64_t hash = holders.is_alone() ? 0 : hash64(data, static_cast<size_t>(bytes));
+  const int first = holders.first(replica, rank);
+  std::optional<ParityPiece> piece;
+  if (!holders.is_alone() && picture == 0) {
+    const std::lock_guard lock(comparison.mutex);
+    for (const Comparison::KnownPiece& known : comparison.known)
+      if (known.first_holder == first && known.hash == hash) piece = ParityPiece{known.sums, nullptr};
+  }
+  const bool is_new = !piece;
+  if (is_new)
+    piece = compare_piece(tensor, program_.tp(), rank, data, comparison.right[static_cast<size_t>(replica)],
+                          picture);
   const std::lock_guard lock(comparison.mutex);
+  if (is_new && !holders.is_alone()) comparison.known.push_back({first, hash, piece->sums});
+  comparison.hashes[static_cast<size_t>(holders.world(replica, rank))] = hash;
+  comparison.take(std::move(*piece), replica, rank);
+  if (++comparison.seen == program_.tp() * program_.dp()) comparison.finish();
+}
+
+void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, int replica, int rank,
+                           const void* data) {
+  const Comparison::Holders& holders = comparison.holders;
+  const bool of_replicas = comparison.of == OnReplicas::Terms;
+  const bool partial = tensor.layout.kind == LayoutKind::Partial;
+  // What several ranks of a replica hold is one term, but its bits must be the same.
+  const bool is_again = !partial && holders.first(replica, rank) != holders.world(replica, rank);
+  const int64_t bytes = local_bytes(tensor, program_.tp(), rank);
+  const uint64_t hash = partial ? 0 : hash64(data, static_cast<size_t>(bytes));
+  const size_t total = of_replicas ? 0 : static_cast<size_t>(replica);
+  const std::lock_guard lock(comparison.mutex);
+  comparison.hashes[static_cast<size_t>(holders.world(replica, rank))] = hash;
+  if (!is_again) comparison.totals[total].add(tensor, program_.tp(), rank, data);
   ++comparison.seen;
-  comparison.hashes[static_cast<size_t>(rank)] = hash;
-  if (replicated)
-    comparison.worst_replica_error =
-        std::max(comparison.worst_replica_error, piece.sums.relative_error(comparison.norm_of_terms));
-  comparison.result.sums.join(piece.sums);
-  if (piece.picture && comparison.result.picture) comparison.result.picture->join(*piece.picture);
-  if (piece.picture && !comparison.result.picture) comparison.result.picture = std::move(piece.picture);
-  if (comparison.seen == program_.tp()) comparison.finish();
+  if (++comparison.terms_seen[total] < program_.tp() * (of_replicas ? program_.dp() : 1)) return;
+  comparison.take(comparison.totals[total].compare(
+                      tensor, comparison.right[static_cast<size_t>(of_replicas ? 0 : replica)],
+                      of_replicas || replica == 0 ? picture_extent_ : 0),
+                  of_replicas ? -1 : replica, -1);
+  comparison.totals[total] = {};
+  if (comparison.seen == program_.tp() * program_.dp()) comparison.finish();
 }
 
-void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, int rank, const void* data) {
-  const std::lock_guard lock(comparison.mutex);
-  comparison.total.resize(static_cast<size_t>(element_count(tensor.shape)), 0.0);
-  with_type(tensor.dtype, [&]<typename T>(T) {
-    accumulate(tensor, program_.tp(), rank, static_cast<const T*>(data), comparison.total);
-  });
-  if (++comparison.seen < program_.tp()) return;
-  const std::byte* serial = serial_->find(tensor.value)->data();
-  comparison.result = with_type(tensor.dtype, [&]<typename T>(T) {
-    return compare_total(tensor, comparison.total, reinterpret_cast<const T*>(serial), picture_extent_);
-  });
-  comparison.total = {};
-  comparison.finish();
+void ParityCheck::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
+  on_replica_tensor(0, rank, step, tensor, data);
 }
 
-void ParityCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
+void ParityCheck::on_replica_tensor(int replica, int rank, StepId, const Tensor& tensor, const void* data) {
   const auto found = comparisons_.find(tensor.id);
   if (found == comparisons_.end()) return;
-  if (tensor.layout.kind == LayoutKind::Partial) {
-    add_term(*found->second, tensor, rank, data);
+  Comparison& comparison = *found->second;
+  if (comparison.is_of_terms(tensor)) {
+    add_term(comparison, tensor, replica, rank, data);
   } else {
-    compare_piece(*found->second, tensor, rank, data);
+    take_piece(comparison, tensor, replica, rank, data);
   }
 }
 
-std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
-  std::vector<std::shared_ptr<const TensorParity>> results(program_.tensors.size());
+ParityTable ParityCheck::results() const {
+  ParityTable results(program_.tensors.size());
   const double bound = parity_bound(program_.settings), of_fractions = bound_of_fractions(program_.settings);
   for (const auto& [id, comparison] : comparisons_) {
     const std::lock_guard lock(comparison->mutex);
-    if (comparison->seen < program_.tp()) continue;
-    const bool replicated = program_.tensor(id).layout.kind == LayoutKind::Replicated;
+    if (comparison->seen < program_.tp() * program_.dp()) continue;
     auto parity = std::make_shared<TensorParity>();
     parity->compared = true;
-    parity->bound = comparison->sums_fractions ? of_fractions : bound;
+    parity->bound = program_.tensor(id).dtype == DType::Int32 ? 0
+                    : comparison->sums_fractions              ? of_fractions
+                                                              : bound;
     parity->relative_to_terms = comparison->norm_of_terms > 0;
-    parity->relative_error = replicated ? comparison->worst_replica_error
-                                        : comparison->result.sums.relative_error(comparison->norm_of_terms);
-    parity->max_abs_error = comparison->result.sums.max_abs_difference;
-    const std::vector<uint64_t>& hashes = comparison->hashes;
-    const auto copies = static_cast<size_t>(replicated ? program_.tp() : program_.tensor(id).layout.copies);
-    for (size_t rank = 0; rank < hashes.size(); ++rank)
-      parity->ranks_identical &= hashes[rank] == hashes[rank / copies * copies];
+    for (const ParitySums& whole : comparison->wholes) {
+      parity->relative_error =
+          std::max(parity->relative_error, whole.relative_error(comparison->norm_of_terms));
+      if (!(whole.max_abs_difference <= parity->max_abs_error))
+        parity->max_abs_error = whole.max_abs_difference;
+    }
+    parity->replica = comparison->replica;
+    parity->rank = comparison->rank;
+    const Comparison::Holders& holders = comparison->holders;
+    for (int replica = 0; replica < program_.dp(); ++replica) {
+      for (int rank = 0; rank < program_.tp(); ++rank) {
+        const auto own = static_cast<size_t>(holders.world(replica, rank));
+        const auto first = static_cast<size_t>(holders.first(replica, rank));
+        if (comparison->hashes[own] == comparison->hashes[first]) continue;
+        if (parity->ranks_identical && parity->replica < 0) parity->replica = replica, parity->rank = rank;
+        parity->ranks_identical = false;
+      }
+    }
     parity->difference = comparison->difference;
     results[static_cast<size_t>(id)] = std::move(parity);
   }
@@ -380,6 +301,11 @@ std::string why_not_comparable(const Plan& plan, const Plan& serial) {
   for (const Tensor& tensor : serial.program.tensors) {
     if (tensor.kind != MemoryKind::Workspace) values_bytes += tensor.bytes();
   }
+  // The replicas' terms of a gradient are added up in fp64 until all have come.
+  const std::vector<OnReplicas> replicas = on_replicas(plan.program);
+  for (const Tensor& tensor : plan.program.tensors)
+    if (replicas[static_cast<size_t>(tensor.id)] == OnReplicas::Terms)
+      values_bytes += element_count(tensor.shape) * element_bytes(DType::Fp64);
   // Twice the needed memory must be free. The serial run is on the device of this run's first rank.
   std::vector<int64_t> rank_bytes = arena_bytes_by_rank(plan);
   rank_bytes.front() += run_bytes(serial);
@@ -393,8 +319,7 @@ std::string why_not_comparable(const Plan& plan, const Plan& serial) {
       bytes_text(static_cast<double>(demand.free_bytes) / 2));
 }
 
-ParitySummary summarise(const Program& program,
-                        const std::vector<std::shared_ptr<const TensorParity>>& parity) {
+ParitySummary summarise(const Program& program, const ParityTable& parity) {
   ParitySummary summary;
   const auto look = [&](TensorId id) {
     const auto& one = parity[static_cast<size_t>(id)];
@@ -413,6 +338,7 @@ ParitySummary summarise(const Program& program,
     for (TensorId id : step.outputs) look(id);
   }
   summary.agrees = summary.known && summary.first_broken == kNoTensor;
+  summary.coverage = coverage_of(program, parity);
   return summary;
 }
 

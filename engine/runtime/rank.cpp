@@ -80,7 +80,7 @@ void Rank::run_pass(RankContext& context) {
   constexpr int kPassesBefore = 4;
   WorkBehind& behind = *device->behind();
   const auto ask = [&] {
-    for (const Step& step : plan.program.steps) execute(step, context);
+    for (const Step& step : steps_of(plan.program, replica)) execute(step, context);
   };
   if (!captured_ && whole_passes_ == kPassesBefore) captured_ = behind.capture(ask);
   if (captured_) return behind.replay();

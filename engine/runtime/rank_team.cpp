@@ -433,7 +433,7 @@ double RankTeam::begin_fed_pass() {
 // The end of the steps that the rank asks its device for with one call, starting with the next step that it
 // claims: steps between which no data is looked at, and at most up to the target. It may be the whole pass.
 size_t RankTeam::end_of_call_locked(const Rank& rank) const {
-  const std::vector<Step>& steps = plan_->program.steps;
+  const std::vector<Step>& steps = steps_of(plan_->program, rank.replica);
   size_t end = rank.claimed + 1;
   if (traced_ || !rank.asked) return end;
   const bool whole = rank.claimed == 0 && target_ == steps.size();
@@ -548,6 +548,7 @@ void RankTeam::watch_for_next_pass(std::unique_lock<std::mutex>& lock) const {
 
 void RankTeam::rank_main(Rank& rank) {
   const Program& program = plan_->program;
+  const std::vector<Step>& own_steps = steps_of(program, rank.replica);
   StepId at = -1;
   try {
     take_rank_priority();
@@ -584,7 +585,7 @@ void RankTeam::rank_main(Rank& rank) {
       if (rank.claimed == 0) take_core_locked(rank);
       at = static_cast<StepId>(rank.claimed);
       const auto steps =
-          std::span(program.steps).subspan(rank.claimed, end_of_call_locked(rank) - rank.claimed);
+          std::span(own_steps).subspan(rank.claimed, end_of_call_locked(rank) - rank.claimed);
       rank.claimed += steps.size();
       rank.claimed_seconds = now_seconds();
       const uint64_t pass = pass_;

@@ -19,6 +19,7 @@
 #include "engine/record/recording_state.h"
 #include "engine/record/tensor_parity.h"
 #include "engine/record/trace.h"
+#include "engine/runtime/coverage.h"
 #include "engine/runtime/lateness.h"
 #include "engine/runtime/run_failure.h"
 #include "engine/runtime/tensor_window.h"
@@ -35,13 +36,14 @@ struct Plan {
   double plan_seconds = 0;        ///< how long planning took, measured
 };
 
-/// The worst tensor of a run, for the chip in the Bar.
+/// What was compared and the worst tensor of a run, for the chip in the Bar.
 struct ParitySummary {
   bool known = false;
   bool agrees = false;
   double worst_relative_error = 0;
   TensorId worst_tensor = kNoTensor;
   TensorId first_broken = kNoTensor;  ///< in step order; kNoTensor when all agree
+  Coverage coverage;
 };
 
 /// One form of the loss of a whole model.

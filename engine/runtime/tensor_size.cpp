@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/runtime/parity.h"
+#include "engine/runtime/serial_place.h"
+#include "engine/runtime/serial_reference.h"
 
 namespace shardlens {
 namespace {
@@ -20,7 +21,7 @@ double root_of_squares(double a, double b, double c = 0) {
 class Sizes {
  public:
   Sizes(const Program& program, const SerialReference& serial, double bound)
-      : program_(program), serial_(serial), bound_(bound) {}
+      : program_(program), serial_(serial), bound_(bound), replicas_(on_replicas(program)) {}
 
   std::map<std::string, TensorSize> take() {
     for (const Step& step : program_.steps) {
@@ -44,15 +45,20 @@ class Sizes {
   const Tensor* output(Operand operand) const { return find(output_of(program_, *step_, operand)); }
   const Tensor* find(TensorId id) const { return id == kNoTensor ? nullptr : &program_.tensor(id); }
 
-  // The elements of the serial value; of the Program's own where there is none (one replica's share).
+  // The serial run's name of a value: that of the whole for some rows of it, and of the sum for a term.
+  std::string name(const Tensor& tensor) const {
+    if (serial_.value(tensor.value) != nullptr) return tensor.value;
+    return serial_place(program_, tensor, replicas_[static_cast<size_t>(tensor.id)], 0).value;
+  }
+  // The elements of the serial value; of the Program's own where there is none.
   double count(const Tensor& tensor) const {
-    const SerialValue* value = serial_.value(tensor.value);
+    const SerialValue* value = serial_.value(name(tensor));
     return static_cast<double>(value != nullptr ? value->count : element_count(tensor.shape));
   }
   TensorSize& size(const Tensor& tensor) {
     const auto [found, fresh] = sizes_.try_emplace(tensor.value);
     if (!fresh) return found->second;
-    if (const SerialValue* value = serial_.value(tensor.value)) found->second.own = value->rms;
+    if (const SerialValue* value = serial_.value(name(tensor))) found->second.own = value->rms;
     return found->second;
   }
   // The size whose rounding errors a tensor brings into a step; 0 for none.
@@ -94,6 +100,7 @@ class Sizes {
   const Program& program_;
   const SerialReference& serial_;
   const double bound_;
+  const std::vector<OnReplicas> replicas_;
   const Step* step_ = nullptr;
   std::map<std::string, TensorSize> sizes_;
 };
@@ -125,7 +132,7 @@ void Sizes::gelu_grad() {
 }
 
 Sizes::Rows Sizes::rows_of_norm(const Tensor& x) {
-  const std::vector<double> values = serial_.numbers(x.value);
+  const std::vector<double> values = serial_.numbers(name(x));
   const auto columns = static_cast<size_t>(x.shape.back());
   if (values.empty()) return {};
   double hats = 0, inverses = 0;
@@ -189,7 +196,7 @@ void Sizes::attention_grad() {
   const Tensor& saved = *input(Operand::Saved);
   if (program_.settings.recompute != Recompute::Selective) {
     row = size(saved).own * std::sqrt(static_cast<double>(saved.shape.back()));
-  } else if (const std::vector<double> stats = serial_.numbers(saved.value); !stats.empty()) {
+  } else if (const std::vector<double> stats = serial_.numbers(name(saved)); !stats.empty()) {
     double largest = 0;
     for (size_t i = 1; i < stats.size(); i += 2) largest += stats[i];
     row = std::sqrt(2 * largest / static_cast<double>(stats.size()));
@@ -264,7 +271,7 @@ void Sizes::visit() {
       return set_picked(first, of(Operand::Logits));
     case Op::TargetLogit: {
       // A picked logit has the rounding errors of a long sum, like every logit. An ignored label picks none.
-      const std::vector<double> picked = serial_.numbers(first.value);
+      const std::vector<double> picked = serial_.numbers(name(first));
       const auto some =
           static_cast<double>(std::count_if(picked.begin(), picked.end(), [](double x) { return x != 0; }));
       return set_picked(first, of(Operand::Logits) * std::sqrt(some / std::max(1.0, count(first))));

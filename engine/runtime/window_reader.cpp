@@ -132,16 +132,19 @@ std::vector<std::shared_ptr<const WindowValues>> WindowReader::values(const Seri
 }
 
 std::vector<double> serial_values(const Program& program, const SerialReference& serial,
-                                  const TensorWindow& asked) {
-  const TensorWindow window = as_shown(program, asked);
+                                  const TensorWindow& window) {
   const Tensor& tensor = program.tensor(window.tensor);
-  const SerialValue* const value = serial.value(tensor.value);
-  if (value == nullptr || value->count != element_count(tensor.shape)) return {};
+  const OnReplicas of = on_replicas(program)[static_cast<size_t>(tensor.id)];
+  if (of == OnReplicas::Terms) return {};  // only the sum is known
+  const SerialPlace place = serial_place(program, tensor, of, 0);
+  const SerialValue* const value = serial.value(place.value);
+  const int64_t count = element_count(tensor.shape), first = place.first_row * (count / tensor.shape[0]);
+  if (value == nullptr || first + count > value->count) return {};
   const int64_t cols = matrix_shape(tensor).cols;
   std::vector<double> values;
   for (int64_t row = window.rows.begin; row < window.rows.end; ++row)
     for (int64_t col = window.cols.begin; col < window.cols.end; ++col)
-      values.push_back(element_of(value->dtype, value->bytes.data(), row * cols + col));
+      values.push_back(element_of(value->dtype, value->bytes.data(), first + row * cols + col));
   return values;
 }
 

@@ -38,7 +38,7 @@ class WindowReader : public StepObserver {
   std::vector<Read> reads_;
 };
 
-/// The serial run's values in the window; empty if it has no such tensor.
+/// The serial run's values in the window of the first replica's tensor; empty if it has no such tensor.
 std::vector<double> serial_values(const Program& program, const SerialReference& serial,
                                   const TensorWindow& window);
 

@@ -86,7 +86,7 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
     require_same_text(state, options_.text);
     options_.settings.weights_path = checkpoint_weights(options_.resume, state);
   }
-  plan_ = options_.fault ? make_plan(plan_broken(options_.settings, *options_.fault))
+  plan_ = options_.fault ? make_plan(plan_broken(options_.settings, *options_.fault, options_.fault_replica))
                          : make_plan(options_.settings);
   check_runnable(*plan_);
   const int64_t steps_left = options_.steps - state.step;

@@ -38,7 +38,8 @@ struct TrainOptions {
   std::string resume;                 ///< the checkpoint to resume from; empty: from the beginning
   double first_loss_scale = LossScaler::kFirstScale;  ///< fp16 only; a resumed run has its own
   TrainText text;                                     ///< what a checkpoint stores about the text
-  std::optional<Fault> fault;  ///< planted in the Program on purpose; nothing else is told about it
+  std::optional<Fault> fault;        ///< planted in the Program on purpose; nothing else is told about it
+  std::optional<int> fault_replica;  ///< the replica it is planted in; none: all
 };
 
 /// The options that a run resumed from `folder` must keep: settings, schedule and the number of steps.

@@ -74,6 +74,48 @@ TEST(CliVerify, BreaksEverythingInOneTable) {
   }
 }
 
+// What is not compared is counted and has a reason: nothing drops out because of replicas.
+TEST(CliVerify, CountsWhatWasComparedAndWhatWasLeftOut) {
+  const std::string arguments = "verify --model gpt2-tiny --batch 4 --seq 8 --threads 1 --tp 2 ";
+  for (const int dp : {1, 2, 4}) {
+    const Ended ended = run_cli(arguments + "--json --dp " + std::to_string(dp));
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    const nlohmann::json json = nlohmann::json::parse(ended.out);
+    EXPECT_EQ(json["compared_tensors"], json["tensors"].size());
+    // With replicas: 53 gradients and the loss before their sum, too.
+    EXPECT_EQ(json["compared_tensors"], dp == 1 ? 298 : 298 + 54) << json["left_out"];
+    size_t left_out = 0;
+    for (const auto& group : json["left_out"]) {
+      EXPECT_EQ(group["count"], group["tensors"].size());
+      EXPECT_FALSE(group["reason"].get<std::string>().empty());
+      left_out += group["count"].get<size_t>();
+    }
+    EXPECT_EQ(json["compared_tensors"].get<size_t>() + left_out, json["program_tensors"].get<size_t>());
+  }
+  const Ended text = run_cli(arguments + "--dp 2");
+  EXPECT_TRUE(contains(text.out, "352 of 463 tensors compared on 2 replicas of 2 ranks")) << text.out;
+  EXPECT_TRUE(contains(text.out, "104 left out: optimizer state")) << text.out;
+}
+
+TEST(CliVerify, LocatesAMistakeInOneReplica) {
+  const std::string arguments = "verify --model gpt2-tiny --batch 4 --seq 8 --threads 1 --tp 2 --dp 2 ";
+  const Ended json = run_cli(arguments + "--json --break skip-g --break-replica 1");
+  ASSERT_EQ(json.code, 1) << json.err;
+  const nlohmann::json found = nlohmann::json::parse(json.out);
+  EXPECT_EQ(found["first_broken"], "h.0.attn.proj.sum");
+  EXPECT_EQ(found["first_broken_on"]["replica"], 1);
+  EXPECT_GE(found["first_broken_on"]["rank"], 0);
+  EXPECT_TRUE(contains(json.err, "of replica 1")) << json.err;
+  const Ended trained = run_cli(arguments + "--json --break skip-g --break-replica 1 --steps 2");
+  ASSERT_EQ(trained.code, 1) << trained.err;
+  const nlohmann::json report = nlohmann::json::parse(trained.out);
+  EXPECT_EQ(report["probes"][0]["first_broken_on"]["replica"], 1);
+  EXPECT_GT(report["probes"][0]["compared_tensors"], 300);
+  for (const char* wrong : {"--break-replica 1", "--break skip-g --break-replica 2",
+                            "--break reduce-copy --break-replica 1", "--break all --break-replica 1"})
+    EXPECT_EQ(run_cli(arguments + wrong).code, 2) << wrong;
+}
+
 TEST(CliVerify, SweepsDegreesInOneTable) {
   const Ended ended = run_cli(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTinyLayer);
   ASSERT_EQ(ended.code, 0) << ended.err;
@@ -86,6 +128,8 @@ TEST(CliVerify, SweepsDegreesInOneTable) {
             0.51 * points[0]["weight_bytes_per_rank"].get<double>());
   EXPECT_LE(points[1]["worst_relative_error"].get<double>(), 5e-15);
   EXPECT_TRUE(contains(points[2]["refused"], "Try")) << ended.out;
+  EXPECT_GT(points[1]["compared_tensors"], 40);
+  EXPECT_TRUE(points[1].contains("left_out"));
 
   const Ended defaults = run_cli(std::string("verify --sweep ") + kTinyLayer);
   EXPECT_EQ(defaults.code, 0) << defaults.err;

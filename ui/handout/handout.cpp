@@ -177,6 +177,7 @@ std::string numbers_of(const Snapshot& snapshot) {
                         ? "equals the run on one rank exactly"
                         : fmt::format("equals the run on one rank, largest relative error {}",
                                       format_error(parity.worst_relative_error)));
+    facts.back() += fmt::format(" ({} compared)", compared_words(parity.coverage));
   }
   int64_t bytes = 0;
   for (const Step& step : program.steps) bytes += sent_bytes(program, step.id);

@@ -134,6 +134,7 @@ void Sweeper::run(SweepPoint& point, const RunWish& wish) {
     point.bound = table[static_cast<size_t>(summary.worst_tensor)]->bound;
   }
   point.first_broken = name(summary.first_broken);
+  point.coverage = summary.coverage;
   point.measured = true;
 }
 

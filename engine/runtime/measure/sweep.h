@@ -35,6 +35,7 @@ struct SweepPoint {
   double bound = 0;
   std::string worst_tensor;  ///< empty if all are equal to the last bit
   std::string first_broken;  ///< in step order; empty if all agree
+  Coverage coverage;         ///< the tensors that were compared
 
   bool planned() const { return weight_bytes > 0; }
 };

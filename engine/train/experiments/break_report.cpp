@@ -38,7 +38,7 @@ Finding look(const BreakReport& report, Check check) {
   for (const auto& probe : report.probes) {
     for (const TensorError& error : probe->errors) {
       if (!is_seen_by(report.plan->program, error, check)) continue;
-      return {check, true, probe->step, error.tensor, error.relative_error};
+      return {check, true, probe->step, error.tensor, error.relative_error, error.replica, error.rank};
     }
   }
   return finding;
@@ -51,8 +51,12 @@ Finding look_at_loss(const BreakReport& report) {
 }
 
 std::string where(const BreakReport& report, const Finding& finding) {
-  const std::string tensor = report.plan->program.tensor(finding.tensor).name;
-  return finding.step == 0 ? tensor : fmt::format("{} in step {}", tensor, finding.step);
+  const Program& program = report.plan->program;
+  const std::string tensor = program.tensor(finding.tensor).name;
+  const std::string at = program.dp() > 1 && finding.replica >= 0
+                             ? fmt::format(" on {}", place_words(finding.replica, finding.rank))
+                             : "";
+  return finding.step == 0 ? tensor + at : fmt::format("{} in step {}{}", tensor, finding.step, at);
 }
 
 // How many tensors are wrong in the pass in which the fault is first seen.
@@ -147,8 +151,13 @@ std::optional<Finding> first_finding(const BreakReport& report) {
   for (const auto& probe : report.probes) {
     if (!probe->finds()) continue;
     const TensorError& error = probe->first_error();
-    return Finding{check_of(report.plan->program, error), true, probe->step, error.tensor,
-                   error.relative_error};
+    return Finding{check_of(report.plan->program, error),
+                   true,
+                   probe->step,
+                   error.tensor,
+                   error.relative_error,
+                   error.replica,
+                   error.rank};
   }
   const Finding loss = look_at_loss(report);
   if (loss.sees) return loss;

@@ -19,7 +19,8 @@ struct TensorError {
   double relative_error = 0;  ///< |broken - sound| / |sound|; for a Replicated tensor, that of the worst rank
   bool relative_to_terms = false;  ///< as in TensorParity
   bool ranks_identical = true;
-  bool broken = false;  ///< beyond the bound of its dtype, or its ranks differ
+  bool broken = false;          ///< beyond the bound of its dtype, or its ranks differ
+  int replica = -1, rank = -1;  ///< as in TensorParity
 };
 
 /// One pass of both runs, as far as the studio shows it: what every rank held, with hashes, and the times of
@@ -37,7 +38,8 @@ struct BreakProbe {
   int64_t step = 0;                 ///< training step, from 1; 0: one pass without training
   std::vector<TensorError> errors;  ///< in step order, weights first
   int first = -1;                   ///< index of the first broken one; -1: none
-  BreakPass pass;                   ///< null pointers unless BreakRequest::keeps_passes
+  Coverage coverage;
+  BreakPass pass;  ///< null pointers unless BreakRequest::keeps_passes
 
   bool finds() const { return first >= 0; }
   const TensorError& first_error() const { return errors[static_cast<size_t>(first)]; }
@@ -66,6 +68,7 @@ struct BreakStep {
 
 struct BreakReport {
   Fault fault = Fault::SkipF;
+  std::optional<int> replica;        ///< the only one that it is planted in; none: all
   std::shared_ptr<const Plan> plan;  ///< the plan of the broken Program
   double bound = 0;                  ///< bound of a relative error; a tensor above it is broken
   int64_t wanted_steps = 0;          ///< training steps; 0: only one pass
@@ -94,6 +97,7 @@ struct Finding {
   int64_t step = 0;             ///< the first step in which it finds something, as BreakProbe::step
   TensorId tensor = kNoTensor;  ///< the first wrong tensor; none for the loss
   double error = 0;             ///< its relative error
+  int replica = -1, rank = -1;  ///< as in TensorParity
 };
 
 /// The distance of the loss curves at the end, compared with how much the sound curve changes from one step

@@ -23,7 +23,7 @@ constexpr int64_t kWarmup = 5;
 int64_t samples_bytes(const Program& program, int64_t passes) {
   int64_t bytes = 0;
   for (const Tensor& tensor : program.tensors) {
-    if (!is_compared(tensor)) continue;
+    if (!is_kept(tensor)) continue;
     bytes += tensor.bytes() * (tensor.layout.kind == LayoutKind::Partial ? program.tp() : 1);
   }
   return 3 * std::min(bytes * passes, kExactBudgetBytes / 3 + kPictureBudgetBytes / 3);
@@ -33,8 +33,10 @@ int64_t samples_bytes(const Program& program, int64_t passes) {
 // kept in this machine's memory.
 void refuse_if_crowded(const Plan& plan, int copies, int64_t kept_bytes) {
   int64_t values_bytes = 0;
+  const std::vector<OnReplicas> replicas = on_replicas(plan.program);
   for (const Tensor& tensor : plan.program.tensors) {
-    if (is_compared(tensor)) values_bytes += tensor.bytes();
+    const bool same = replicas[static_cast<size_t>(tensor.id)] == OnReplicas::Same;
+    if (is_kept(tensor)) values_bytes += tensor.bytes() * (same ? 1 : plan.program.dp());
   }
   std::vector<int64_t> rank_bytes = arena_bytes_by_rank(plan);
   for (int64_t& bytes : rank_bytes) bytes *= copies;
@@ -55,6 +57,7 @@ TrainOptions training(const BreakRequest& request, std::optional<Fault> fault) {
                       request.steps, Decay::Constant};
   options.steps = request.steps;
   options.fault = fault;
+  options.fault_replica = request.replica;
   return options;
 }
 
@@ -108,7 +111,7 @@ Result result_of(const std::shared_ptr<const Plan>& plan, const Executor& execut
 }
 
 std::shared_ptr<BreakProbe> probe_of(const Program& program, int64_t step, const ParityCheck& check) {
-  const auto results = check.results();
+  const ParityTable results = check.results();
   auto probe = std::make_shared<BreakProbe>();
   probe->step = step;
   const auto take = [&](TensorId id, StepId writer) {
@@ -116,14 +119,17 @@ std::shared_ptr<BreakProbe> probe_of(const Program& program, int64_t step, const
     if (!parity) return;
     if (!parity->within_bound() && probe->first < 0) probe->first = static_cast<int>(probe->errors.size());
     probe->errors.push_back({id, writer, parity->relative_error, parity->relative_to_terms,
-                             parity->ranks_identical, !parity->within_bound()});
+                             parity->ranks_identical, !parity->within_bound(), parity->replica,
+                             parity->rank});
   };
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind == MemoryKind::Weight && tensor.storage == kNoTensor) take(tensor.id, -1);
+    const bool is_fed = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::Input;
+    if (is_fed && tensor.storage == kNoTensor) take(tensor.id, -1);
   }
   for (const Step& one : program.steps) {
     for (const TensorId id : one.outputs) take(id, one.id);
   }
+  probe->coverage = coverage_of(program, results);
   return probe;
 }
 
@@ -136,11 +142,12 @@ BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSourc
   Settings settings = with_update(request.settings);
   settings.fusion = Fusion::Off;  // not fused, like the broken one
   report_.fault = request.fault;
+  report_.replica = request.replica;
   report_.bound = parity_bound(settings);
   report_.wanted_steps = trains ? request.steps : 0;
   report_.text = trains ? text : std::string();
   sound_plan_ = make_plan(plan_program(settings));
-  report_.plan = make_plan(plan_broken(settings, request.fault));
+  report_.plan = make_plan(plan_broken(settings, request.fault, request.replica));
   check_runnable(*report_.plan);
   const int64_t kept_bytes = keeps_passes_ ? samples_bytes(report_.plan->program, probes_wanted()) : 0;
   refuse_if_crowded(*sound_plan_, trains ? 4 : 2, kept_bytes);
@@ -199,7 +206,7 @@ std::shared_ptr<BreakProbe> BreakRun::look(int64_t step) {
   run_observed(*sound_pass_, observers);
   right->finish();
 
-  const auto check = std::make_shared<ParityCheck>(broken, right->whole(), false);
+  const auto check = std::make_shared<ParityCheck>(broken, right->of_replicas(), false);
   observers = {check};
   const std::shared_ptr<Sampler> of_broken = keeps_passes_ ? sampler(broken) : nullptr;
   const auto differences =

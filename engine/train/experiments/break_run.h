@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "engine/train/experiments/break_report.h"
 #include "engine/train/experiments/right_values.h"
@@ -15,8 +16,9 @@ struct BreakRequest {
   Settings settings;  ///< a whole model is trained; one layer runs a single pass
   Fault fault = Fault::SkipF;
   int64_t steps = 50;
-  double learning_rate = 1e-3;  ///< after a warm-up of five steps; not decayed
-  bool keeps_passes = false;    ///< each BreakProbe keeps its BreakPass, for pictures and hashes
+  double learning_rate = 1e-3;      ///< after a warm-up of five steps; not decayed
+  bool keeps_passes = false;        ///< each BreakProbe keeps its BreakPass, for pictures and hashes
+  std::optional<int> replica = {};  ///< where the fault is planted; none: in all of them
 };
 
 class BreakRun {

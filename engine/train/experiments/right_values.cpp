@@ -37,13 +37,19 @@ std::vector<std::byte> stored(const std::vector<double>& numbers) {
 
 }  // namespace
 
-bool is_compared(const Tensor& tensor) {
-  return tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && tensor.layout != kPartialMax;
+bool is_kept(const Tensor& tensor) {
+  return tensor.kind != MemoryKind::Workspace && tensor.layout != kPartialMax;
 }
 
 void RightValues::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
-  whole_.on_tensor(rank, step, tensor, data);
-  if (tensor.layout.kind != LayoutKind::Partial) return;
+  on_replica_tensor(0, rank, step, tensor, data);
+}
+
+void RightValues::on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor,
+                                    const void* data) {
+  if (replica > 0 && replicas_[static_cast<size_t>(tensor.id)] == OnReplicas::Same) return;
+  whole_.on_replica_tensor(replica, rank, step, tensor, data);
+  if (replica > 0 || tensor.layout.kind != LayoutKind::Partial) return;
   const auto* const begin = static_cast<const std::byte*>(data);
   std::vector<std::byte> term(begin, begin + local_bytes(tensor, program_.tp(), rank));
   const std::lock_guard lock(mutex_);
@@ -51,13 +57,16 @@ void RightValues::on_tensor(int rank, StepId step, const Tensor& tensor, const v
 }
 
 void RightValues::finish() {
-  const auto values = std::make_shared<SerialReference>();
-  for (const Tensor& tensor : program_.tensors) {
-    // A sum comes after its terms and overwrites the sum of the terms that was computed here.
-    const auto found = whole_.tensors().find(tensor.name);
-    if (found != whole_.tensors().end()) values->on_tensor(0, -1, tensor, found->second.bytes.data());
+  for (int replica = 0; replica < program_.dp(); ++replica) {
+    const auto values = std::make_shared<SerialReference>();
+    const std::map<std::string, GatheredTensor>& whole = whole_.tensors(replica);
+    for (const Tensor& tensor : program_.tensors) {
+      // A sum comes after its terms and overwrites the sum of the terms that was computed here.
+      const auto found = whole.find(tensor.name);
+      if (found != whole.end()) values->on_tensor(0, -1, tensor, found->second.bytes.data());
+    }
+    values_.push_back(values);
   }
-  values_ = values;
 }
 
 const std::vector<std::byte>* RightValues::term(const std::string& name, int rank) const {
@@ -73,7 +82,7 @@ void Differences::on_tensor(int rank, StepId step, const Tensor& tensor, const v
   if (!wants(tensor)) return;
   const bool is_term = tensor.layout.kind == LayoutKind::Partial;
   const std::vector<std::byte>* const right =
-      is_term ? right_->term(tensor.name, rank) : right_->whole()->find(tensor.value);
+      is_term ? right_->term(tensor.name, rank) : right_->of_replicas().front()->find(tensor.value);
   const int64_t wanted = is_term ? local_bytes(tensor, ranks_, rank) : tensor.bytes();
   if (right == nullptr || static_cast<int64_t>(right->size()) != wanted) return;
   const MatrixShape own = local_matrix_shape(tensor, ranks_, rank);

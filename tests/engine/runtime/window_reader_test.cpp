@@ -9,7 +9,7 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/sampler.h"
-#include "tests/engine/small_layer.h"
+#include "tests/engine/small_model.h"
 
 namespace shardlens {
 namespace window_reader_test {
@@ -98,6 +98,29 @@ TEST(WindowReader, TheSerialRunHasNumbersOfTheSamePlaces) {
     }
   }
   EXPECT_GT(compared, 20);
+}
+
+// The lanes are those of the first replica, which has the first rows.
+TEST(WindowReader, ReplicasHaveTheSerialRunsNumbersToo) {
+  for (const int parts : {1, 2}) {
+    Settings settings = testing::small_model(2, 2);
+    settings.micro_batches = parts;
+    const auto plan = plan_of(settings);
+    const auto serial = std::make_shared<SerialReference>();
+    run(make_plan(plan_serial(settings)), {serial});
+    const auto reader = std::make_shared<WindowReader>(plan->program, windows_of(plan->program));
+    run(plan, {reader});
+    int compared = 0;
+    for (const auto& read : reader->values(serial.get())) {
+      const Tensor& tensor = plan->program.tensor(read->window.tensor);
+      if (read->serial.empty() || tensor.layout != kReplicated) continue;
+      ++compared;
+      for (size_t i = 0; i < read->serial.size(); ++i)
+        ASSERT_NEAR(read->ranks[0][i], read->serial[i], 1e-4 * (1 + std::abs(read->serial[i])))
+            << tensor.name;
+    }
+    EXPECT_GT(compared, 60);
+  }
 }
 
 TEST(WindowReader, LeavesOutWhatCannotBeRead) {

@@ -343,7 +343,7 @@ Row at_rest(const Snapshot& snapshot, Row row) {
                      (snapshot.result && snapshot.result->replayed);
   if (lasts) return row;
   Chip& parity = row.chips[kParity];
-  parity.text = "equals serial \u00B7 0.0e-0 in dWproj";
+  parity.text = "equals serial \u00B7 000 of 000 \u00B7 0.0e-0 in dWproj";
   parity.short_text = "= serial \u00B7 0.0e-0";
   parity.least_text = "= serial";
   Chip& provenance = row.chips[kProvenance];

@@ -16,6 +16,17 @@
 
 namespace shardlens::ui {
 
+namespace {
+
+// ", on rank 1 of replica 0"
+std::string broken_on(const Result& result, TensorId tensor) {
+  const auto& parity = result.parity[static_cast<size_t>(tensor)];
+  const std::string place = place_words(parity->replica, parity->rank);
+  return place.empty() ? "" : ", on " + place;
+}
+
+}  // namespace
+
 Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
   Chip chip{.text = "not yet compared with serial",
             .short_text = "not compared",
@@ -42,14 +53,21 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
                                 ? ""
                                 : fmt::format(" Worst tensor: {}, with a relative error of {}.",
                                               program.tensor(parity.worst_tensor).name, error);
+  const Coverage& coverage = parity.coverage;
+  const std::string count = fmt::format("{} of {}", coverage.compared, coverage.tensors());
+  std::string compared = fmt::format("\n{} compared{}.", compared_words(coverage),
+                                     program.dp() > 1 ? ", on every rank of every replica" : "");
+  for (const std::string& line : left_out_lines(program, coverage)) compared += "\n" + line;
   if (parity.agrees) {
     const bool exact = parity.worst_relative_error == 0;
     const std::string tensor =
         exact || parity.worst_tensor == kNoTensor ? "" : " in " + program.tensor(parity.worst_tensor).symbol;
-    chip.text = exact ? "equals serial exactly" : fmt::format("equals serial \u00B7 {}{}", error, tensor);
+    chip.text = exact ? fmt::format("equals serial exactly \u00B7 {}", count)
+                      : fmt::format("equals serial \u00B7 {} \u00B7 {}{}", count, error, tensor);
     chip.short_text = exact ? "exactly serial" : "= serial \u00B7 " + error;
     chip.least_text = "= serial";
-    chip.tooltip = "Every tensor agrees with the run on one rank, within its bound." + worst;
+    chip.tooltip =
+        "Every compared tensor agrees with the run on one rank, within its bound." + worst + compared;
     chip.colour = theme.agreement;
     chip.mark = Mark::Dot;
   } else {
@@ -58,8 +76,9 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
     chip.text = fmt::format("differs from serial: {}", broken.empty() ? error : broken);
     chip.short_text = chip.least_text = "differs";
     chip.tooltip = (broken.empty() ? std::string("The run differs from the one on one rank.")
-                                   : fmt::format("{} is the first tensor that breaks its bound.", broken)) +
-                   worst;
+                                   : fmt::format("{} is the first tensor that breaks its bound{}.", broken,
+                                                 broken_on(result, parity.first_broken))) +
+                   worst + compared;
     chip.colour = theme.text;
     chip.mark = Mark::Cross;
   }

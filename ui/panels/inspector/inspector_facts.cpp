@@ -134,6 +134,8 @@ void draw_parity(const Context& context, const Subject& subject, Pen& pen) {
             fmt::format("{} of bound {}{}", format_error(parity.relative_error), format_error(parity.bound),
                         parity.relative_to_terms ? ", of its terms" : ""));
   if (!parity.ranks_identical) draw_fact(context, pen, "replicas", "differ between ranks");
+  const std::string place = place_words(parity.replica, parity.rank);
+  if (!parity.within_bound() && !place.empty()) draw_fact(context, pen, "largest error on", place);
 }
 
 /// The slowest rank's time in the selected step, measured or estimated.

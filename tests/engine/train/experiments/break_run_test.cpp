@@ -143,6 +143,33 @@ TEST(BreakRun, ReplicasDivergeWhereNobodySumsTheGradient) {
   EXPECT_GT(spread(report.plan->program, *report.probes[0], Phase::Backward).broken, 20);
 }
 
+// Each replica has its own right values, so that the wrong term of a sum over them is found too.
+TEST(BreakRun, AFaultInOneReplicaAloneIsLocated) {
+  for (const auto& [fault, tensor] :
+       {std::pair{Fault::SkipG, "h.0.attn.proj.sum"},
+        std::pair{Fault::TiedGradientLost, "grad.transformer.wte.weight@replica"}}) {
+    Settings settings = small_model(2, 2);
+    settings.micro_batches = 2;
+    BreakRequest request{settings, fault, 2};
+    request.replica = 1;
+    BreakRun run(request, std::make_shared<CountingBatches>(settings), "numbers that count upward");
+    while (!run.done()) run.step();
+    const BreakReport& report = run.report();
+    ASSERT_EQ(report.ended, "");
+    for (const auto& probe : report.probes) {
+      ASSERT_TRUE(probe->finds()) << to_string(fault);
+      EXPECT_EQ(first_tensor(report, *probe), tensor);
+      EXPECT_EQ(probe->first_error().replica, 1);
+      EXPECT_EQ(probe->coverage.compared, static_cast<int64_t>(probe->errors.size()));
+      for (const LeftOutGroup& group : probe->coverage.left_out)
+        EXPECT_TRUE(group.reason == LeftOut::Scratch || group.reason == LeftOut::Kept ||
+                    group.reason == LeftOut::PartOfASum)
+            << to_string(group.reason);
+    }
+    EXPECT_THAT(how_to_see(report), HasSubstr("replica 1"));
+  }
+}
+
 TEST(BreakRun, OneLayerIsRunOnceAndNotTrained) {
   BreakRun run({small_layer(4), Fault::SkipF, kSteps}, nullptr, "");
   while (!run.done()) run.step();
