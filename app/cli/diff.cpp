@@ -174,6 +174,7 @@ ordered_json to_json(const RecordingDiff& diff, const Recording& a, const Record
   out["hashed_passes"] = diff.hashed_passes;
   out["compared_hashes"] = diff.compared_hashes;
   out["not_comparable_hashes"] = diff.cut_otherwise + diff.in_other_dtype;
+  out["not_compared"] = diff.not_compared();
   out["hashes_of_another_dtype"] = diff.in_other_dtype;
   out["steps"] = ordered_json::array();
   for (const StepDiff& step : diff.steps)

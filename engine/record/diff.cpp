@@ -1,6 +1,8 @@
 // Pairs steps, tensors and passes, and finds the first difference.
 #include "engine/record/diff.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -257,6 +259,25 @@ std::vector<TensorPair> pair_tensors(const Program& a, const Program& b) {
   return pairs;
 }
 
+bool has_hash(const HashTable& hashes, TensorId tensor) {
+  return std::any_of(hashes.begin(), hashes.end(),
+                     [&](const auto& rank) { return rank[static_cast<size_t>(tensor)].has_value(); });
+}
+
+// Tensors of a pass whose hashes only one recording has: only one Program has them, or only one kept them.
+int64_t count_in_one(const HashTable& a, const HashTable& b, const std::vector<TensorPair>& pairs) {
+  const auto count_hashed = [](const HashTable& hashes) {
+    int64_t count = 0;
+    for (size_t tensor = 0; tensor < hashes.front().size(); ++tensor)
+      count += has_hash(hashes, static_cast<TensorId>(tensor));
+    return count;
+  };
+  const int64_t in_both = std::count_if(pairs.begin(), pairs.end(), [&](const TensorPair& pair) {
+    return has_hash(a, pair.a) && has_hash(b, pair.b);
+  });
+  return count_hashed(a) + count_hashed(b) - 2 * in_both;
+}
+
 // Compares the hashes of one pass. Returns true if both have any. Stores the first difference in `diff`.
 bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<TensorPair>& pairs,
                     RecordingDiff& diff) {
@@ -293,6 +314,7 @@ bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<Te
   }
   diff.cut_otherwise = std::max(diff.cut_otherwise, cut_otherwise);
   diff.in_other_dtype = std::max(diff.in_other_dtype, in_other_dtype);
+  diff.in_one = std::max(diff.in_one, count_in_one(a, b, pairs));
   if (parting.differing > 0) diff.parting = parting;
   return any;
 }
@@ -366,6 +388,14 @@ std::vector<std::string> RecordingDiff::not_compared() const {
   say(in_other_dtype, " is of another dtype in the other recording and was not compared",
       " are of another dtype in the other recording and were not compared: the first difference may be in "
       "one of them");
+  if (in_one > 0)
+    sentences.push_back(fmt::format("{} in only one of the recordings and {} not compared",
+                                    counted(in_one, "tensor is", "tensors are"),
+                                    in_one == 1 ? "was" : "were"));
+  if (hashed_passes > 0 && replicas > 1)
+    sentences.push_back(fmt::format(
+        "a recording holds the values of the first replica: those of the other {} were not compared",
+        replicas - 1));
   say(cut_otherwise, " is cut differently over the ranks and was not compared",
       " are cut differently over the ranks and were not compared");
   return sentences;
@@ -375,6 +405,7 @@ RecordingDiff diff_recordings(const Recording& a, const Recording& b, std::stop_
   RecordingDiff diff;
   const Program &of_a = a.header().program, &of_b = b.header().program;
   diff.settings = diff_settings(of_a.settings, of_b.settings);
+  diff.replicas = std::max(of_a.dp(), of_b.dp());
   diff.same_program = of_a.steps == of_b.steps && of_a.tensors == of_b.tensors;
   diff.a_passes = a.passes();
   diff.b_passes = b.passes();

@@ -98,12 +98,13 @@ struct RecordingDiff {
   int64_t compared_hashes = 0;  ///< pieces whose hashes were compared, up to the first difference
   int64_t cut_otherwise = 0;    ///< pieces sampled in both, but with another layout of the tensor
   int64_t in_other_dtype = 0;   ///< pieces sampled in both, but with another dtype of the tensor
+  int64_t in_one = 0;           ///< tensors of a pass whose hashes only one of the recordings has
+  int replicas = 1;             ///< D; only the first replica's values are recorded
   std::optional<Parting> parting;
 
   /// True if something was compared: hashes, or metrics that are values.
   bool compared_values() const;
-  /// Says why pieces that both hold were not compared, in a sentence each. An earlier difference may be in
-  /// them.
+  /// Says what was not compared, and why, in a sentence each. An earlier difference may be in it.
   std::vector<std::string> not_compared() const;
 };
 
