@@ -15,7 +15,8 @@
 //   overview, waits                        the level of detail of its timeline: see overview.h
 //   samples(pass, rank, tensor, min, max, mean, rms, not_finite, hash, picture)
 //                                          of the first replica's ranks; hash: of all of the piece's bytes
-//   parity(pass, tensor, relative_error, max_abs_error, bound, ranks_identical, picture)
+//   parity(pass, tensor, relative_error, max_abs_error, bound, ranks_identical, picture, to_terms, replica,
+//          rank)                           the last three: newer than the first recordings
 //   pictures(picture, rows, cols, exact, data)   shared by all rows of equal content. exact 0: rows x cols
 //                                          floats, row-major; 1: the piece's own bytes, of which a picture of
 //                                          rows x cols is made

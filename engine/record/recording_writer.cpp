@@ -144,7 +144,8 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       "CREATE TABLE samples(pass INTEGER, rank INTEGER, tensor INTEGER, min, max, mean, rms,"
       " not_finite INTEGER, hash INTEGER, picture INTEGER, PRIMARY KEY(pass, rank, tensor)) WITHOUT ROWID;"
       "CREATE TABLE parity(pass INTEGER, tensor INTEGER, relative_error, max_abs_error, bound,"
-      " ranks_identical INTEGER, picture INTEGER, PRIMARY KEY(pass, tensor)) WITHOUT ROWID;"
+      " ranks_identical INTEGER, picture INTEGER, to_terms INTEGER, replica INTEGER, rank INTEGER,"
+      " PRIMARY KEY(pass, tensor)) WITHOUT ROWID;"
       "CREATE TABLE pictures(picture INTEGER PRIMARY KEY, rows INTEGER, cols INTEGER, exact INTEGER,"
       " data BLOB);"
       "CREATE TABLE notes(id INTEGER PRIMARY KEY, ns INTEGER, rank INTEGER, step INTEGER, text TEXT);" +
@@ -305,7 +306,7 @@ void RecordingWriter::write_samples(const RecordedPass& pass, int64_t number, Re
 }
 
 void RecordingWriter::write_parity(const RecordedPass& pass, int64_t number, RecordingTotals& added) {
-  Statement insert = database_->prepare("INSERT INTO parity VALUES(?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database_->prepare("INSERT INTO parity VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (size_t tensor = 0; tensor < pass.parity.size(); ++tensor) {
     const TensorParity* parity = pass.parity[tensor].get();
     if (parity == nullptr || !parity->compared) continue;
@@ -316,7 +317,10 @@ void RecordingWriter::write_parity(const RecordedPass& pass, int64_t number, Rec
         .bind(3, parity->relative_error)
         .bind(4, parity->max_abs_error)
         .bind(5, parity->bound)
-        .bind(6, int64_t{parity->ranks_identical});
+        .bind(6, int64_t{parity->ranks_identical})
+        .bind(8, int64_t{parity->relative_to_terms})
+        .bind(9, int64_t{parity->replica})
+        .bind(10, int64_t{parity->rank});
     bind_row(insert, 7, picture);
     insert.run();
   }

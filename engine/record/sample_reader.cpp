@@ -251,10 +251,13 @@ ParityTable SampleReader::parity(int64_t index, const std::vector<bool>& picture
 ParityTable SampleReader::read_parity(Database& database, int64_t index,
                                       const std::vector<bool>& pictured) const {
   ParityTable table;
-  Statement rows = database.prepare(
+  const bool has_places =  // older recordings have not
+      database.integer("SELECT COUNT(*) FROM pragma_table_info('parity') WHERE name = 'replica'") > 0;
+  Statement rows = database.prepare(fmt::format(
       "SELECT q.tensor, q.relative_error, q.max_abs_error, q.bound, q.ranks_identical, q.picture,"
-      " p.rows, p.cols, p.exact, p.data FROM parity q LEFT JOIN pictures p ON p.picture = q.picture"
-      " WHERE q.pass = ?");
+      " p.rows, p.cols, p.exact, p.data, {} FROM parity q LEFT JOIN pictures p ON p.picture = q.picture"
+      " WHERE q.pass = ?",
+      has_places ? "q.to_terms, q.replica, q.rank" : "0, -1, -1"));
   rows.bind(1, index);
   while (rows.step()) {
     const int64_t id = rows.integer(0);
@@ -266,6 +269,12 @@ ParityTable SampleReader::read_parity(Database& database, int64_t index,
     parity.max_abs_error = rows.number(2);
     parity.bound = rows.number(3);
     parity.ranks_identical = rows.integer(4) != 0;
+    parity.relative_to_terms = rows.integer(10) != 0;
+    const int64_t replica = rows.integer(11), rank = rows.integer(12);
+    if (replica < -1 || replica >= program_.dp() || rank < -1 || rank >= program_.tp())
+      file_.damaged(fmt::format("an error is on rank {} of replica {}, which do not exist", rank, replica));
+    parity.replica = static_cast<int>(replica);
+    parity.rank = static_cast<int>(rank);
     if (!rows.is_null(5) && static_cast<size_t>(id) < pictured.size() && pictured[static_cast<size_t>(id)]) {
       if (rows.is_null(6) || rows.integer(8) == static_cast<int64_t>(PictureData::Exact))
         file_.damaged(fmt::format("picture {} of an error is not valid", rows.integer(5)));

@@ -149,6 +149,9 @@ TEST_F(RecordingSamplesTest, AreBitForBitWhatTheRunShowed) {
       EXPECT_TRUE(same_bits(parity[id]->max_abs_error, parity_[id]->max_abs_error));
       EXPECT_TRUE(same_bits(parity[id]->bound, parity_[id]->bound));
       EXPECT_EQ(parity[id]->ranks_identical, parity_[id]->ranks_identical);
+      EXPECT_EQ(parity[id]->relative_to_terms, parity_[id]->relative_to_terms);
+      EXPECT_EQ(parity[id]->replica, parity_[id]->replica);
+      EXPECT_EQ(parity[id]->rank, parity_[id]->rank);
       expect_same(parity[id]->difference, parity_[id]->difference, true);
     }
     EXPECT_EQ(summarise(program_, parity).worst_relative_error,
