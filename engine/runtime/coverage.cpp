@@ -91,7 +91,7 @@ std::vector<std::string> left_out_lines(const Program& program, const Coverage& 
   std::vector<std::string> lines;
   for (const LeftOutGroup& group : coverage.left_out) {
     std::vector<std::string> names;
-    if (group.tensors.size() <= kMostNamed)
+    if (group.reason == LeftOut::Unmatched && group.tensors.size() <= kMostNamed)
       for (const TensorId id : group.tensors) names.push_back(program.tensor(id).name);
     lines.push_back(fmt::format("{} left out: {}{}", group.tensors.size(), to_string(group.reason),
                                 names.empty() ? "" : fmt::format(" ({})", fmt::join(names, ", "))));

@@ -46,8 +46,8 @@ std::string place_words(int replica, int rank);
 
 /// "294 of 409 tensors"
 std::string compared_words(const Coverage& coverage);
-/// One line for each group: "104 left out: optimizer state and caches that no step shows". A few tensors are
-/// named.
+/// One line for each group: "104 left out: optimizer state and caches that no step shows". A few tensors
+/// without a counterpart are named.
 std::vector<std::string> left_out_lines(const Program& program, const Coverage& coverage);
 
 }  // namespace shardlens

@@ -147,7 +147,8 @@ ParityCheck::ParityCheck(const Program& program,
   const std::set<std::string> fractions = sums_of_fractions(program);
   const std::vector<OnReplicas> replicas = on_replicas(program);
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind == MemoryKind::Workspace) continue;
+    const bool has_no_rows = !of_each_replica && is_part_of_a_sum(program, tensor);
+    if (tensor.kind == MemoryKind::Workspace || has_no_rows) continue;
     auto comparison = std::make_unique<Comparison>();
     comparison->of = replicas[static_cast<size_t>(tensor.id)];
     if (of_each_replica && comparison->of == OnReplicas::Terms) comparison->of = OnReplicas::Rows;

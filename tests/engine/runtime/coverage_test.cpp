@@ -57,11 +57,24 @@ constexpr LeftOut kScratch = LeftOut::Scratch, kKept = LeftOut::Kept, kByRows = 
 
 INSTANTIATE_TEST_SUITE_P(
     SmallModel, EveryTensor,
-    ::testing::Values(Case{1, 1, 1, 1, "megatron", 0, {}}, Case{2, 1, 1, 1, "megatron", 0, {}},
-                      Case{1, 2, 1, 1, "megatron", 0, {}}, Case{2, 2, 1, 1, "megatron", 0, {}},
-                      Case{2, 4, 1, 1, "megatron", 0, {}}, Case{2, 1, 2, 1, "megatron", 0, {}},
-                      Case{2, 2, 2, 1, "megatron", 0, {}}, Case{2, 2, 1, 3, "megatron", 0, {}},
-                      Case{2, 2, 1, 1, "megatron-sp", 0, {}}),
+    ::testing::Values(
+        Case{1, 1, 1, 1, "megatron", 146, {{kScratch, 2}, {kKept, 56}}},
+        Case{2, 1, 1, 1, "megatron", 168, {{kScratch, 2}, {kKept, 56}, {kUnmatched, 3}}},
+        // 28 gradients and the loss before their sum over the replicas.
+        Case{1, 2, 1, 1, "megatron", 146 + 29, {{kScratch, 2}, {kKept, 56}}},
+        Case{2, 2, 1, 1, "megatron", 168 + 29, {{kScratch, 2}, {kKept, 56}, {kUnmatched, 3}}},
+        Case{2, 4, 1, 1, "megatron", 168 + 29, {{kScratch, 2}, {kKept, 56}, {kUnmatched, 3}}},
+        Case{2, 1, 2, 1, "megatron", 280, {{kScratch, 4}, {kKept, 56}, {kUnmatched, 3}}},
+        // What a replica adds up of its first part: 27 gradients, the tied one three times, and two losses.
+        Case{2,
+             2,
+             2,
+             1,
+             "megatron",
+             280 + 29 - 32,
+             {{kScratch, 4}, {kKept, 56}, {kPartOfASum, 32}, {kUnmatched, 3}}},
+        Case{2, 2, 1, 3, "megatron", 217, {{kScratch, 2}, {kKept, 56}, {kByRows, 16}, {kUnmatched, 3}}},
+        Case{2, 2, 1, 1, "megatron-sp", 220, {{kScratch, 2}, {kKept, 56}, {kUnmatched, 3}}}),
     [](const auto& param) {
       const Case& c = param.param;
       std::string split = c.split;
