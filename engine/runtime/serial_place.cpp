@@ -100,7 +100,8 @@ SerialPlace serial_place(const Program& program, const Tensor& tensor, OnReplica
   const int part = here / program.dp();
   place.value = part > 0 ? fmt::format("{}{}{}.{}", name.before, kPart, part, name.after)
                          : fmt::format("{}{}", name.before, name.after);
-  place.first_row += here % program.dp() * whole->shape[0];
+  // In generation "last" holds numbers of rows, which every replica counts from its own first one.
+  if (name.after != "last") place.first_row += here % program.dp() * whole->shape[0];
   return place;
 }
 

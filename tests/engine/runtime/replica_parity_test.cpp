@@ -171,5 +171,19 @@ TEST(OneReplicaAlone, EveryNumberOfReplicasAgrees) {
   }
 }
 
+// A prompt: the rows of the last tokens are counted from a replica's first row.
+TEST(OneReplicaAlone, AGenerationAgreesOnEveryReplica) {
+  for (const int dp : {1, 2, 4}) {
+    Settings settings = small_model(2, dp);
+    settings.update = false;
+    settings.cache_tokens = 16;
+    const Outcome outcome = compare(settings);
+    EXPECT_TRUE(outcome.summary.agrees) << dp << ": " << outcome.first_broken();
+    for (const LeftOutGroup& group : outcome.summary.coverage.left_out)
+      EXPECT_TRUE(group.reason == LeftOut::Scratch || group.reason == LeftOut::Kept)
+          << to_string(group.reason);
+  }
+}
+
 }  // namespace replica_parity_test
 }  // namespace shardlens
