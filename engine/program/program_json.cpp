@@ -254,6 +254,16 @@ ordered_json steps_to_json(const std::vector<Step>& steps) {
   return list;
 }
 
+void add_text(std::string& text, const std::vector<Step>& steps) {
+  text += "[";
+  const char* comma = "";
+  for (const Step& step : steps) {
+    text += std::exchange(comma, ",");
+    text += json_text(step_to_json(step));
+  }
+  text += "]";
+}
+
 std::vector<Step> steps_from_json(const json& steps, size_t tensors, const std::string& source) {
   std::vector<Step> list;
   for (size_t i = 0; i < steps.size(); ++i)
@@ -299,13 +309,14 @@ std::string program_text(const Program& program) {
     text += std::exchange(comma, ",");
     text += json_text(tensor_to_json(tensor));
   }
-  text += R"(],"steps":[)";
-  comma = "";
-  for (const Step& step : program.steps) {
-    text += std::exchange(comma, ",");
-    text += json_text(step_to_json(step));
+  text += R"(],"steps":)";
+  add_text(text, program.steps);
+  if (program.odd) {
+    text += fmt::format(R"(,"odd":{{"replica":{},"steps":)", program.odd->replica);
+    add_text(text, program.odd->steps);
+    text += "}";
   }
-  return text + "]}";
+  return text + "}";
 }
 
 Program program_from_json(const json& value, const std::string& source) {

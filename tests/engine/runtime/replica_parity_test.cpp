@@ -142,6 +142,7 @@ TEST(OneReplicaAlone, APlantedProgramReadsBack) {
   const Program program = plant_in_replica(plan_program(small_model(2, 2)), Fault::SkipG, 1);
   const nlohmann::json json = nlohmann::json::parse(program_to_json(program).dump());
   EXPECT_EQ(program_from_json(json, "it"), program);
+  EXPECT_EQ(program_from_json(nlohmann::json::parse(program_text(program)), "it"), program);
   EXPECT_FALSE(program_to_json(plan_program(small_model(2, 2))).contains("odd"));
   nlohmann::json other = json;
   other["odd"]["replica"] = 2;
