@@ -51,6 +51,18 @@ TEST_F(Mpi, VerifiesAgainstOneRankAndFindsAPlantedMistake) {
   EXPECT_NE(broken.err.find("sharded differs from serial, first at tensor"), std::string::npos) << broken.err;
 }
 
+TEST_F(Mpi, ComparesEveryReplica) {
+  const std::string arguments = "verify --model gpt2-tiny --tp 2 --dp 2 --batch 4 --seq 8";
+  const Ended sound = in_processes(4, arguments);
+  EXPECT_EQ(sound.code, 0) << sound.err;
+  EXPECT_NE(sound.out.find("351 of 462 tensors compared on 2 replicas of 2 ranks"), std::string::npos)
+      << sound.out;
+  const Ended broken = in_processes(4, arguments + " --break skip-g --break-replica 1");
+  EXPECT_EQ(broken.code, 1) << broken.err;
+  EXPECT_NE(broken.err.find("first at tensor h.0.attn.proj.sum"), std::string::npos) << broken.err;
+  EXPECT_NE(broken.err.find("of replica 1"), std::string::npos) << broken.err;
+}
+
 // Step, loss and norm of every line of a log, which has times too.
 std::string losses(const std::string& path) {
   std::ifstream log(path);
