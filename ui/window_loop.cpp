@@ -1,5 +1,6 @@
 // Draws frames and survives those that fail.
 #include "ui/window_loop.h"
+#include "engine/io/file_problem.h"
 
 #include <spdlog/spdlog.h>
 
@@ -25,8 +26,8 @@ bool WindowLoop::next_frame() {
   } catch (const std::exception& error) {
     failed_ = true;
     platform_.abandon_frame();
-    studio_.say_not_drawn(error.what());
-    if (std::exchange(problem_, error.what()) != problem_)
+    studio_.say_not_drawn(words_of(error));
+    if (std::exchange(problem_, words_of(error)) != problem_)
       spdlog::warn("a frame was not drawn: {}", problem_);
     wait_seconds_ = kAfterFailureSeconds;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +16,13 @@
 #include "app/cli/table.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
+#include "app/command_line/outputs.h"
 #include "app/command_line/request.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/comm/allreduce_bench.h"
 #include "engine/config/hardware_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json_text.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/backend.h"
@@ -167,7 +170,8 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
     throw request_error(
         "no folder for the calibration is known: set XDG_DATA_HOME or HOME, or give --out FILE");
   const DType dtype = parse_dtype(options.dtype);
-  make_place_for(path);
+  make_folder(std::filesystem::path(path).parent_path());
+  const OutputPlace place(path, hardware_output(path));
   const Hardware hardware =
       with_other_dtypes(calibrate(calibration_models(dtype), repetitions), calibration_at(path));
   write_hardware_file(hardware, path);
@@ -274,6 +278,7 @@ Verb add_bench(CLI::App& app) {
   add_run_options(app, *options, {Part::Delay});
   auto record = std::make_shared<RecordOptions>();
   add_record_options(app, *record);
+  add_overwrite(app);
   app.footer(
       "\nWhat it measures\n"
       "  gemm        the layer's matrix products\n"

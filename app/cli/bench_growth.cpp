@@ -12,6 +12,7 @@
 #include "engine/base/units.h"
 #include "engine/config/hardware_file.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json_text.h"
 #include "engine/planner/parameters.h"
 #include "engine/runtime/measure/growth_bench.h"
@@ -30,14 +31,24 @@ std::string path_of(const std::string& folder, GrowthAxis axis, const char* endi
   return (fs::path(folder) / fmt::format("growth-{}{}", to_string(axis), ending)).string();
 }
 
-// Checks that the folder can be written to, minutes before the first file is written. The folder itself is
-// made only with its first file, so a run that is stopped leaves nothing behind.
+std::string calibration_of(const std::string& folder) {
+  return (fs::path(folder) / "calibration.json").string();
+}
+
+// Checks that the folder can be written to and that nothing in it is somebody else's, minutes before the
+// first file is written. The folder itself is made only with its first file, so a run that is stopped leaves
+// nothing behind.
 void check_folder(const std::string& folder) {
   std::error_code ignored;
   fs::path standing = fs::absolute(folder).lexically_normal();
   while (!fs::exists(standing, ignored) && standing.has_relative_path()) standing = standing.parent_path();
   try {
-    const AtomicFile probe(path_of(standing, GrowthAxis::Model, ".csv"));
+    const AtomicFile probe(path_of(standing, GrowthAxis::Model, ".csv"), kGrowthTable);
+    for (const GrowthAxis axis : kAxes) {
+      require_replaceable(path_of(folder, axis, ".csv"), kGrowthTable);
+      require_replaceable(path_of(folder, axis, ".png"), kPicture);
+    }
+    require_replaceable(calibration_of(folder), hardware_output(calibration_of(folder)));
   } catch (const Error& error) {
     throw request_error(
         fmt::format("cannot write tables into {} ({}): choose another --out", folder, error.what()));
@@ -141,6 +152,7 @@ ordered_json to_json(const Growth& growth, const std::string& folder) {
 
 int bench_growth(const CommonOptions& options, const GrowthWish& wish) {
   check_folder(wish.folder);
+  const OutputFolder place(wish.folder, OutputFolder::Made::Later);
   Settings base = to_settings(options);
   if (base.backend != BackendChoice::Cpu)
     throw request_error("bench scaling --out measures this machine's cores: leave out --backend");
@@ -164,15 +176,15 @@ int bench_growth(const CommonOptions& options, const GrowthWish& wish) {
     print(growth);
   }
   std::fflush(stdout);
-  fs::create_directories(wish.folder);
+  make_folder(wish.folder);
   for (const GrowthAxis axis : kAxes) {
-    write_file_atomically(path_of(wish.folder, axis, ".csv"), growth_csv(growth, axis));
+    write_file_atomically(path_of(wish.folder, axis, ".csv"), kGrowthTable, growth_csv(growth, axis));
     if (!draw) continue;
     std::string png;
     (*draw)(growth_chart(growth, axis), png);
-    write_file_atomically(path_of(wish.folder, axis, ".png"), png);
+    write_file_atomically(path_of(wish.folder, axis, ".png"), kPicture, png);
   }
-  write_hardware_file(growth.hardware, (fs::path(wish.folder) / "calibration.json").string());
+  write_hardware_file(growth.hardware, calibration_of(wish.folder));
   if (!options.json)
     fmt::print("Written to {}: growth-AXIS.csv{}, calibration.json\n", wish.folder,
                draw ? ", growth-AXIS.png" : "");

@@ -9,6 +9,7 @@
 #include "app/cli/text_options.h"
 #include "app/cli/verbs.h"
 #include "app/command_line/live_line.h"
+#include "app/command_line/outputs.h"
 #include "app/command_line/request.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -119,7 +120,9 @@ Verb add_data(CLI::App& app) {
          "bytes; sentencepiece:N or wordpiece:N (for BERT) to learn N entries from the text; or a file or "
          "folder with vocab.json and merges.txt, tokenizer.json, vocab.txt or a .model")
       ->capture_default_str();
-  app.add_option("--out", options->out, "Folder for the corpus: token files, the tokenizer, corpus.json");
+  app.add_option(
+      "--out", options->out,
+      "Folder for the corpus: token files, the tokenizer, corpus.json. A corpus in it is replaced");
   app.add_option("--min-tokens", corpus.shortest_tokens, "Shorter documents are dropped")
       ->check(at_least_zero())
       ->capture_default_str();
@@ -131,6 +134,7 @@ Verb add_data(CLI::App& app) {
   app.add_option("--test", corpus.test, "Share of the documents kept for the test")->capture_default_str();
   app.add_option("--seed", corpus.seed, "Seed of the random split of documents")->capture_default_str();
   app.add_option("--show", options->show, "Only show how the tokenizer cuts this text")->type_name(kWords);
+  add_overwrite(app);
   app.add_flag("--json", options->json, "One JSON object on stdout, nothing else");
   app.footer(R"(
 A plain text is cut into documents at lines <|endoftext|>, at the first blank line after 4 KiB and at the first line end after 8 KiB.

@@ -6,6 +6,7 @@
 
 #include "app/cli/options.h"
 #include "app/cli/verbs.h"
+#include "app/command_line/outputs.h"
 #include "engine/base/error.h"
 #include "engine/record/chrome_trace.h"
 #include "engine/record/gallery.h"
@@ -45,15 +46,16 @@ Passes parse_passes(const std::string& text, int64_t count) {
 int run_export(const CLI::App& app, const ExportOptions& o) {
   const std::string kind = std::filesystem::path(o.out).extension();
   if (kind == ".json") refuse_without_effect(app, {"--table"}, "a trace has no tables, only FILE.csv has");
+  if (kind != ".json" && kind != ".csv")
+    throw request_error(fmt::format(
+        "{}: the name must end with .json (a trace for Perfetto) or .csv (a table, see --table)", o.out));
   const Recording recording(recording_path(o.recording));
+  const OutputPlace place(o.out, kind == ".json" ? kTraceFile : kRecordedTableFile);
   const Passes passes = parse_passes(o.passes, recording.totals().passes);
   if (kind == ".json") {
     write_chrome_trace(recording, passes.first, passes.last, o.out);
-  } else if (kind == ".csv") {
-    write_csv(recording, parse_recorded_table(o.table), passes.first, passes.last, o.out);
   } else {
-    throw request_error(fmt::format(
-        "{}: the name must end with .json (a trace for Perfetto) or .csv (a table, see --table)", o.out));
+    write_csv(recording, parse_recorded_table(o.table), passes.first, passes.last, o.out);
   }
   fmt::print("{}: {} of {}\n", o.out,
              kind == ".csv" && o.table == "memory"
@@ -72,6 +74,7 @@ Verb add_export(CLI::App& app) {
   app.add_option("--table", options->table, "CSV: steps, collectives, memory or metrics")
       ->capture_default_str();
   app.add_option("--passes", options->passes, "A pass or a range such as 3-7, from 0; all if left out");
+  add_overwrite(app);
   app.footer(
       "\nExamples\n  shardlens-cli export layer.shardlens trace.json           opens in ui.perfetto.dev\n"
       "  shardlens-cli export run.shardlens loss.csv --table metrics\n");

@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "app/command_line/request.h"
+#include "app/command_line/outputs.h"
+#include "engine/io/file_problem.h"
+#include "engine/record/recording_file.h"
 #include "engine/runtime/recordings/recorder.h"
 #include "engine/train/trainer.h"
 
@@ -22,7 +24,8 @@ struct RecordOptions {
 };
 
 /// Adds the options. `place` checks the file name of --record.
-void add_record_options(CLI::App& verb, RecordOptions& options, const CLI::Validator& place = new_file());
+void add_record_options(CLI::App& verb, RecordOptions& options,
+                        const CLI::Validator& place = free_output(kRecordingFile));
 
 PictureOptions picture_options(const RecordOptions& options);
 
@@ -39,7 +42,7 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
   try {
     run();
   } catch (const std::exception& error) {
-    if (recorder) recorder->finish(error.what());
+    if (recorder) recorder->finish(words_of(error));
     throw;
   }
 }

@@ -8,10 +8,10 @@
 #include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
 #include "app/cli/verbs.h"
-#include "app/command_line/request.h"
+#include "app/command_line/outputs.h"
 #include "engine/base/units.h"
-#include "engine/io/atomic_file.h"
 #include "engine/io/json_text.h"
+#include "engine/io/safetensors.h"
 #include "engine/runtime/dump.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
@@ -37,10 +37,12 @@ Verb add_step(CLI::App& app) {
   add_record_options(app, *record);
   app.add_option(
          "--dump", *dump,
-         "Writes full tensors as safetensors, into a new file. A whole model: loss, losses, logits, hidden, "
+         "Writes full tensors as safetensors, into a file that nobody has. A whole model: loss, losses, "
+         "logits, hidden, "
          "grad.<name> and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, "
          "grad.<name>. Names and shapes are those of a checkpoint")
-      ->check(new_file());  // an existing file might be a checkpoint's weights
+      ->check(free_output(kTensorsFile));  // an existing file might be a checkpoint's weights
+  add_overwrite(app);
   app.footer(R"(
 A whole model takes any T here. If T does not divide the heads, they are cut unevenly, unless --heads-policy is given.
 
@@ -55,9 +57,8 @@ Examples
 )");
   return [options, model_options, record, dump, &app] {
     if (!is_whole_model(*options)) refuse_model_step(app);
-    if (!dump->empty() && *dump == record->path)
-      throw request_error("--dump and --record name the same file; give each its own file");
-    if (!dump->empty()) require_writable(*dump);
+    require_different_files({{"--dump", *dump}, {"--record", record->path}});
+    const auto place = take_place("--dump", *dump, kTensorsFile);
     if (is_whole_model(*options)) return run_model_step(app, *options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);

@@ -157,6 +157,7 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
       ->group(group);
   option("--log", o.log, "FILE.csv with every step; a resumed run appends to its own file");
   add_record_options(verb, o.record, {});
+  add_overwrite(verb);
 }
 
 // Settings that decide the run's numbers come from its checkpoint. Settings of how it runs can be chosen
@@ -247,15 +248,18 @@ void restart(const TrainVerbOptions& o, TrainOptions& options) {
   options.resume = o.checkpoint;
 }
 
-// With --restart, a start after a crash records into a new file and keeps the earlier one. Otherwise a run
-// never overwrites a file.
+// With --restart, a start after a crash records into a new file and keeps the earlier one.
 RecordOptions place_of_recording(const TrainVerbOptions& o) {
   RecordOptions record = o.record;
   if (record.path.empty()) return record;
   if (o.restart) {
     record.path = free_recording_path(record.path);
-  } else if (const std::string taken = new_file()(record.path); !taken.empty()) {
-    throw request_error("--record: " + taken);
+  } else {
+    try {
+      require_replaceable(record.path, kRecordingFile);
+    } catch (const Error& taken) {
+      throw request_error(fmt::format("--record: {}", taken.what()));
+    }
   }
   return record;
 }
@@ -284,9 +288,6 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
           "only --dtype fp16 has a loss scale; the others have at least the range of fp32: leave out "
           "--loss-scale");
     if (o.restart) restart(o, options);
-    // A new run does not overwrite another run's log.
-    const std::string taken = o.restart ? std::string() : new_file()(o.log);
-    if (!taken.empty()) throw request_error("--log: " + taken);
   }
   if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
   if (o.checkpoint_every > 0 && options.checkpoint.empty())
@@ -331,6 +332,10 @@ void say_steps_without_effect(const TrainOptions& options, int64_t done) {
 
 int run_train(const TrainVerbOptions& o) {
   TrainOptions options = to_train_options(o);
+  require_different_files(
+      {{"--log", o.log}, {"--record", o.record.path}, {"--checkpoint", options.checkpoint}});
+  const bool goes_on = o.restart || !options.resume.empty();
+  const auto log_place = take_place("--log", o.log, kTrainingLog, goes_on);
   const RecordOptions record = place_of_recording(o);
   const Settings& settings = options.settings;
   std::string text = o.data;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +13,6 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/io/atomic_file.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/input_file.h"
 
@@ -25,6 +23,8 @@ constexpr const char* kHeader =
     "step,loss,gradient_norm,learning_rate,loss_scale,skipped,step_seconds,tokens_per_second,flops_per_"
     "second,of_gemm_ceiling,"
     "validation_loss,word_loss,order_loss,validation_word_loss,validation_order_loss\n";
+
+static_assert(std::string_view(kHeader).starts_with(kLogHead));
 
 std::string time_text(double seconds) {
   const auto whole = static_cast<int64_t>(std::lround(std::max(0.0, seconds)));
@@ -89,19 +89,17 @@ TrainReport::TrainReport(FILE* out, const TrainOptions& options, const std::stri
 }
 
 TrainReport::~TrainReport() {
-  if (csv_) {
-    if (row_waits_) flush_row({});
-    std::fclose(csv_);
-  }
+  if (csv_ && row_waits_) flush_row({});
   line_.keep();
 }
 
 // A run that was killed may have logged steps that its checkpoint does not have. They are run again, so their
 // rows are dropped.
 void TrainReport::open_csv(const std::string& path, int64_t done) {
-  csv_path_ = path;
   std::string kept = kHeader;
-  std::istringstream file(std::filesystem::exists(path) ? InputFile(path).text() : "");
+  std::error_code unknown;
+  const bool goes_on = done > 0 && std::filesystem::exists(path, unknown);
+  std::istringstream file(goes_on ? InputFile(path).text() : "");
   std::string line;
   if (std::getline(file, line)) {
     if (line + "\n" != kHeader)
@@ -111,10 +109,7 @@ void TrainReport::open_csv(const std::string& path, int64_t done) {
       if (std::strtoll(line.c_str(), nullptr, 10) <= done && !line.empty()) kept += line + "\n";
     }
   }
-  write_file_atomically(path, kept);
-  csv_ = std::fopen(path.c_str(), "a");
-  if (!csv_)
-    throw request_error(fmt::format("cannot write {}: {}", path, reason_and_remedy(errno, Refused::Write)));
+  csv_ = std::make_unique<GrowingFile>(path, kTrainingLog, kept);
 }
 
 void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
@@ -122,14 +117,16 @@ void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
   const std::string last =
       fmt::format("{},{},{}", validation ? fmt::format("{:.9g}", validation->loss) : "",
                   parts_columns(last_.parts), parts_columns(validation ? validation->parts : std::nullopt));
-  fmt::print(csv_, "{},{:.9g},{:.9g},{:.9g},{:.9g},{:d},{:.6f},{:.1f},{:.6g},{:.4f},{}\n", last_.step,
-             last_.loss, last_.gradient_norm, last_.learning_rate, last_.loss_scale, last_.skipped,
-             last_.seconds, last_.tokens_per_second, last_.flops_per_second, last_.of_ceiling, last);
-  if (std::fflush(csv_) == 0) return;
-  const std::string why = reason_and_remedy(errno, Refused::Write);
-  std::fclose(csv_);
-  csv_ = nullptr;
-  note(fmt::format("cannot write {}: {}; the run goes on without its log", csv_path_, why));
+  const std::string row =
+      fmt::format("{},{:.9g},{:.9g},{:.9g},{:.9g},{:d},{:.6f},{:.1f},{:.6g},{:.4f},{}\n", last_.step,
+                  last_.loss, last_.gradient_norm, last_.learning_rate, last_.loss_scale, last_.skipped,
+                  last_.seconds, last_.tokens_per_second, last_.flops_per_second, last_.of_ceiling, last);
+  try {
+    if (const std::string said = csv_->append(row); !said.empty()) note(said);
+  } catch (const std::exception& error) {
+    csv_.reset();
+    note(fmt::format("{}; the run goes on without its log", words_of(error)));
+  }
 }
 
 void TrainReport::note(const std::string& text) {

@@ -173,6 +173,7 @@ Verb add_verify(CLI::App& app) {
   add_run_options(app, *options, {Part::Cache});
   add_run_options(app, *options, {Part::Delay});
   add_record_options(app, *record);
+  add_overwrite(app);
   app.add_option(
       "--break", *fault,
       fmt::format("Plants a classic mistake and shows which check finds it; all: one after the other: {}",

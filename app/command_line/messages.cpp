@@ -5,10 +5,10 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <new>
 
 #include "engine/base/error.h"
 #include "engine/base/shown.h"
+#include "engine/io/file_problem.h"
 
 namespace shardlens::cli {
 namespace {
@@ -32,11 +32,7 @@ void say(const std::string& sentence) {
 }
 
 void say(const std::exception& error) {
-  // The standard library's own text names a function first, and the file last.
-  const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return say("there is not enough memory: choose smaller sizes or a smaller model");
-  say(file != nullptr ? file->path1().string() + ": " + file->code().message() : std::string(error.what()));
+  say(words_of(error));
 }
 
 }  // namespace shardlens::cli

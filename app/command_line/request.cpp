@@ -235,16 +235,6 @@ CLI::Validator one_of(const std::string& what, std::vector<std::string> names) {
       "");
 }
 
-CLI::Validator new_file() {
-  return CLI::Validator(
-      [](std::string& path) -> std::string {
-        std::error_code ignored;
-        if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return {};
-        return path + " is there already; give a new name, or move that file away";
-      },
-      "");
-}
-
 CLI::Validator at_least_zero() {
   return CLI::Validator(
       [](std::string& text) -> std::string {

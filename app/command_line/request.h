@@ -25,8 +25,6 @@ void parse_words(CLI::App& app, int count, const char* const* words);
 
 /// Accepts one of `names`; the message for another text names the nearest.
 CLI::Validator one_of(const std::string& what, std::vector<std::string> names);
-/// Accepts a path where no file exists, so that a run does not overwrite another run's file.
-CLI::Validator new_file();
 CLI::Validator at_least_zero();
 CLI::Validator between(int64_t least, int64_t most);
 CLI::Validator between(double least, double most);

@@ -236,7 +236,7 @@ std::string numbers_of(LessonShow& lesson, const SceneState& state) {
 
 void write_handout(const Options& options) {
   ui::require_handout(options.handout);
-  require_writable(options.handout.string());
+  const OutputPlace place(options.handout.string(), ui::kVectorFile);
   Options pages = options;
   pages.scale = kPageScale;
   pages.theme = ui::ThemeName::Light;
@@ -264,16 +264,19 @@ void write_handout(const Options& options) {
 }
 
 void write_slides(const Options& options) {
-  std::error_code failed;
-  std::filesystem::create_directories(options.slides, failed);
-  require_writable((options.slides / "01.png").string());
+  const OutputFolder place(options.slides.string());
+  require_writable((options.slides / "01.png").string(), kPicture);
   LessonShow lesson(in_class(options), options.size.value_or(kDefaultSize));
-  int number = 0;
-  for (const Still& still : stills_of(lesson.lesson())) {
-    show(lesson, still);
-    const std::filesystem::path path =
-        options.slides / fmt::format("{:02}-{}{}.png", ++number, lesson.lesson().scenes[still.scene].id,
-                                     still.revealed ? "-answer" : "");
+  const std::vector<Still> stills = stills_of(lesson.lesson());
+  std::vector<std::filesystem::path> paths;
+  for (const Still& still : stills)
+    paths.push_back(options.slides / fmt::format("{:02}-{}{}.png", paths.size() + 1,
+                                                 lesson.lesson().scenes[still.scene].id,
+                                                 still.revealed ? "-answer" : ""));
+  for (const std::filesystem::path& path : paths) require_replaceable(path.string(), kPicture);
+  for (size_t i = 0; i < stills.size(); ++i) {
+    show(lesson, stills[i]);
+    const std::filesystem::path& path = paths[i];
     write_png(lesson.shown().settled_picture(), path);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());
   }

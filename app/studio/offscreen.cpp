@@ -472,13 +472,13 @@ Image OffscreenStudio::settled_picture() {
 }
 
 void write_screenshot(const Options& options) {
-  require_writable(options.screenshot.string());
+  const OutputPlace place(options.screenshot.string(), kPicture);
   OffscreenStudio shown(options, options.size.value_or(kDefaultSize));
   write_png(shown.settled_picture(), options.screenshot);
 }
 
 void export_figure(const Options& options) {
-  require_writable(options.figure.string());
+  const OutputPlace place(options.figure.string(), ui::kVectorFile);
   OffscreenStudio shown(options, kDefaultSize);
   shown.draw_frame();
   ui::ViewState& view = shown.studio().view();
@@ -497,9 +497,9 @@ void export_figure(const Options& options) {
 }
 
 void write_views(const Options& options) {
-  std::error_code failed;
-  std::filesystem::create_directories(options.views, failed);
-  require_writable((options.views / "stage.png").string());
+  const OutputFolder place(options.views.string());
+  for (const std::string& name : view_names())
+    require_writable((options.views / (name + ".png")).string(), kPicture);
   Options run = options;  // without a recording: the replay views open their own
   run.view = "stage";
   run.recording.clear();

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "app/command_line/help.h"
+#include "app/command_line/outputs.h"
 #include "app/command_line/request.h"
 #include "app/command_line/run_options.h"
 #include "engine/base/error.h"
@@ -187,6 +188,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->excludes("--pass");
   app.add_option("--render-views", options.views,
                  "Write a PNG of every view into this folder, without a display");
+  cli::add_overwrite(app);
   app.add_flag("--frame-benchmark", options.frame_benchmark,
                "Print frame times without a display, idle and while ranks compute");
   app.add_flag(

@@ -141,7 +141,7 @@ int64_t frames_of(const Film& film, const Options& options) {
 }  // namespace
 
 void write_video(const Options& options) {
-  require_writable(options.video.string());
+  const OutputPlace place(options.video.string(), kVideoFile);
   const PixelSize size = options.size.value_or(options.lesson.empty() ? kVideoSize : kDefaultSize);
   require_video(options.video, size);
   const Interruption interruption;

@@ -44,7 +44,7 @@ void require_video(const std::filesystem::path& path, PixelSize size) {
 }
 
 VideoFile::VideoFile(const std::filesystem::path& path, PixelSize size, double frames_per_second)
-    : path_(path), file_(path.string()) {
+    : path_(path), file_(path.string(), kVideoFile) {
   require_video(path, size);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)

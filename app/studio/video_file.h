@@ -7,9 +7,17 @@
 
 #include "engine/io/atomic_file.h"
 #include "engine/io/child_program.h"
+#include "engine/io/output_file.h"
 #include "ui/platform/image.h"
 
 namespace shardlens {
+
+/// A video of one of these forms. Whether this program made it cannot be told.
+inline constexpr OutputKind kVideoFile{"a video", [](std::string_view beginning, std::string_view) {
+                                         return beginning.substr(0, 8).ends_with("ftyp") ||
+                                                beginning.starts_with("GIF8") ||
+                                                beginning.starts_with("\x1a\x45\xdf\xa3");
+                                       }};
 
 /// Throws a request Error unless the name ends in .mp4 (H.264, plays everywhere), .gif, or .mkv (FFV1: exact
 /// pixels), and the format can have the size.

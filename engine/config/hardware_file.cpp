@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/shown.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
 #include "engine/io/user_folder.h"
@@ -144,17 +145,23 @@ Hardware read_hardware_file(const std::string& path) {
   return hardware_from_json(read_json_file(path), path);
 }
 
-void make_place_for(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) throw request_error("cannot make the folder " + folder.string() + ": " + error.message());
-  require_writable(path);
+OutputKind hardware_output(const std::string& path) {
+  if (path == calibration_path()) return kOwnFile;
+  // Its owner may have written it by hand: "figures of other dtypes in the file stay".
+  const auto is_hardware = [](std::string_view beginning, std::string_view) {
+    try {
+      hardware_from_json(nlohmann::json::parse(beginning), "");
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  };
+  return {"a description of hardware that calibrate wrote", is_hardware, Existing::Replaced, true};
 }
 
 void write_hardware_file(const Hardware& hardware, const std::string& path) {
-  make_place_for(path);
-  write_file_atomically(path, json_text(hardware_to_json(hardware), 2) + "\n");
+  make_folder(std::filesystem::path(path).parent_path());
+  write_file_atomically(path, hardware_output(path), json_text(hardware_to_json(hardware), 2) + "\n");
 }
 
 std::string calibration_path() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/config/hardware.h"
+#include "engine/io/output_file.h"
 
 namespace shardlens {
 
@@ -20,12 +21,11 @@ Hardware read_hardware_file(const std::string& path);
 /// damaged or comes from another machine must not keep a program from starting: it is ignored, and `basis`
 /// says why.
 Hardware this_machine(const std::string& calibration);
+/// What write_hardware_file() writes at `path`. At calibration_path() it replaces any file: a calibration
+/// that cannot be read counts as missing.
+OutputKind hardware_output(const std::string& path);
 /// Writes atomically; makes the folder if it does not exist.
 void write_hardware_file(const Hardware& hardware, const std::string& path);
-
-/// Makes the folder, and throws the error that writing there would throw. Call it before minutes of
-/// measuring.
-void make_place_for(const std::string& path);
 
 /// From now on this machine's preset is priced as `calibrated`. References to the old preset stay valid. May
 /// be called from any thread.

@@ -29,14 +29,6 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Returns the target of a link, otherwise `path`: the link stays, and /dev/stdout is not replaced.
-std::string place_of(const std::string& path) {
-  std::error_code dangling;
-  if (!std::filesystem::is_symlink(path)) return path;
-  const std::string target = std::filesystem::canonical(path, dangling);
-  return dangling ? path : target;
-}
-
 // Returns the path through which a file without a name can be given one.
 std::string handle_of(int file) {
   return fmt::format("/proc/self/fd/{}", file);
@@ -51,16 +43,32 @@ int open_nameless(const std::string& folder) {
   return -1;
 }
 
+// Zeros: no file.
+std::pair<dev_t, ino_t> file_at(const std::string& path) {
+  struct stat facts {};
+  return stat(path.c_str(), &facts) == 0 ? std::pair(facts.st_dev, facts.st_ino) : std::pair<dev_t, ino_t>();
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& name)
-    : path_(place_of(name)), temporary_path_(temporary_name(path_)) {
+std::string target_of(const std::string& path) {
+  std::error_code dangling;
+  if (!std::filesystem::is_symlink(path, dangling)) return path;
+  const std::string target = std::filesystem::canonical(path, dangling);
+  return dangling ? path : target;
+}
+
+AtomicFile::AtomicFile(const std::string& name, const OutputKind& kind)
+    : path_(target_of(name)), temporary_path_(temporary_name(path_)), kind_(kind) {
   const std::string& path = path_;
-  if (std::filesystem::is_directory(path))
+  std::error_code unknown;  // whoever opens it is told
+  if (std::filesystem::is_directory(path, unknown))
     throw request_error(fmt::format("cannot write {}: it is a folder", path));
   // Do not replace /dev/null, or anything else that other programs read from.
-  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
     throw request_error(fmt::format("cannot write {}: it is a device or a pipe; name a file", path));
+  require_replaceable();
+  replaced_ = file_at(path);
   file_ = open_nameless(folder_of(path));
   named_ = file_ < 0;
   if (named_) file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -78,6 +86,10 @@ void AtomicFile::fail(const char* what) const {
   throw run_error(fmt::format("cannot {} {}: {}", what, path_, reason_and_remedy(errno, Refused::Write)));
 }
 
+void AtomicFile::require_replaceable() const {
+  shardlens::require_replaceable(path_, kind_, kind_.is_updated);
+}
+
 void AtomicFile::write(const void* data, size_t bytes) {
   const auto* from = static_cast<const char*>(data);
   while (bytes > 0) {
@@ -90,6 +102,7 @@ void AtomicFile::write(const void* data, size_t bytes) {
 }
 
 void AtomicFile::commit(Reaches reaches) {
+  if (file_at(path_) != replaced_) require_replaceable();
   if (reaches == Reaches::Disk && fsync(file_) != 0) fail("flush");
   if (!named_ &&
       linkat(AT_FDCWD, handle_of(file_).c_str(), AT_FDCWD, temporary_path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
@@ -107,14 +120,15 @@ void AtomicFile::commit(Reaches reaches) {
   close(folder_file);
 }
 
-void write_file_atomically(const std::string& path, const std::string& text, AtomicFile::Reaches reaches) {
-  AtomicFile file(path);
+void write_file_atomically(const std::string& path, const OutputKind& kind, const std::string& text,
+                           AtomicFile::Reaches reaches) {
+  AtomicFile file(path, kind);
   file.write(text.data(), text.size());
   file.commit(reaches);
 }
 
-void require_writable(const std::string& path) {
-  const AtomicFile place(path);
+void require_writable(const std::string& path, const OutputKind& kind) {
+  const AtomicFile place(path, kind);
 }
 
 }  // namespace shardlens

@@ -36,6 +36,13 @@ constexpr Mark kMarks[] = {
     {"PK\x03\x04"sv, FileKind::Foreign, "a zip archive", "; unzip writes its files"},
     {"%PDF-"sv, FileKind::Foreign, "a PDF", "; pdftotext writes one"},
     {"PAR1"sv, FileKind::Foreign, "a Parquet table", ", or its texts as JSON lines"},
+    {"\x89PNG"sv, FileKind::Foreign, "a picture (PNG)", ""},
+    {"\xff\xd8\xff"sv, FileKind::Foreign, "a picture (JPEG)", ""},
+    {"GIF8"sv, FileKind::Foreign, "a picture (GIF)", ""},
+    {"\x1a\x45\xdf\xa3"sv, FileKind::Foreign, "a video (Matroska)", ""},
+    {"\x7f"
+     "ELF"sv,
+     FileKind::Foreign, "a program", ""},
     {"\xff\xfe"sv, FileKind::Foreign, "a text in UTF-16", "; iconv -f UTF-16 -t UTF-8 writes one"},
     {"\xfe\xff"sv, FileKind::Foreign, "a text in UTF-16", "; iconv -f UTF-16 -t UTF-8 writes one"}};
 
@@ -57,6 +64,22 @@ const Mark* mark_of(std::string_view beginning) {
 FileKind kind_of_bytes(std::string_view beginning) {
   if (const Mark* const mark = mark_of(beginning)) return mark->kind;
   return begins_as_safetensors(beginning) ? FileKind::Safetensors : FileKind::Unknown;
+}
+
+bool begins_as_recording(std::string_view beginning) {
+  constexpr size_t kApplicationAt = 68;  // in the header of a database
+  return kind_of_bytes(beginning) == FileKind::Recording && beginning.size() > kApplicationAt &&
+         beginning.substr(kApplicationAt).starts_with("SHLD");  // kRecordingId
+}
+
+std::string title_of_bytes(std::string_view beginning) {
+  if (kind_of_bytes(beginning) == FileKind::Recording && !begins_as_recording(beginning))
+    return "a database of SQLite";
+  if (const Mark* const mark = mark_of(beginning)) return mark->title;
+  if (begins_as_safetensors(beginning)) return "a safetensors file";
+  if (beginning.substr(0, kTextBeginningBytes).find('\0') != std::string_view::npos)
+    return "a file of an unknown form";
+  return beginning.empty() ? "an empty file" : "a text";
 }
 
 FileKind kind_of_file(const std::string& path) {

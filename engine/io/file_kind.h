@@ -17,6 +17,12 @@ enum class FileKind {
 
 FileKind kind_of_bytes(std::string_view beginning);
 
+/// What a file that begins so is, in words: "a recording", "a text", "a file of an unknown form".
+std::string title_of_bytes(std::string_view beginning);
+
+/// True if a file that begins so is a recording of ours, not another database of SQLite.
+bool begins_as_recording(std::string_view beginning);
+
 /// Reads the beginning of a file. Unknown if it cannot be read; whoever opens it then says why.
 FileKind kind_of_file(const std::string& path);
 

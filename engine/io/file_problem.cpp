@@ -6,6 +6,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <system_error>
+
+#include "engine/base/error.h"
 
 namespace shardlens {
 namespace {
@@ -59,6 +63,33 @@ std::string remedy(int error_number, Refused what) {
 std::string reason_and_remedy(int error_number, Refused what) {
   const std::string words = std::strerror(error_number), help = remedy(error_number, what);
   return help.empty() ? words : words + "; " + help;
+}
+
+std::string words_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
+    return "there is not enough memory: choose smaller sizes or a smaller model";
+  const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  if (file == nullptr) return error.what();
+  const int reason = file->code().value();
+  const bool is_barred = reason == EACCES || reason == EPERM;  // read or written: not known here
+  return fmt::format("{}: {}", file->path1().string(),
+                     is_barred ? fmt::format("{}; name a place that you may use", std::strerror(reason))
+                               : reason_and_remedy(reason));
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  std::error_code unknown;
+  if (std::filesystem::is_directory(folder, unknown)) return;
+  // Of a path through a file or of an empty link the system says no more than that.
+  const bool is_file = std::filesystem::exists(std::filesystem::symlink_status(folder, unknown));
+  const std::string why = is_file                     ? "a file of that name exists; name another folder"
+                          : !failed                   ? "another program removed it"
+                          : failed.value() == ENOTDIR ? "a part of that path is a file; name another folder"
+                                                      : reason_and_remedy(failed.value());
+  throw request_error(fmt::format("cannot make the folder {}: {}", folder.string(), why));
 }
 
 }  // namespace shardlens

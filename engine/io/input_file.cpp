@@ -14,6 +14,7 @@
 #include "engine/base/error.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/held_folder.h"
+#include "engine/io/inputs.h"
 
 namespace shardlens {
 namespace {
@@ -50,6 +51,7 @@ InputFile::InputFile(const std::string& path, Takes takes) : path_(path), file_(
         fmt::format("{} is not a regular file{}", path, takes == Takes::FilesAndPipes ? " or a pipe" : ""));
   }
   size_ = is_pipe_ ? 0 : status.st_size;
+  note_input(file_);
 }
 
 InputFile::~InputFile() {

@@ -13,7 +13,9 @@
 
 #include "engine/base/dtype.h"
 #include "engine/base/shape.h"
+#include "engine/io/file_kind.h"
 #include "engine/io/input_file.h"
+#include "engine/io/output_file.h"
 
 namespace shardlens {
 
@@ -84,7 +86,15 @@ struct TensorToStore {
 /// Receives every byte of a file that is written, in the file's order, for a checksum.
 using WrittenBytes = std::function<void(const std::string& path, const void* data, size_t bytes)>;
 
-/// Writes a file atomically. After an error nothing is left behind, and an old file stays as it was.
+/// Tensors may have taken a long run.
+inline constexpr OutputKind kTensorsFile{"a safetensors file",
+                                         [](std::string_view beginning, std::string_view) {
+                                           return kind_of_bytes(beginning) == FileKind::Safetensors;
+                                         },
+                                         Existing::Kept};
+
+/// Writes a file of kTensorsFile atomically. After an error nothing is left behind, and an old file stays as
+/// it was.
 void write_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string>& metadata = {},
                        const WrittenBytes& written = {});

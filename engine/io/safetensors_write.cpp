@@ -71,7 +71,7 @@ void write_safetensors(const std::string& path, const std::vector<TensorToStore>
   text.append((8 - text.size() % 8) % 8, ' ');
   const uint64_t header_bytes = text.size();
 
-  AtomicFile file(path);
+  AtomicFile file(path, kTensorsFile);
   const auto write = [&](const void* data, size_t bytes) {
     file.write(data, bytes);
     if (written) written(path, data, bytes);
@@ -120,7 +120,7 @@ void write_sharded_safetensors(const std::string& path, const std::vector<Tensor
   const nlohmann::ordered_json index = {
       {"metadata", {{"total_parameters", elements}, {"total_size", all_bytes}}}, {"weight_map", weight_map}};
   const std::string text = json_text(index, 2) + "\n";
-  write_file_atomically(index_path(path), text);
+  write_file_atomically(index_path(path), kOwnFile, text);
   if (written) written(index_path(path), text.data(), text.size());
 }
 

@@ -14,6 +14,12 @@
 namespace shardlens {
 namespace {
 
+// Lock files are empty.
+bool is_empty(int file) {
+  struct stat facts {};
+  return fstat(file, &facts) == 0 && facts.st_size == 0;
+}
+
 // False if the file was removed or made again between open and lock.
 bool is_at(int file, const std::string& path) {
   struct stat opened {
@@ -27,7 +33,7 @@ bool is_at(int file, const std::string& path) {
 SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
   do {
     if (file_ >= 0) close(file_);
-    file_ = open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    file_ = open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file_ < 0) return;  // if this path cannot be written, the first write reports it
     if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(file_);
@@ -36,13 +42,13 @@ SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
           "another run is writing to {} now: wait until it ends, or give this run another path", path));
     }
   } while (!is_at(file_, lock_path_));
-  cleanup_.emplace(lock_path_);
+  if (is_empty(file_)) cleanup_.emplace(lock_path_);
 }
 
 SoleWriter::~SoleWriter() {
   if (file_ < 0) return;
   cleanup_.reset();
-  if (is_at(file_, lock_path_)) unlink(lock_path_.c_str());  // not another run's file
+  if (is_empty(file_) && is_at(file_, lock_path_)) unlink(lock_path_.c_str());  // not another run's file
   close(file_);
 }
 

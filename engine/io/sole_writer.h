@@ -10,7 +10,8 @@ namespace shardlens {
 
 /// Holds the lock of `path` for as long as it lives. The lock is the file `path`.lock next to it, which is
 /// removed with the object. A lock file that a killed process left does not block the next writer, and is
-/// removed with its object. If the file system has no locks, this object does nothing.
+/// removed with its object. A file of that name with contents is somebody's own: it serves as the lock and
+/// stays. If the file system has no locks, this object does nothing.
 class SoleWriter {
  public:
   /// Throws a request Error if this process or another one already holds the lock.

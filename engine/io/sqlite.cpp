@@ -18,6 +18,7 @@
 #include "engine/base/utf8.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/input_file.h"
+#include "engine/io/inputs.h"
 
 namespace shardlens {
 namespace {
@@ -157,6 +158,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     if (access == Access::Create) std::filesystem::remove(path, ignored);
     throw request_error(fmt::format("cannot open {}: {}", path, why));
   }
+  if (!is_new) note_input(path);
   struct stat opened {};
   if (access != Access::Forgotten && stat(path.c_str(), &opened) == 0) file_ = {opened.st_dev, opened.st_ino};
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);
@@ -172,7 +174,6 @@ Database::~Database() {
   sqlite3_close_v2(handle_);
 }
 
-/// True if the path no longer names the file that was opened.
 bool Database::is_gone() const {
   if (file_ == decltype(file_){}) return false;
   struct stat now {};

@@ -38,14 +38,14 @@ class Database {
   /// Returns the one integer that `sql` yields.
   int64_t integer(const std::string& sql);
   const std::string& path() const { return path_; }
+  /// True if the path no longer names the file that was opened.
+  bool is_gone() const;
 
   /// Throws the Error for `code`, with errno as the call left it: of the request kind if the file is the
   /// cause and not the machine.
   [[noreturn]] void fail(int code) const;
 
  private:
-  bool is_gone() const;
-
   std::string path_;
   std::pair<dev_t, ino_t> file_{};  ///< the file that was opened; zeros: unknown
   sqlite3* handle_ = nullptr;

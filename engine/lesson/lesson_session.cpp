@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/suggest.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/file_state.h"
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/names.h"
@@ -88,7 +89,7 @@ void LessonSession::Worker::main() {
     try {
       std::visit([this](const auto& wish) { handle(wish); }, *command);
     } catch (const std::exception& error) {
-      now_.message = error.what();
+      now_.message = words_of(error);
       news_ = true;
     }
     now_.making = -1;
@@ -163,7 +164,7 @@ void LessonSession::Worker::handle(const lesson_command::Make& command) {
         std::make_shared<ShownScene>(run_->show(now_.lesson->scenes[static_cast<size_t>(command.scene)]));
     made.problem.clear();
   } catch (const std::exception& error) {
-    made.problem = error.what();
+    made.problem = words_of(error);
   }
 }
 

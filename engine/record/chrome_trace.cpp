@@ -28,8 +28,8 @@ double microseconds(double seconds) {
 
 class Writer {
  public:
-  explicit Writer(const std::string& path) : file_(path) {
-    put("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+  explicit Writer(const std::string& path) : file_(path, kTraceFile) {
+    put(fmt::format("{}\n", kTraceBeginning));
   }
   void event(const ordered_json& event) { put((count_++ > 0 ? ",\n" : "") + json_text(event)); }
   void commit(const ordered_json& about) {

@@ -10,6 +10,7 @@
 #include "engine/base/suggest.h"
 #include "engine/config/assets.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
 #include "engine/io/user_folder.h"
@@ -65,12 +66,13 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
                         (name + ".shardlens");
   std::error_code error;
   if (fs::exists(path, error)) return path.string();
-  fs::create_directories(path.parent_path(), error);
-  if (error)
-    throw request_error(
-        fmt::format("cannot make the folder {}: {}. Set XDG_CACHE_HOME to a folder that can be written to",
-                    path.parent_path().string(), error.message()));
-  write_file_atomically(path.string(), std::string(bytes));
+  try {
+    make_folder(path.parent_path());
+    write_file_atomically(path.string(), kOwnFile, std::string(bytes));
+  } catch (const Error& problem) {
+    throw Error(problem.kind(),
+                fmt::format("{}. Set XDG_CACHE_HOME to a folder that can be written to", problem.what()));
+  }
   return path.string();
 }
 

@@ -102,7 +102,7 @@ std::string list(const std::string& recording) {
   const std::string name =
       fmt::format("{}/{}{:016x}", folder, listed_prefix(), hash64(path.data(), path.size()));
   try {
-    write_file_atomically(name, path, AtomicFile::Reaches::System);
+    write_file_atomically(name, kOwnFile, path, AtomicFile::Reaches::System);
   } catch (const Error&) {
     return {};
   }

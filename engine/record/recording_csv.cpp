@@ -46,11 +46,11 @@ RecordedTable parse_recorded_table(const std::string& text) {
 
 void write_csv(const Recording& recording, RecordedTable table, int64_t first, int64_t last,
                const std::string& path) {
-  AtomicFile file(path);
+  AtomicFile file(path, kRecordedTableFile);
   const auto put = [&](const std::string& text) { file.write(text.data(), text.size()); };
   const Program& program = recording.header().program;
   if (table == RecordedTable::Memory) {
-    put("rank,kind,planned_bytes,high_water_bytes\n");
+    put(fmt::format("{}\n", kMemoryHead));
     const std::vector<BytesByKind> measured = recording.high_water_bytes();
     for (size_t rank = 0; rank < measured.size(); ++rank) {
       const BytesByKind& planned =
@@ -61,10 +61,10 @@ void write_csv(const Recording& recording, RecordedTable table, int64_t first, i
     }
     return file.commit();
   }
-  if (table == RecordedTable::Steps) put("pass,rank,step,name,op,phase,begin_seconds,end_seconds,flops\n");
+  if (table == RecordedTable::Steps) put(fmt::format("{}begin_seconds,end_seconds,flops\n", kStepsHead));
   if (table == RecordedTable::Collectives)
-    put("pass,rank,step,name,op,phase,sent_bytes,arrival_seconds,wait_seconds,transfer_seconds\n");
-  if (table == RecordedTable::Metrics) put("pass,name,value\n");
+    put(fmt::format("{}sent_bytes,arrival_seconds,wait_seconds,transfer_seconds\n", kStepsHead));
+  if (table == RecordedTable::Metrics) put(fmt::format("{}\n", kMetricsHead));
   for (int64_t index = first; index < last; ++index) {
     const RecordedPass pass = recording.pass(index);
     if (table != RecordedTable::Metrics) {

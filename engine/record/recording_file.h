@@ -13,10 +13,18 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/io/file_kind.h"
+#include "engine/io/output_file.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/live_link.h"
 
 namespace shardlens {
+
+/// A run's recording may be all that is left of it.
+inline constexpr OutputKind kRecordingFile{
+    "a recording",
+    [](std::string_view beginning, std::string_view) { return begins_as_recording(beginning); },
+    Existing::Kept};
 
 class RecordingFile {
  public:

@@ -6,14 +6,17 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json_text.h"
 #include "engine/io/sqlite.h"
 #include "engine/program/program_json.h"
 #include "engine/record/live_link.h"
 #include "engine/record/overview.h"
 #include "engine/record/recording.h"
+#include "engine/record/recording_file.h"
 #include "engine/record/recording_pictures.h"
 
 namespace shardlens {
@@ -75,6 +78,19 @@ void bind_row(Statement& insert, int at, std::optional<int64_t> picture) {
     insert.bind_null(at);
 }
 
+// Makes room for a new recording at `path`, if the one that is there may be replaced. Returns the path.
+const std::string& freed(const std::string& path) {
+  require_replaceable(path, kRecordingFile);
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return path;  // or whoever makes it says what it is
+  if (LiveWatch(path).state() != WriterState::Gone)
+    throw request_error(fmt::format(
+        "another run is writing to {} now: wait until it ends, or give this run another path", path));
+  open_database(path);  // SQLite removes what a killed writer left beside it, and refuses a person's file there
+  std::filesystem::remove(path, unknown);
+  return path;
+}
+
 }  // namespace
 
 std::string free_recording_path(const std::filesystem::path& wanted) {
@@ -94,7 +110,7 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
       replicas_(header.program.dp()),
       limits_(limits),
       program_(header.program),
-      link_(std::make_unique<LiveLink>(path)),
+      link_(std::make_unique<LiveLink>(freed(path))),
       database_(std::make_unique<Database>(path, Database::Access::Create)) {
   try {
     write_header(header);
@@ -380,7 +396,7 @@ void RecordingWriter::main() {
       add(totals_, added);
       file_bytes_ = bytes;
     } catch (const std::exception& error) {
-      problem = error.what();
+      problem = words_of(error);
       try {
         database_->run("ROLLBACK");
       } catch (const std::exception&) {  // SQLite may have rolled it back itself
@@ -446,7 +462,12 @@ RecordingTotals RecordingWriter::finish(const std::string& failure) {
       overview_ ? overview_->keep(next_pass_) : database_->run(kFinish);  // now all of it is on the disk
       file_bytes_ = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
     } catch (const std::exception& error) {
-      if (totals_.problem.empty()) totals_.problem = error.what();
+      if (totals_.problem.empty()) totals_.problem = words_of(error);
+    }
+    if (database_->is_gone()) {
+      totals_.dropped_passes += std::exchange(totals_.passes, 0);
+      totals_.problem =
+          fmt::format("{} was deleted, moved or replaced while it was written", database_->path());
     }
     overview_.reset();
     pictures_.reset();

@@ -142,10 +142,11 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
   // Hugging Face's loaders require "format". The step tells files of different checkpoints apart.
   const std::map<std::string, std::string> metadata{{"format", "pt"}, {"step", std::to_string(state.step)}};
   const auto end = text.tokenizer ? text.tokenizer->end_of_text() : std::nullopt;
-  write_file_atomically(in("config.json"),
+  write_file_atomically(in("config.json"), kOwnFile,
                         hugging_face_config(program.settings.model, program.settings.dtype, end));
   if (text.tokenizer) {
-    for (const auto& [name, contents] : text.tokenizer->files()) write_file_atomically(in(name), contents);
+    for (const auto& [name, contents] : text.tokenizer->files())
+      write_file_atomically(in(name), kOwnFile, contents);
   }
   Checksums checksums;
   for (const auto& [name, kind] :
@@ -157,7 +158,7 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
                               });
     for (const auto& [file, checksum] : of_files) checksums[file] = checksum.text();
   }
-  write_file_atomically(in(kState), json_text(to_json(state, text, checksums), 2) + "\n");
+  write_file_atomically(in(kState), kOwnFile, json_text(to_json(state, text, checksums), 2) + "\n");
 }
 
 [[noreturn]] void fail(const std::string& what, const fs::path& path) {
@@ -190,7 +191,7 @@ void move_aside(const fs::path& path, const fs::path& previous) {
   if (fs::exists(previous) && !fs::exists(previous / kMovedAside))
     throw run_error(fmt::format("{} is in the way: move it elsewhere", previous.string()));
   fs::remove_all(previous);
-  write_file_atomically((path / kMovedAside).string(),
+  write_file_atomically((path / kMovedAside).string(), kOwnFile,
                         "This folder is removed when the next step is saved.\n");
   rename_or_fail(path, previous);
 }
@@ -252,29 +253,31 @@ std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
         "{} is not empty and holds no checkpoint of a training run (no {}). Give a new or an empty folder",
         folder, kState));
   }
-  std::error_code ignored;  // what cannot be made is said below
-  fs::create_directories(path.parent_path(), ignored);
+  const auto explained = [&](const auto& make) {
+    try {
+      make();
+    } catch (const Error& error) {
+      throw request_error(fmt::format("checkpoints cannot be written next to {}: {}", folder, error.what()));
+    }
+  };
+  explained([&] { make_folder(path.parent_path()); });
   auto taken = std::make_unique<SoleWriter>(path.string());
   // A kill may have left a folder that is not whole, or the old checkpoint, in which the user has files.
   TemporaryFolder::remove_left_beside(path.string(), [&](const std::string& left) {
     if (fs::exists(fs::path(left) / kState) && fs::exists(path / kState)) keep_files_of_the_user(left, path);
   });
-  try {
-    TemporaryFolder::beside(path.string());
-  } catch (const Error& error) {
-    throw request_error(fmt::format("checkpoints cannot be written next to {}: {}", folder, error.what()));
-  }
+  explained([&] { TemporaryFolder::beside(path.string()); });
   return taken;
 }
 
 void require_no_other_run(const std::string& folder, const std::string& resume) {
   std::error_code unknown;
   const bool goes_on = !resume.empty() && fs::equivalent(standing(folder), standing(resume), unknown);
-  if (!is_checkpoint(folder) || goes_on) return;
+  if (goes_on || !are_existing_kept(Existing::Kept) || !is_checkpoint(folder)) return;
   throw request_error(
       fmt::format("{0} holds the checkpoint of another run, which this run would replace. To continue that "
                   "run, use --resume {0}, or --restart with the command that began it. To begin a new run, "
-                  "give another folder or remove this one",
+                  "give another folder, remove this one, or add --overwrite",
                   folder));
 }
 
@@ -282,7 +285,7 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
                      const Executor& executor, const Program& program, int64_t shard_bytes) {
   const fs::path path = place(folder);
   try {
-    fs::create_directories(path.parent_path());
+    make_folder(path.parent_path());
     TemporaryFolder part = TemporaryFolder::beside(path.string());
     write_files(part.path(), state, text, executor, program, shard_bytes);
     change_places(part, path);
@@ -290,7 +293,7 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
   } catch (const std::exception& error) {
     const bool before = fs::exists(path / kState);
     throw run_error(
-        fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, error.what(),
+        fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, words_of(error),
                     before ? fmt::format(". The previous checkpoint in {} is unchanged", folder) : ""));
   }
 }

@@ -57,7 +57,7 @@ struct TrainingState {
 std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder);
 
 /// Throws a request Error if `folder` holds the checkpoint of another run than the one that `resume` names
-/// (empty: none), because saving there would replace it.
+/// (empty: none), because saving there would replace it; not if --overwrite was given.
 void require_no_other_run(const std::string& folder, const std::string& resume);
 
 /// Writes the tensors of `executor`'s ranks, which must be idle, and `state`, to a reserved folder. Throws a

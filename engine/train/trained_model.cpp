@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/generate/writing.h"
@@ -36,7 +37,7 @@ void TrainedModel::save() {
     curve.saved_step = trainer->steps_done();
     curve.save_problem.clear();
   } catch (const std::exception& error) {
-    curve.save_problem = error.what();
+    curve.save_problem = words_of(error);
   }
 }
 
@@ -45,7 +46,7 @@ void TrainedModel::save_rest(const std::function<std::string()>& free_folder) {
   try {
     if (curve.checkpoint.empty()) trainer->save_in(curve.checkpoint = free_folder());
   } catch (const std::exception& error) {
-    curve.save_problem = error.what();
+    curve.save_problem = words_of(error);
     return;
   }
   save();

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
@@ -68,7 +69,7 @@ std::string free_checkpoint(const train_command::Start& wish, const Settings& se
   fs::path folder = fs::path(wish.checkpoints) / (when + which);
   for (int copy = 2; fs::exists(folder); ++copy)
     folder = fs::path(wish.checkpoints) / fmt::format("{}{}-{}", when, which, copy);
-  fs::create_directories(folder.parent_path());
+  make_folder(folder.parent_path());
   return folder.string();
 }
 
@@ -199,7 +200,7 @@ void TrainingSession::Worker::main() {
     } catch (const Error& error) {
       stop_with(error.kind() == ErrorKind::Request ? TrainState::Refused : TrainState::Failed, error.what());
     } catch (const std::exception& error) {
-      stop_with(TrainState::Failed, error.what());
+      stop_with(TrainState::Failed, words_of(error));
     }
   }
   ended_.set_value();

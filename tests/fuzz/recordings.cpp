@@ -47,8 +47,8 @@ void read_recording(const std::string& path, const Recording& sound, const std::
   read_history(path, recording);
   for (const RecordedTable table :
        {RecordedTable::Steps, RecordedTable::Collectives, RecordedTable::Memory, RecordedTable::Metrics})
-    write_csv(recording, table, 0, passes, scratch);
-  write_chrome_trace(recording, 0, std::min<int64_t>(passes, 1), scratch);
+    write_csv(recording, table, 0, passes, scratch + ".csv");
+  write_chrome_trace(recording, 0, std::min<int64_t>(passes, 1), scratch + ".json");
   diff_recordings(recording, sound);
   diff_recordings(sound, recording);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "ui/commands/command_table.h"
 #include "ui/figure/figure.h"
 #include "ui/panels/timeline/timeline.h"
@@ -51,7 +52,7 @@ void export_window(const Context& context) {
 Said failed_export(const std::exception& error) {
   return {
       fmt::format("{}. Exports go to the folder where the studio was started: start it in another folder.",
-                  error.what())};
+                  words_of(error))};
 }
 
 void add_figure_commands(std::vector<UiCommand>& table) {

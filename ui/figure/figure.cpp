@@ -196,8 +196,9 @@ void write_figure(const Context& context, const FigureWish& wish, const std::fil
     throw request_error(fmt::format(
         "{}: a figure's name must end in .svg or .pdf; for pixels use --screenshot", path.string()));
   const Figure figure = draw_figure(context, wish);
-  write_file_atomically(path.string(), ending == ".svg" ? to_svg(figure.tape, figure.page, context.fonts)
-                                                        : to_pdf(figure.tape, figure.page, context.fonts));
+  write_file_atomically(path.string(), kVectorFile,
+                        ending == ".svg" ? to_svg(figure.tape, figure.page, context.fonts)
+                                         : to_pdf(figure.tape, figure.page, context.fonts));
 }
 
 }  // namespace shardlens::ui

@@ -64,9 +64,6 @@ std::string font_faces_of(const UsedFaces& used) {
   return rules;
 }
 
-/// As on the screen, glyphs are placed one by one: no kerning, no ligatures.
-constexpr const char* kGlyphByGlyph = "svg text{font-kerning:none;font-variant-ligatures:none}\n";
-
 std::string png_of(const Image& image) {
   const std::vector<uint8_t> png = encode_png(image);
   return base64({reinterpret_cast<const char*>(png.data()), png.size()});

@@ -4,11 +4,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/io/output_file.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
+
+/// As on the screen, glyphs are placed one by one: no kerning, no ligatures. It stands in every SVG and every
+/// page of the web that this program draws, and nowhere else.
+inline constexpr const char* kGlyphByGlyph = "svg text{font-kerning:none;font-variant-ligatures:none}\n";
+
+/// A figure or a handout: SVG, PDF or HTML.
+inline constexpr OutputKind kVectorFile{
+    "a figure or a handout that Shardlens drew", [](std::string_view beginning, std::string_view end) {
+      const auto is_in = [](std::string_view text, std::string_view mark) {
+        return text.find(mark) != std::string_view::npos;
+      };
+      if (!beginning.starts_with("%PDF-")) return is_in(beginning, kGlyphByGlyph);
+      return is_in(beginning, "/Creator (Shardlens)") || is_in(end, "/Creator (Shardlens)");
+    }};
 
 struct Page {
   ImVec2 size;       ///< in the tape's pixels

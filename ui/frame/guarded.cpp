@@ -7,6 +7,7 @@
 #include <exception>
 #include <string>
 
+#include "engine/io/file_problem.h"
 #include "ui/platform/recovery.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
@@ -30,7 +31,7 @@ void draw_guarded(const Context& c, DrawPanel draw) {
   try {
     return draw(c);
   } catch (const std::exception& error) {
-    problem = error.what();
+    problem = words_of(error);
   }
   here.back();
   log_once(problem);

@@ -196,7 +196,7 @@ void require_handout(const std::filesystem::path& path) {
 
 void write_handout(const Handout& handout, const Fonts& fonts, const std::filesystem::path& path) {
   require_handout(path);
-  write_file_atomically(path.string(),
+  write_file_atomically(path.string(), kVectorFile,
                         path.extension() == ".pdf" ? to_pdf(handout, fonts) : to_html(handout, fonts));
 }
 

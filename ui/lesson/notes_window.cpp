@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "engine/io/file_problem.h"
 #include "ui/frame/guarded.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/theme/theme.h"
@@ -53,7 +54,7 @@ void NotesWindow::follow(const Context& c, Platform& platform) {
     window_.reset();
     view.notes_window = false;
     view.notes = true;
-    c.view.said = {as_sentence(error.what()) + ". The notes are in the card."};
+    c.view.said = {as_sentence(words_of(error)) + ". The notes are in the card."};
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/input_file.h"
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/lesson_session.h"
@@ -62,8 +63,8 @@ int write(const Context& c, const std::string& path, std::string text, const Les
   const SceneState scene = scene_of_view(c, base);
   if (!text.ends_with('\n')) text += '\n';
   text += scene_as_markdown(free_title(before, title_of(scene)), scene);
-  parse_lesson(text, path);  // it may be too long now, or have too many scenes
-  write_file_atomically(path, text);
+  parse_lesson(text, path);                     // it may be too long now, or have too many scenes
+  write_file_atomically(path, kOwnFile, text);  // a new one, or a lesson that was read just now
   return static_cast<int>(before.scenes.size());
 }
 
@@ -76,8 +77,7 @@ void save_scene(const Context& c) {
     if (path.empty()) {
       const std::string folder = lessons_folder();
       if (folder.empty()) throw request_error("the environment names no folder for it");
-      std::error_code failed;  // then the file cannot be written either, which says why
-      fs::create_directories(folder, failed);
+      make_folder(folder);
       path = new_path(folder);
       write(c, path, new_head(c), {}, shown_settings(c));
       c.view.of<SavedScenes>().file = path;
@@ -100,7 +100,7 @@ void save_scene(const Context& c) {
             ? "Mend that, or close the lesson: the scene then goes into a file of your folder"
             : "Mend that, or move the file away: the scene then goes into a new one";
     c.view.said = {
-        fmt::format("The scene is not saved, and no file was changed: {}. {}", error.what(), remedy)};
+        fmt::format("The scene is not saved, and no file was changed: {}. {}", words_of(error), remedy)};
   }
 }
 

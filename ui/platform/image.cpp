@@ -35,7 +35,7 @@ std::vector<std::uint8_t> encode_png(const Image& image) {
 
 void write_png(const Image& image, const std::filesystem::path& path) {
   const std::vector<std::uint8_t> encoded = encode_png(image);
-  AtomicFile file(path.string());
+  AtomicFile file(path.string(), kPicture);
   file.write(encoded.data(), encoded.size());
   file.commit();
 }

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "engine/io/file_problem.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
@@ -80,11 +81,11 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
     return {};
   } catch (const std::exception& error) {
     if (std::exchange(told_, true)) return {};
-    spdlog::warn("cannot remember the layout: {}", error.what());
+    spdlog::warn("cannot remember the layout: {}", words_of(error));
     return fmt::format(
         "The studio cannot remember where the panels stand, nor what was opened last: {}. It tries again as "
         "long as it is open.",
-        error.what());
+        words_of(error));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
 #include "engine/io/path_text.h"
@@ -278,9 +279,8 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"recent", recent},
                             {"lessons", as_json(state.lessons)},
                             {"last_lesson", path_text(state.last_lesson)}};
-  std::error_code failed;  // then the file cannot be written either, which says why
-  std::filesystem::create_directories(path.parent_path(), failed);
-  write_file_atomically(path.string(), json_text(json, 2) + '\n', AtomicFile::Reaches::System);
+  make_folder(path.parent_path());
+  write_file_atomically(path.string(), kOwnFile, json_text(json, 2) + '\n', AtomicFile::Reaches::System);
 }
 
 }  // namespace shardlens::ui

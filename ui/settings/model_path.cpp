@@ -11,6 +11,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/weights_of_model.h"
 #include "engine/io/file_kind.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/safetensors_index.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 
@@ -70,7 +71,7 @@ void take_model(const Context& context, const std::string& path) {
     context.view.chooser_open = false;  // the list would cover the new model
     context.want_weights(changed);
   } catch (const std::exception& error) {
-    context.view.said = {error.what()};
+    context.view.said = {words_of(error)};
   }
 }
 

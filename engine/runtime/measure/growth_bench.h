@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/cost/growth.h"
+#include "engine/io/output_file.h"
 #include "engine/runtime/measure/calibrate.h"
 
 namespace shardlens {
@@ -68,7 +70,12 @@ Growth measure_growth(const std::vector<GrowthPoint>& points, const Hardware& ha
 /// Measures growth_points(base), with a calibration that is made first and counts into the budget.
 Growth measure_growth(const Settings& base, GrowthLimits limits, const Measuring& measuring = {});
 
-/// The rows of one axis as CSV, with a header line first; seconds and bytes.
+inline constexpr std::string_view kGrowthHead = "axis,size,model,parameters,layers,hidden,heads,";
+inline constexpr OutputKind kGrowthTable{
+    "a table that bench scaling wrote",
+    [](std::string_view beginning, std::string_view) { return beginning.starts_with(kGrowthHead); }};
+
+/// The rows of one axis as CSV, with a header line first, which begins with kGrowthHead; seconds and bytes.
 std::string growth_csv(const Growth& growth, GrowthAxis axis);
 
 }  // namespace shardlens

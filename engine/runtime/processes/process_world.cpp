@@ -12,6 +12,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/counted.h"
 #include "engine/device/gpu_plugin.h"
+#include "engine/io/file_problem.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/holders.h"
 #include "engine/runtime/processes/process_commands.h"
@@ -463,7 +464,7 @@ void ProcessWorld::listen() {
     lock.unlock();
     lose(rank, lost_text(late) + (told.empty() ? "" : "; it was told " + told));
   } catch (const std::exception& error) {
-    lose(0, fmt::format("rank 0 can no longer receive from the other processes: {}", error.what()));
+    lose(0, fmt::format("rank 0 can no longer receive from the other processes: {}", words_of(error)));
   }
 }
 

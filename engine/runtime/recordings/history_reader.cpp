@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/runtime/mailbox.h"
 
 namespace shardlens {
@@ -55,7 +56,7 @@ class HistoryReader::Worker {
         live_ = false;
         history_.reset();
         now_.whole = now_.slice = nullptr;
-        now_.message = error.what();
+        now_.message = words_of(error);
       }
       publish();
     }

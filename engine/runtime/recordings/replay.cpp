@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/recordings/replay_worker.h"
 
@@ -40,7 +41,7 @@ void Replay::Worker::main() {
     } catch (const std::exception& error) {
       now_.playing = false;
       metrics_.complete = true;  // what could be read is shown
-      say(error.what());
+      say(words_of(error));
     }
     if (now_.playing) std::this_thread::sleep_for(kTick);
   }
@@ -187,7 +188,7 @@ void Replay::Worker::open(const std::string& path_or_piece) {
     now_.looked_at = std::move(looked_at);
     notes_ = std::move(notes);
   } catch (const std::exception& error) {
-    return say(error.what());
+    return say(words_of(error));
   }
   metrics_ = {};
   metric_rows_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/io/file_problem.h"
 #include "engine/runtime/recordings/replay_worker.h"
 
 namespace shardlens {
@@ -51,7 +52,7 @@ std::string Replay::Worker::save_notes() {
     return fmt::format(
         "The note is not saved: {}. It is kept in memory until the recording is closed; Copy in the list of "
         "notes copies all of them.",
-        error.what());
+        words_of(error));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 
 namespace shardlens {
 namespace {
@@ -58,7 +59,7 @@ Recorder* RunRecorder::open(const std::shared_ptr<const Plan>& plan, const Commu
   for (const File& file : open_)
     if (file.plan == plan) return file.recorder.get();
   try {
-    fs::create_directories(folder_);
+    make_folder(folder_);
     const double now =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const std::string path =
@@ -73,7 +74,7 @@ Recorder* RunRecorder::open(const std::shared_ptr<const Plan>& plan, const Commu
     return open_.back().recorder.get();
   } catch (const std::exception& error) {
     close();
-    ended_.problem = fmt::format("Nothing is recorded: {}", error.what());
+    ended_.problem = fmt::format("Nothing is recorded: {}", words_of(error));
     folder_.clear();
     return nullptr;
   }

@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/config/hardware_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
@@ -104,7 +105,7 @@ void Comparison::Worker::main() {
       now_.message =
           error.kind() == ErrorKind::Cancelled ? "The measurement was stopped before its end." : error.what();
     } catch (const std::exception& error) {
-      now_.message = error.what();
+      now_.message = words_of(error);
     }
     rest();
   }

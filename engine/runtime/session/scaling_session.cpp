@@ -18,6 +18,7 @@
 #include "engine/base/error.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/io/file_problem.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
 
@@ -172,7 +173,7 @@ class ScalingSession::Worker {
       try {
         work();
       } catch (const std::exception& error) {
-        message = error.what();
+        message = words_of(error);
       }
       change([&](ScalingSnapshot& now) {
         now.activity.clear();

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/config/validate.h"
+#include "engine/io/file_problem.h"
 #include "engine/runtime/session/session_worker.h"
 
 namespace shardlens {
@@ -120,7 +121,7 @@ void Session::Worker::main() {
                                                                     : RunState::Failed;
       stop_with(state, error.what());
     } catch (const std::exception& error) {
-      stop_with(RunState::Failed, error.what());
+      stop_with(RunState::Failed, words_of(error));
     }
   }
   record_result();

@@ -12,9 +12,11 @@
 #include <list>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <tuple>
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
 #include "engine/io/signal_cleanup.h"
@@ -149,17 +151,41 @@ void stage(const CorpusOptions& options, const Tokenizer& tokenizer, const std::
   writer.commit();
 }
 
+constexpr OutputKind kFactsFile{"the corpus.json of a corpus that data prepared",
+                                [](std::string_view beginning, std::string_view) {
+                                  return beginning.find("\"shortest_tokens\"") != std::string_view::npos;
+                                },
+                                Existing::Replaced, true};
+// Those of an earlier corpus, which this process may have read.
+constexpr OutputKind kOldTokens{kTokensFile.title, kTokensFile.is_one, Existing::Replaced, true};
+
+// Checks that no text is a file that the corpus would replace.
+void check_sources(const CorpusOptions& options, const std::string& folder) {
+  std::error_code unknown;
+  for (const std::string& source : options.sources)
+    for (const std::string& file : corpus_files())
+      if (fs::equivalent(source, fs::path(folder) / file, unknown))
+        throw request_error(fmt::format(
+            "cannot prepare a corpus in {}: it would replace {}, which is the text; give another folder",
+            folder, source));
+}
+
 // Checks that the folder may be used: it is empty or new, or holds a corpus or the rest of an interrupted
 // preparation.
 void check_place(const std::string& folder) {
   std::error_code none;
+  require_replaceable(join_path(folder, kFacts), kFactsFile);
+  for (const char* file : {kStaged, kTrain, kValidation, kTest})
+    require_replaceable(join_path(folder, file), kOldTokens);
   if (fs::exists(join_path(folder, kFacts), none)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename();
     const bool ours = std::any_of(kFiles.begin(), kFiles.end(), [&](std::string_view file) {
       return name == file || name.starts_with(std::string(file) + ".");  // half-written ones are longer
     });
-    if (ours) continue;
+    // The tokenizer is written last, so one without a text is not from here.
+    const bool is_alone = name == kTokenizer && !fs::exists(join_path(folder, kTrain), none);
+    if (ours && !is_alone) continue;
     throw request_error(
         fmt::format("{} is not empty and is no corpus ({}, and no {}); give a new or an empty folder", folder,
                     name, kFacts));
@@ -240,11 +266,52 @@ void split(const CorpusOptions& options, const Shares& shares, const Tokenizer& 
   }
   const auto finish = [](TokenFileWriter& file) {
     file.commit();
-    return SplitCounts{file.documents(), file.tokens()};
+    return SplitCounts{file.documents(), file.tokens(), file.hash()};
   };
   report.train = finish(train_file);
   if (validation_file) report.validation = finish(*validation_file);
   if (test_file) report.test = finish(*test_file);
+}
+
+// As text, because a number of 64 bits is not exact in every reader of JSON.
+std::string hash_text(uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
+
+uint64_t hash_of_text(const std::string& text) {
+  uint64_t hash = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw request_error(fmt::format("\"{}\" is no hash", text));
+  return hash;
+}
+
+constexpr const char* kPrepareAgain = "prepare the corpus again with shardlens-cli data";
+
+// What corpus.json says of a split; zeros if it says nothing.
+SplitCounts described(const nlohmann::json& facts, const std::string& facts_path, const char* split) {
+  SplitCounts counts;
+  ObjectReader all(facts, facts_path);
+  if (!all.has(split)) return counts;
+  ObjectReader reader(all.child(split), fmt::format("{}, \"{}\"", facts_path, split));
+  counts.documents = reader.integer("documents");
+  counts.tokens = reader.integer("tokens");
+  if (reader.has("hash")) counts.hash = reader.word("hash", hash_of_text);  // older ones have none
+  return counts;
+}
+
+// A folder into which two runs wrote at once, or two were copied, holds files that do not belong together.
+void require_described(const TokenFile& file, const nlohmann::json& facts, const std::string& facts_path,
+                       const char* split) {
+  const SplitCounts said = described(facts, facts_path, split);
+  const auto differs = [&](const std::string& what, const auto& has, const auto& wanted) {
+    throw request_error(fmt::format("{}: {} {}, but {} says {}; these files do not belong together: {}",
+                                    file.name(), what, has, facts_path, wanted, kPrepareAgain));
+  };
+  if (file.documents() != said.documents) differs("documents", file.documents(), said.documents);
+  if (file.tokens() != said.tokens) differs("tokens", file.tokens(), said.tokens);
+  if (said.hash != 0 && file.hash() != said.hash)
+    differs("the hash", hash_text(file.hash()), hash_text(said.hash));
 }
 
 nlohmann::ordered_json facts(const CorpusOptions& options, const CorpusReport& report) {
@@ -261,7 +328,8 @@ nlohmann::ordered_json facts(const CorpusOptions& options, const CorpusReport& r
 
 nlohmann::ordered_json to_json(const CorpusReport& report) {
   const auto counts = [](const SplitCounts& split) {
-    return nlohmann::ordered_json{{"documents", split.documents}, {"tokens", split.tokens}};
+    return nlohmann::ordered_json{
+        {"documents", split.documents}, {"tokens", split.tokens}, {"hash", hash_text(split.hash)}};
   };
   return {{"tokenizer", report.tokenizer},
           {"vocab_size", report.vocab_size},
@@ -286,22 +354,20 @@ std::vector<std::string> corpus_files() {
 CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& folder,
                             const Progress& on_progress) {
   check(options);
+  check_sources(options, folder);
   check_place(folder);
-  const std::shared_ptr<const Tokenizer> tokenizer = make_tokenizer(options, on_progress);
   const fs::path made = first_missing(folder);
-  const std::list<SignalCleanup> parts = unfinished(folder, made);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder)) {
-    const bool is_file = fs::exists(folder) && !fs::is_directory(folder);
-    throw request_error(fmt::format("cannot make the folder {}: {}", folder,
-                                    is_file ? "a file of that name exists" : error.message()));
-  }
   CorpusReport report;
-  report.tokenizer = tokenizer->name();
-  report.vocab_size = tokenizer->vocab_size();
   const std::string staged_path = join_path(folder, kStaged);
+  std::optional<OutputFolder> place;
+  std::list<SignalCleanup> parts;
   try {
+    place.emplace(folder);
+    check_place(folder);  // another run may have ended in the meantime
+    parts = unfinished(folder, made);
+    const std::shared_ptr<const Tokenizer> tokenizer = make_tokenizer(options, on_progress);
+    report.tokenizer = tokenizer->name();
+    report.vocab_size = tokenizer->vocab_size();
     stage(options, *tokenizer, staged_path, on_progress, report);
     const TokenFile staged(staged_path);
     const Shares found = shares(options, staged.documents());
@@ -311,9 +377,12 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
     fs::remove(staged_path);
     report.unigram_entropy_nats = unigram_entropy_nats(TokenFile(join_path(folder, kTrain)));
     save_tokenizer(*tokenizer, join_path(folder, kTokenizer));
-    write_file_atomically(join_path(folder, kFacts), json_text(facts(options, report), 1) + "\n");
+    write_file_atomically(join_path(folder, kFacts), kFactsFile, json_text(facts(options, report), 1) + "\n");
   } catch (...) {
-    fs::remove(staged_path, error);
+    if (!place) throw;
+    std::error_code ignored;
+    fs::remove(staged_path, ignored);
+    place.reset();  // its lock may be in a folder that is removed
     remove_made(folder, made);
     throw;
   }
@@ -342,8 +411,18 @@ Corpus open_corpus(const std::string& folder, const std::string& name) {
     return tokens;
   };
   corpus.train = open(kTrain);
-  for (auto [file, target] : {std::pair{kValidation, &corpus.validation}, {kTest, &corpus.test}}) {
-    if (fs::exists(join_path(folder, file))) *target = open(file);
+  require_described(*corpus.train, facts, facts_path, "train");
+  for (const auto& [file, key, target] :
+       {std::tuple{kValidation, "validation", &corpus.validation}, {kTest, "test", &corpus.test}}) {
+    std::error_code unknown;
+    if (!fs::exists(join_path(folder, file), unknown)) {
+      if (described(facts, facts_path, key).documents > 0)
+        throw request_error(fmt::format("{} is missing, though {} describes it; {}", join_path(folder, file),
+                                        facts_path, kPrepareAgain));
+      continue;
+    }
+    *target = open(file);
+    require_described(**target, facts, facts_path, key);
   }
   return corpus;
 }

@@ -28,6 +28,7 @@ struct CorpusOptions {
 
 struct SplitCounts {
   int64_t documents = 0, tokens = 0;
+  uint64_t hash = 0;  ///< TokenFile::hash(); 0: there is no file
 };
 
 /// The result of a preparation, in numbers.
@@ -54,8 +55,8 @@ struct CorpusProgress {
 
 /// Reads, cleans, filters, splits and encodes into `folder`, which is made if it does not exist. Every
 /// document ends with the tokenizer's end-of-text token if it has one. The same options and text give the
-/// same bytes. Throws a request Error if no document is left to learn from, with the reason, or if the folder
-/// holds other files.
+/// same bytes. Throws a request Error if no document is left to learn from, with the reason, if the folder
+/// holds other files, or if another run writes there.
 CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& folder,
                             const std::function<void(const CorpusProgress&)>& on_progress = {});
 
@@ -72,9 +73,9 @@ std::vector<std::string> corpus_files();
 /// True if prepare_corpus() finished in `folder`.
 bool is_corpus(const std::string& folder);
 
-/// Opens a prepared corpus. Throws a request Error if the folder holds no complete corpus or if its files do
-/// not belong together. `name` is the name of the token files in errors if the folder is a temporary one;
-/// empty: their paths.
+/// Opens a prepared corpus. Throws a request Error if the folder holds no complete corpus, or if its files do
+/// not belong together: not those that corpus.json describes. `name` is the name of the token files in errors
+/// if the folder is a temporary one; empty: their paths.
 Corpus open_corpus(const std::string& folder, const std::string& name = {});
 
 /// -sum p ln p over the ids of a file.

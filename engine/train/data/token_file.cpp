@@ -64,7 +64,7 @@ std::vector<Stored> narrow(std::span<const int32_t> ids) {
 }  // namespace
 
 TokenFileWriter::TokenFileWriter(const std::string& path, const Tokenizer& tokenizer)
-    : file_(path),
+    : file_(path, kTokensFile),
       path_(path),
       source_{tokenizer.name(), tokenizer.fingerprint(), tokenizer.vocab_size(),
               tokenizer.end_of_text().value_or(-1)},
@@ -118,7 +118,7 @@ void TokenFileWriter::commit() {
   Footer footer;
   footer.documents = static_cast<uint64_t>(documents());
   footer.tokens = starts_.back();
-  footer.hash = chain(hash_, starts_.data(), index_bytes);
+  footer.hash = hash_ = chain(hash_, starts_.data(), index_bytes);
   append(&footer, sizeof(footer));
   flush();
   file_.commit();

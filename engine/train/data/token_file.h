@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_kind.h"
 #include "engine/io/input_file.h"
 #include "engine/train/tokenizer/tokenizer.h"
 
@@ -30,6 +31,10 @@ struct TokenSource {
   int32_t vocab_size = 0;
   int32_t end_of_text = -1;  ///< -1: none
 };
+
+inline constexpr OutputKind kTokensFile{"a token file", [](std::string_view beginning, std::string_view) {
+                                          return kind_of_bytes(beginning) == FileKind::Tokens;
+                                        }};
 
 class TokenFileWriter {
  public:
@@ -44,6 +49,8 @@ class TokenFileWriter {
 
   int64_t documents() const { return static_cast<int64_t>(starts_.size()) - 1; }
   int64_t tokens() const { return static_cast<int64_t>(starts_.back()); }
+  /// The hash of all contents, as TokenFile::hash(); after commit().
+  uint64_t hash() const { return hash_; }
 
  private:
   void append(const void* data, size_t bytes);

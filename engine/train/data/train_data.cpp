@@ -61,7 +61,7 @@ std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokeni
 TrainData open_built_in_text(const Model& model) {
   const TemporaryFolder folder({"genesis.txt"});
   const std::string path = folder.path_of("genesis.txt");
-  write_file_atomically(path, std::string(asset("text/genesis.txt")));
+  write_file_atomically(path, kOwnFile, std::string(asset("text/genesis.txt")));
   return open_train_data(path, {}, model);
 }
 

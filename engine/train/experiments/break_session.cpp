@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
+#include "engine/io/file_problem.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/experiments/break_run.h"
@@ -114,7 +115,7 @@ void BreakSession::Worker::main() {
       }
       stop_with(error.kind() == ErrorKind::Request ? BreakState::Refused : BreakState::Failed, error.what());
     } catch (const std::exception& error) {
-      stop_with(BreakState::Failed, error.what());
+      stop_with(BreakState::Failed, words_of(error));
     }
   }
   let_go();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/train/experiments/run_again.h"
@@ -115,7 +116,7 @@ void DiffSession::Worker::main() {
       now_.message = error.kind() == ErrorKind::Cancelled ? "The comparison was stopped before it was done."
                                                           : error.what();
     } catch (const std::exception& error) {
-      now_.message = error.what();
+      now_.message = words_of(error);
     }
     now_.busy = now_.running = false;
     now_.activity.clear();

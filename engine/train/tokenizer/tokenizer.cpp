@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/shown.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/file_problem.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
 #include "engine/train/tokenizer/bytes_tokenizer.h"
@@ -168,13 +169,10 @@ TokenizerPointer load_tokenizer(const std::string& where) {
 }
 
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder))
-    throw request_error(fmt::format("cannot make the folder {}: {}", folder,
-                                    error ? error.message() : "a file of that name exists"));
+  make_folder(folder);
   const std::map<std::string, std::string> files = tokenizer.files();
-  for (const auto& [file, text] : files) write_file_atomically((fs::path(folder) / file).string(), text);
+  for (const auto& [file, text] : files)
+    write_file_atomically((fs::path(folder) / file).string(), kOwnFile, text);
   for (const std::string_view file : kTokenizerFiles)
     if (!files.contains(std::string(file))) fs::remove(fs::path(folder) / file);
 }

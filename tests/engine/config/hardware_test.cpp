@@ -138,8 +138,12 @@ TEST(Hardware, ACalibrationThatMayNotBeReadIsNamed) {
 
 // It must not keep a program from starting, nor pass for none.
 TEST(Hardware, ADamagedCalibrationIsNamed) {
-  const std::string path =
-      ::testing::TempDir() + "hardware_test_" + std::to_string(getpid()) + "/this-machine.json";
+  const char* const before = std::getenv("XDG_DATA_HOME");
+  const std::string set_before = before == nullptr ? "" : before;
+  const std::string folder = ::testing::TempDir() + "hardware_test_" + std::to_string(getpid());
+  setenv("XDG_DATA_HOME", folder.c_str(), 1);
+  const std::string path = calibration_path();  // where anything is replaced
+  set_before.empty() ? unsetenv("XDG_DATA_HOME") : setenv("XDG_DATA_HOME", set_before.c_str(), 1);
   EXPECT_EQ(this_machine(path).basis, "not calibrated yet");
   Hardware calibrated = this_machine(path);
   calibrated.basis = "measured by a test";
@@ -152,10 +156,13 @@ TEST(Hardware, ADamagedCalibrationIsNamed) {
   EXPECT_THAT(left.basis,
               AllOf(HasSubstr("the calibration is damaged"), HasSubstr(path), HasSubstr("ends in the middle"),
                     HasSubstr("run bench calibrate to measure it again")));
+  EXPECT_THROW(write_hardware_file(calibrated, path), Error);  // elsewhere it might be somebody's
+  setenv("XDG_DATA_HOME", folder.c_str(), 1);
   ++calibrated.ranks_per_node;
   write_hardware_file(calibrated, path);
+  set_before.empty() ? unsetenv("XDG_DATA_HOME") : setenv("XDG_DATA_HOME", set_before.c_str(), 1);
   EXPECT_THAT(this_machine(path).basis, AllOf(HasSubstr("was measured on"), HasSubstr("measure it again")));
-  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Hardware, MeasuredRatesLieBetweenWhatWasMeasured) {

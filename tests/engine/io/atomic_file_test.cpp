@@ -21,7 +21,7 @@ using AtomicFileTest = TestFolder;
 TEST_F(AtomicFileTest, CommitPutsTheWholeFileInPlace) {
   write("x", "old");
   {
-    AtomicFile file(path("x"));
+    AtomicFile file(path("x"), kOwnFile);
     file.write("new ", 4);
     file.write("text", 4);
     EXPECT_EQ(contents("x"), "old");
@@ -34,7 +34,7 @@ TEST_F(AtomicFileTest, CommitPutsTheWholeFileInPlace) {
 TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   write("x", "old");
   {
-    AtomicFile file(path("x"));
+    AtomicFile file(path("x"), kOwnFile);
     file.write("new", 3);
   }
   EXPECT_EQ(contents("x"), "old");
@@ -49,7 +49,7 @@ TEST_F(AtomicFileTest, AKillLeavesNothingBehind) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    AtomicFile file(path("x"));
+    AtomicFile file(path("x"), kOwnFile);
     file.write("new", 3);
     _exit(0);
   }
@@ -64,7 +64,7 @@ TEST_F(AtomicFileTest, NothingIsMovedOverADeviceOrAPipe) {
   fs::create_symlink("/dev/null", path("null"));
   for (const char* name : {"pipe", "null"}) {
     try {
-      write_file_atomically(path(name), "text");
+      write_file_atomically(path(name), kOwnFile, "text");
       FAIL() << name;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::Request);
@@ -78,11 +78,11 @@ TEST_F(AtomicFileTest, ALinkStaysAndWhatItLeadsToIsWritten) {
   fs::create_directory(path("other"));
   write("other/x", "old");
   fs::create_symlink("other/x", path("link"));
-  write_file_atomically(path("link"), "new");
+  write_file_atomically(path("link"), kOwnFile, "new");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(contents("other/x"), "new");
   fs::create_symlink("nowhere", path("dangling"));
-  write_file_atomically(path("dangling"), "new");
+  write_file_atomically(path("dangling"), kOwnFile, "new");
   EXPECT_EQ(contents("dangling"), "new");
 }
 
@@ -93,7 +93,7 @@ TEST_F(AtomicFileTest, ARefusedWriteLeavesTheOldFile) {
   ErrorKind kind = ErrorKind::Request;
   try {
     const testing::FullDisk disk(100'000);
-    write_file_atomically(path("x"), std::string(1'000'000, 'x'));
+    write_file_atomically(path("x"), kOwnFile, std::string(1'000'000, 'x'));
   } catch (const Error& error) {
     message = error.what();
     kind = error.kind();
@@ -105,9 +105,9 @@ TEST_F(AtomicFileTest, ARefusedWriteLeavesTheOldFile) {
 }
 
 TEST_F(AtomicFileTest, ImpossiblePlacesAreRefused) {
-  EXPECT_THAT(error_of([&] { AtomicFile file(path("absent/x")); }),
+  EXPECT_THAT(error_of([&] { AtomicFile file(path("absent/x"), kOwnFile); }),
               HasSubstr("No such file or directory; name a folder that exists"));
-  EXPECT_THAT(error_of([&] { AtomicFile file(folder_.string()); }), HasSubstr("it is a folder"));
+  EXPECT_THAT(error_of([&] { AtomicFile file(folder_.string(), kOwnFile); }), HasSubstr("it is a folder"));
 }
 
 }  // namespace atomic_file_test

@@ -76,6 +76,24 @@ TEST_F(RecordingTest, SaysWhatEndedItsRun) {
   EXPECT_EQ(recording.failure(), "rank 1 is lost");
 }
 
+TEST_F(RecordingTest, SaysThatItsFileIsGone) {
+  for (const bool is_moved : {false, true}) {
+    const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+    Executor executor(plan);
+    Recorder recorder(path("a"), "step", *plan, executor.communicator());
+    executor.start(executor.steps());
+    executor.wait();
+    recorder.take(executor);
+    while (!recorder.is_settled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    is_moved ? fs::rename(path("a"), path("b")) : (void)fs::remove(path("a"));
+    const RecordingTotals totals = recorder.finish();
+    EXPECT_EQ(totals.passes, 0);
+    EXPECT_EQ(totals.dropped_passes, 1);
+    EXPECT_THAT(totals.problem, HasSubstr(path("a") + " was deleted, moved or replaced"));
+  }
+  EXPECT_EQ(Recording(path("b")).totals().passes, 1);  // whole, where it was moved to
+}
+
 // A kill may come a second after a rank was lost, and a commit that is waited for takes as long on some
 // disks.
 TEST_F(RecordingTest, IsFinishedInTwoCommits) {
@@ -167,7 +185,7 @@ TEST_F(RecordingTest, AFileThatIsThereIsNotWrittenOver) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Request);
-    EXPECT_THAT(error.what(), HasSubstr("already exists"));
+    EXPECT_THAT(error.what(), HasSubstr("is there already"));
   }
 }
 

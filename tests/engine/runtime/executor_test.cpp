@@ -342,6 +342,7 @@ void write_layer_weights(const std::string& path, const Settings& settings, int 
     const Shape shape = tensor.row_dims == 0 ? Shape{matrix.cols} : Shape{matrix.rows, matrix.cols};
     stored.push_back({tensor.name, DType::Fp32, shape, data[next++].data()});
   }
+  std::filesystem::remove(path);  // an output replaces no input
   write_safetensors(path, stored);
 }
 

@@ -108,7 +108,7 @@ TEST(Feed, ATeamHoldsWeightsThatAreTheirMastersRoundedAndMomentsOfZeros) {
 TEST(Feed, AFileIsCutLikeAnyTensor) {
   const TemporaryFolder folder;
   const std::string path = folder.path_of("input.txt");
-  write_file_atomically(path, std::string(20, 'a') + std::string(28, 'b'));
+  write_file_atomically(path, kOwnFile, std::string(20, 'a') + std::string(28, 'b'));
   for (const NormCut norm : {NormCut::Replicated, NormCut::Sequence, NormCut::Parallel}) {
     Settings settings = testing::small_layer(2);
     settings.split.norm = norm;

@@ -58,6 +58,7 @@ class StoredWeightsTest : public TestFolder {
       for (size_t i = 0; i < values.back().size(); ++i) values.back()[i] += added * static_cast<float>(i % 3);
       stored.push_back({name, DType::Fp32, tensor.shape, values.back().data(), {}});
     }
+    std::filesystem::remove(path("other.safetensors"));  // an output replaces no input
     write_safetensors(path("other.safetensors"), stored);
     return path("other.safetensors");
   }

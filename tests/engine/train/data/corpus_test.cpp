@@ -179,8 +179,8 @@ TEST_F(CorpusTest, AFolderOfSomethingElseIsRefused) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("corpus")), {}), 1);
   // What a kill leaves is no obstacle, nor is what a person put beside a whole corpus.
   std::filesystem::remove(path("corpus/thesis.tex"));
-  write("corpus/documents.tokens", "half");
-  write("corpus/train.tokens", "half");
+  write("corpus/documents.tokens", "SLTOKENS half");
+  write("corpus/train.tokens", "SLTOKENS half");
   prepare_corpus(options(lines(20)), path("corpus"));
   write("corpus/notes.txt", "mine");
   prepare_corpus(options(lines(20)), path("corpus"));
@@ -199,6 +199,66 @@ TEST_F(CorpusTest, FilesThatDoNotBelongTogetherAreRefused) {
   std::filesystem::remove(path("corpus/corpus.json"));
   EXPECT_THAT(error_of([&] { open_corpus(path("corpus")); }),
               AllOf(HasSubstr("no corpus.json"), HasSubstr("shardlens-cli data")));
+}
+
+// Two that were prepared at once, or copied one over the other: each file alone is sound.
+TEST_F(CorpusTest, FilesThatCorpusJsonDoesNotDescribeAreRefused) {
+  const auto copied = [&](const char* from, const char* file) {
+    std::filesystem::copy_file(path(std::string(from) + "/" + file), path(std::string("corpus/") + file),
+                               std::filesystem::copy_options::overwrite_existing);
+    return error_of([&] { open_corpus(path("corpus")); });
+  };
+  prepare_corpus(options(lines(20)), path("corpus"));
+  prepare_corpus(options(lines(20)), path("same"));
+  prepare_corpus(options(lines(40)), path("longer"));
+  std::string other = lines(20);
+  other.replace(other.find("document"), 8, "Document");  // as long, with other letters
+  CorpusOptions chosen = options(other);
+  chosen.seed = 5;
+  prepare_corpus(chosen, path("other"));
+  EXPECT_EQ(copied("same", "train.tokens"), "no error");
+  EXPECT_THAT(copied("longer", "train.tokens"),
+              AllOf(HasSubstr("corpus/train.tokens: documents 36, but"), HasSubstr("corpus.json says 18"),
+                    HasSubstr("do not belong together"), HasSubstr("shardlens-cli data")));
+  copied("same", "train.tokens");
+  EXPECT_THAT(copied("longer", "validation.tokens"), HasSubstr("corpus/validation.tokens: documents 2"));
+  copied("same", "validation.tokens");
+  EXPECT_THAT(copied("other", "train.tokens"),
+              AllOf(HasSubstr("corpus/train.tokens: "), HasSubstr("do not belong together")));
+  copied("same", "train.tokens");
+  std::filesystem::remove(path("corpus/test.tokens"));
+  EXPECT_THAT(error_of([&] { open_corpus(path("corpus")); }),
+              AllOf(HasSubstr("corpus/test.tokens is missing"), HasSubstr("corpus.json describes it")));
+}
+
+TEST_F(CorpusTest, OneRunPreparesAFolderAndTheNextIsRefusedByName) {
+  CorpusOptions chosen = options(lines(20));
+  std::string second;
+  prepare_corpus(chosen, path("corpus"), [&](const CorpusProgress&) {
+    if (second.empty()) second = error_of([&] { prepare_corpus(chosen, path("corpus/")); });
+  });
+  EXPECT_THAT(second, AllOf(HasSubstr("another run is writing to " + path("corpus")), HasSubstr("wait")));
+  EXPECT_EQ(open_corpus(path("corpus")).train->documents(), 18);
+  EXPECT_FALSE(std::filesystem::exists(path("corpus.lock")));
+}
+
+TEST_F(CorpusTest, NothingOfSomebodyElseIsReplaced) {
+  std::filesystem::create_directories(path("corpus/tokenizer"));
+  write("corpus/tokenizer/vocab.json", "{}");
+  EXPECT_THAT(prepare_error(options(lines(20))), HasSubstr("is no corpus (tokenizer"));
+  std::filesystem::remove_all(path("corpus"));
+  std::filesystem::create_directories(path("corpus"));
+  write("corpus/corpus.json", R"({"birds": 7})");
+  EXPECT_THAT(prepare_error(options(lines(20))),
+              AllOf(HasSubstr("corpus/corpus.json"), HasSubstr("a text, not")));
+  EXPECT_EQ(contents("corpus/corpus.json"), R"({"birds": 7})");
+  std::filesystem::remove_all(path("corpus"));
+  prepare_corpus(options(lines(20)), path("corpus"));
+  const std::string facts = contents("corpus/corpus.json");
+  CorpusOptions itself = options("");
+  itself.sources = {path("corpus/corpus.json")};
+  EXPECT_THAT(prepare_error(itself), HasSubstr("which is the text"));
+  EXPECT_EQ(contents("corpus/corpus.json"), facts);
 }
 
 TEST_F(CorpusTest, FactsThatAreNoneAreNamedByFileAndKey) {

@@ -35,6 +35,7 @@ class Numbers : public BytesTokenizer {
 class TokenFileTest : public TestFolder {
  protected:
   std::string write_tokens(const Tokenizer& tokenizer, const std::vector<std::vector<int32_t>>& documents) {
+    std::filesystem::remove(path("x.tokens"));  // an output replaces no input
     TokenFileWriter writer(path("x.tokens"), tokenizer);
     for (const auto& document : documents) writer.add(document);
     writer.commit();
