@@ -206,6 +206,35 @@ TEST_F(CliTrain, ALogOfAnotherRunIsNotWrittenOver) {
   EXPECT_EQ(contents("log.csv"), before);
 }
 
+// Whoever tidies up in the hours of a run costs it no row.
+TEST_F(CliTrain, ALogThatIsDeletedMeanwhileComesBackWithAllItsRows) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string command = "exec " + std::string(SHARDLENS_CLI_PROGRAM) + " " + tiny() +
+                                "--tp 1 --steps 100000 --log " + path("log.csv") + " > " + path("out");
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  const auto wait_for = [&](const std::string& row) {
+    for (int polls = 0; polls < 60000 && !contains(contents("log.csv"), row); ++polls)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  wait_for("\n5,");
+  const Ended other = run_cli(tiny() + "--tp 1 --steps 1 --overwrite --log " + path("log.csv"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(contains(other.err, "another run is writing to " + path("log.csv"))) << other.err;
+  fs::remove(path("log.csv"));
+  wait_for("\n5,");
+  kill(child, SIGINT);
+  waitpid(child, nullptr, 0);
+  const std::string log = contents("log.csv"), out = contents("out");
+  EXPECT_TRUE(log.starts_with("step,loss,")) << log;
+  EXPECT_TRUE(contains(log, "\n1,") && contains(log, "\n5,")) << log;
+  const std::string said = "log.csv was deleted while it was written";
+  EXPECT_TRUE(contains(out, said)) << out;
+  EXPECT_EQ(out.find(said), out.rfind(said)) << "said once";
+}
+
 // Fewer steps than were done before are none.
 TEST_F(CliTrain, ARunThatIsDoneSaysSoInItsOwnSteps) {
   ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 4 --checkpoint " + path("run")).code, 0);

@@ -115,9 +115,12 @@ TEST_F(DocumentsTest, PlainTextEndsAtMarksBlankLinesAndLines) {
 
 TEST_F(DocumentsTest, WhatIsNoTextIsRefusedByItsBeginning) {
   const std::string zero(1, '\0');
+  const std::string icon = write("icon.ico", "of\r\na\nsite" + zero);
+  EXPECT_THAT(error_of([&] { read(icon); }),
+              AllOf(HasSubstr("icon.ico, line 3 holds a byte of 0"), HasSubstr("iconv")));
   const std::string picture = write("picture.png", "\x89PNG\r\n\x1a\n" + std::string(3, '\0') + "IHDR");
   EXPECT_THAT(error_of([&] { read(picture); }),
-              AllOf(HasSubstr("picture.png, line 3 holds a byte of 0"), HasSubstr("iconv")));
+              HasSubstr("picture.png is a picture (PNG), not a text: give"));
   const std::string stray = write("book.txt", std::string(9000, 'a') + "\n" + zero + "b\n");
   EXPECT_EQ(read(stray).size(), 2u) << "a stray one further on is cleaned away";
 }

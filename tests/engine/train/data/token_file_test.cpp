@@ -35,7 +35,6 @@ class Numbers : public BytesTokenizer {
 class TokenFileTest : public TestFolder {
  protected:
   std::string write_tokens(const Tokenizer& tokenizer, const std::vector<std::vector<int32_t>>& documents) {
-    std::filesystem::remove(path("x.tokens"));  // an output replaces no input
     TokenFileWriter writer(path("x.tokens"), tokenizer);
     for (const auto& document : documents) writer.add(document);
     writer.commit();
@@ -48,6 +47,7 @@ class TokenFileTest : public TestFolder {
 
 TEST_F(TokenFileTest, ReadsBackWhatWasWrittenInTwoAndFourBytes) {
   for (const int32_t vocab : {65536, 65537}) {
+    std::filesystem::remove(path("x.tokens"));  // an output replaces no input
     const std::vector<std::vector<int32_t>> documents = {{1, 2, 3}, {}, {vocab - 1, 0}};
     const TokenFile file(write_tokens(Numbers(vocab), documents));
     EXPECT_EQ(file.documents(), 3);
@@ -66,6 +66,7 @@ TEST_F(TokenFileTest, ReadsBackWhatWasWrittenInTwoAndFourBytes) {
 
 TEST_F(TokenFileTest, TheHashTellsTextsOfOneLengthApart) {
   const auto hash = [&](const std::vector<std::vector<int32_t>>& documents) {
+    std::filesystem::remove(path("x.tokens"));
     return TokenFile(write_tokens(BytesTokenizer(), documents)).hash();
   };
   EXPECT_EQ(hash({{1, 2, 3}, {4}}), hash({{1, 2, 3}, {4}}));

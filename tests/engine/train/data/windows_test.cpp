@@ -24,6 +24,7 @@ class WindowsTest : public TestFolder {
   std::shared_ptr<const TokenFile> counting(int64_t tokens) {
     std::vector<int32_t> ids(static_cast<size_t>(tokens));
     for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(i % 251);
+    std::filesystem::remove(path("x.tokens"));  // an output replaces no input
     TokenFileWriter writer(path("x.tokens"), BytesTokenizer());
     writer.add(ids);
     writer.commit();
