@@ -1,5 +1,6 @@
-// Why a file, a folder or a program could not be used, in words for a person. The texts of std::filesystem begin
-// with the name of a function and never say what would help, so every message about a file is made here.
+// Why a file, a folder or a program could not be used, in words for a person. The texts of std::filesystem
+// begin with the name of a function and never say what would help, so every message about a file is made
+// here.
 #pragma once
 
 #include <exception>

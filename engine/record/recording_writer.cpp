@@ -86,7 +86,8 @@ const std::string& freed(const std::string& path) {
   if (LiveWatch(path).state() != WriterState::Gone)
     throw request_error(fmt::format(
         "another run is writing to {} now: wait until it ends, or give this run another path", path));
-  open_database(path);  // SQLite removes what a killed writer left beside it, and refuses a person's file there
+  open_database(
+      path);  // SQLite removes what a killed writer left beside it, and refuses a person's file there
   std::filesystem::remove(path, unknown);
   return path;
 }
