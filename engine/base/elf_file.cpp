@@ -79,8 +79,10 @@ std::string damage_of_library(const std::string& path) {
       if (part.sh_type != SHT_NOBITS) end = std::max(end, end_of(part.sh_offset, part.sh_size));
   }
   if (end <= size) return {};
-  return end == UINT64_MAX ? "its header is damaged"
-                           : fmt::format("it is cut off: it has {} bytes, but needs {}", size, end);
+  const std::string what = end == UINT64_MAX
+                               ? "its header is damaged"
+                               : fmt::format("it is cut off: it has {} bytes, but needs {}", size, end);
+  return what + "; copy it again, or build it";
 }
 
 }  // namespace shardlens

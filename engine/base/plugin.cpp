@@ -35,7 +35,7 @@ void* plugin_symbol(const std::string& file, const std::string& symbol, const st
   if (!fs::exists(path, ignored))
     throw request_error(fmt::format("{} is not beside the program in {}: {}", file, folder.string(), remedy));
   if (const std::string damage = damage_of_library(path.string()); !damage.empty())
-    throw request_error(fmt::format("{} cannot be opened ({}: {}; copy it again, or build it): {}", file,
+    throw request_error(fmt::format("{} cannot be opened ({}: {}): {}", file,
                                     path.lexically_normal().string(), damage, remedy));
   // RTLD_GLOBAL: a library that a plug-in needs (such as MPI) opens plug-ins of its own, and these look for
   // its symbols.

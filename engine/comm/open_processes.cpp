@@ -1,4 +1,7 @@
 // Opens the plug-in that carries messages between processes by MPI.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include <stdexcept>
 
 #include "engine/base/error.h"
@@ -6,8 +9,22 @@
 #include "engine/comm/processes.h"
 
 namespace shardlens {
+namespace {
+
+// Open MPI ends the process where it may not open files for its own parts; one process opens about thirty.
+void require_files() {
+  constexpr rlim_t kFewest = 64;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kFewest) return;
+  throw request_error(fmt::format(
+      "--comm mpi needs {} open files, but a program may have {} here: raise the limit (ulimit -n)", kFewest,
+      limit.rlim_cur));
+}
+
+}  // namespace
 
 std::unique_ptr<Processes> open_mpi_processes(double timeout_seconds) {
+  require_files();
   const auto open = reinterpret_cast<OpenMpiProcesses>(plugin_symbol(
       "libshardlens_mpi.so", "shardlens_mpi_processes",
       "it is built only if Open MPI is found (Debian: install libopenmpi-dev openmpi-bin, then build again); "

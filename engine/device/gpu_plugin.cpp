@@ -27,8 +27,7 @@ void open_libraries() {
     for (const std::string& place : library_places(library, Surroundings::of_this_process())) {
       const std::string damage = place == library ? "" : damage_of_library(place);
       if (!damage.empty())
-        throw request_error(
-            fmt::format("{} cannot be used: {}. Install it again, or remove it: {}", place, damage, kRemedy));
+        throw request_error(fmt::format("{} cannot be used: {}, or remove it: {}", place, damage, kRemedy));
       if (dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) break;
     }
   }

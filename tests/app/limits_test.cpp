@@ -115,5 +115,13 @@ TEST_F(Limits, TooFewOpenFilesAreTheCauseThatIsSaid) {
   EXPECT_GE(refused, 3);
 }
 
+// It would end the process, after a page about itself.
+TEST_F(Limits, TooFewOpenFilesForMpiAreSaidBeforeItBegins) {
+  const Ended ended = run_program(std::string("prlimit --nofile=20 ") + SHARDLENS_CLI_PROGRAM,
+                                  "step --comm mpi --layer --tp 1" + std::string(kSmallStep));
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("--comm mpi needs 64 open files, but a program may have 20 here"));
+}
+
 }  // namespace limits_test
 }  // namespace shardlens
