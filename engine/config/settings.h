@@ -51,8 +51,8 @@ enum class Cut { Column, Row, Replicated };
 enum class EmbeddingCut { Vocab, Hidden, Replicated };
 
 /// How the residual stream [tokens, hidden] is laid out between the blocks, together with the norms, dropouts
-/// and sums that work on it: whole on every rank; cut over hidden, where a norm reduces two numbers per token
-/// (Parallel); or cut over the tokens, where a norm reduces nothing (Sequence: sequence parallelism).
+/// and sums that work on it: whole on every rank; cut over hidden, where a norm sends two numbers per token
+/// (Parallel); or cut over the tokens, where a norm sends nothing (Sequence: sequence parallelism).
 enum class NormCut { Replicated, Parallel, Sequence };
 
 /// The loss on logits that are cut over the vocabulary: Fused reduces three numbers per token, Gather

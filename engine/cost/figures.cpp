@@ -108,7 +108,7 @@ void add_norm_statistics(std::vector<WorkedFigure>& figures) {
   s.split.norm = NormCut::Parallel;
   s.split.name = "custom";
   const double tokens = static_cast<double>(s.tokens());
-  const double statistics = 2 * 4 * tokens;  // sum and sum of squares, fp32
+  const double statistics = 2 * 4 * tokens;  // a rank's sum and sum of squares, fp32
   const double fp32_tensor = 4 * tokens * static_cast<double>(s.model.hidden);
   figures.push_back({"statistics of a LayerNorm on cut activations", kChapter, "64 KB",
                      "8·b·s bytes: two fp32 numbers per token", statistics, statistics, "bytes", ""});
@@ -121,9 +121,11 @@ void add_norm_statistics(std::vector<WorkedFigure>& figures) {
                      fp32_tensor / statistics,
                      static_cast<double>(ring_sent_bytes(Collective::AllReduce,
                                                          static_cast<int64_t>(fp32_tensor) / 2, s.tp)) /
-                         static_cast<double>(
-                             ring_sent_bytes(Collective::AllReduce, static_cast<int64_t>(statistics), s.tp)),
-                     "ratio", "activations travel in fp16, statistics in fp32"});
+                         static_cast<double>(ring_sent_bytes(Collective::AllGather,
+                                                             static_cast<int64_t>(statistics) * s.tp, s.tp)),
+                     "ratio",
+                     "activations travel in fp16, statistics in fp32; and the statistics of all ranks are "
+                     "gathered, not added, because Σx²/d − μ² loses a small variance beside a large mean"});
   prove(figures, first, s, ShownBy::Traffic);
 }
 

@@ -62,7 +62,8 @@ class Device {
   virtual void layer_norm(const LayerNorm& op) = 0;
   virtual void layer_norm_grad(const LayerNormGrad& op) = 0;
 
-  /// sums[rows, 2] = Σx and Σx² over the rank's columns of each row. x is [rows, cols], sums is wide.
+  /// sums[rows, 2] = Σx and Σ(x − m)² over the rank's columns of each row, where m is their mean. x is [rows,
+  /// cols], sums is wide.
   virtual void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) = 0;
   virtual void layer_norm_apply(const LayerNormApply& op) = 0;
   virtual void layer_norm_grad_sums(const LayerNormGradSums& op) = 0;

@@ -114,23 +114,26 @@ struct LayerNormGrad {
 };
 
 /// LayerNorm of rows that are cut across the ranks. This rank has x [rows, cols]. A whole row has `hidden`
-/// columns. layer_norm_sums() computes Σx and Σx² of the rank's columns. The ranks add them up. The other
-/// operations read the sums of whole rows: sums [rows, 2], wide.
+/// columns.
 struct CutNorm {
   DType dtype = DType::Fp32;
   int64_t rows = 0, cols = 0, hidden = 0;
-  double epsilon = 0;
 };
 
-/// y = gamma ∘ x̂ + beta, with mean and variance from `sums`. x and y are [rows, cols], gamma and beta are
-/// [cols].
+/// y = gamma ∘ x̂ + beta, with mean and variance from the sums of all ranks, which layer_norm_sums() left on
+/// each. x and y are [rows, cols], gamma and beta are [cols].
 struct LayerNormApply {
   CutNorm norm;
+  double epsilon = 0;
+  int64_t ranks = 1;         ///< shard_range() cuts the groups of columns among so many ranks
+  int64_t column_group = 1;  ///< columns that are never cut apart; divides `hidden`
   const void* x = nullptr;
   const void* gamma = nullptr;
   const void* beta = nullptr;
-  const void* sums = nullptr;
+  const void* sums = nullptr;  ///< [rows, ranks, 2], wide
   void* y = nullptr;
+  void* stats =
+      nullptr;  ///< written, [rows, 2], wide: mean and 1 / sqrt(variance + epsilon) of the whole row
 };
 
 /// dsums = Σg and Σ g ∘ x̂ over the rank's columns of each row, with g = gamma ∘ dy. Over the rows:
@@ -139,7 +142,7 @@ struct LayerNormGradSums {
   CutNorm norm;
   const void* x = nullptr;
   const void* gamma = nullptr;
-  const void* sums = nullptr;
+  const void* stats = nullptr;  ///< as layer_norm_apply() left them
   const void* dy = nullptr;
   void* dsums = nullptr;    ///< [rows, 2], wide
   void* dgamma = nullptr;   ///< [cols], wide
@@ -147,13 +150,13 @@ struct LayerNormGradSums {
   bool accumulate = false;  ///< adds to dgamma and dbeta
 };
 
-/// dx from `sums` and `dsums` of whole rows, as LayerNormGrad has it. x, dy and dx are [rows, cols], gamma is
-/// [cols].
+/// dx from `stats` and `dsums` of whole rows, as LayerNormGrad has it. x, dy and dx are [rows, cols], gamma
+/// is [cols].
 struct LayerNormGradApply {
   CutNorm norm;
   const void* x = nullptr;
   const void* gamma = nullptr;
-  const void* sums = nullptr;
+  const void* stats = nullptr;  ///< as layer_norm_apply() left them
   const void* dy = nullptr;
   const void* dsums = nullptr;
   void* dx = nullptr;

@@ -31,22 +31,41 @@ Normed norm(const Bench& bench, const Numbers& x, const Numbers& scale, const Nu
 }
 
 CutNorm cut_norm(const Numbers& piece) {
-  return {.rows = piece.rows, .cols = piece.cols, .hidden = kHidden, .epsilon = kEpsilon};
+  return {.rows = piece.rows, .cols = piece.cols, .hidden = kHidden};
 }
 
-// Σx and Σx² of the columns in `piece`.
+// Σx and Σ(x − m)² of the columns in `piece`, with m their mean.
 Numbers sums_of(const Bench& bench, const Numbers& piece) {
   Numbers sums(piece.rows, 2);
   bench.device().layer_norm_sums(cut_norm(piece), piece.data(), sums.data());
   return sums;
 }
 
-// The ranks' Σx and Σx² of X cut by columns, added up: what the all-reduce of a cut norm gives.
-Numbers summed_sums(const Bench& bench, const Numbers& x) {
+// The ranks' sums of X cut by columns, side by side: what the all-gather of a cut norm gives.
+Numbers gathered_sums(const Bench& bench, const Numbers& x) {
   std::vector<Numbers> sums;
   for (int rank = 0; rank < bench.ranks(); ++rank)
     sums.push_back(sums_of(bench, cols_of(x, bench.column_range(rank))));
-  return bench.joined(sums, Joined::Summed);
+  return bench.joined(sums, Joined::Columns);
+}
+
+// A rank's columns of the norm of `x`, which holds these columns of `whole`.
+Normed cut_norm_of(const Bench& bench, const Numbers& whole, const Numbers& x, int rank) {
+  const Range columns = bench.column_range(rank);
+  const Numbers sums = gathered_sums(bench, whole), scale = cols_of(gamma(bench), columns),
+                shift = cols_of(beta(bench), columns);
+  Normed normed{Numbers(x.rows, x.cols), Numbers(x.rows, 2)};
+  bench.device().layer_norm_apply({.norm = cut_norm(x),
+                                   .epsilon = kEpsilon,
+                                   .ranks = bench.ranks(),
+                                   .column_group = kHeadDim,
+                                   .x = x.data(),
+                                   .gamma = scale.data(),
+                                   .beta = shift.data(),
+                                   .sums = sums.data(),
+                                   .y = normed.y.data(),
+                                   .stats = normed.stats.data()});
+  return normed;
 }
 
 Experiment norm_experiment() {
@@ -77,40 +96,53 @@ Experiment norm_experiment() {
        }});
   e.ways.push_back(
       {.layout = kByColumns,
-       .name = "Σx and Σx² summed over the ranks",
+       .name = "sums of all ranks",
        .joined = Joined::Columns,
        .why =
-           "Two sums give mean and standard deviation, and sums may be added over the ranks: two numbers a "
-           "token are sent instead of the whole token.",
+           "Two sums of each rank's columns give mean and standard deviation of the token: a rank sends two "
+           "numbers a token instead of its columns.",
        .on_rank = [](const Bench& bench, const Numbers& x, int rank) {
-         const Range columns = bench.column_range(rank);
-         const Numbers sums = summed_sums(bench, bench.x()), scale = cols_of(gamma(bench), columns),
-                       shift = cols_of(beta(bench), columns);
-         Numbers y(x.rows, x.cols);
-         bench.device().layer_norm_apply({.norm = cut_norm(x),
-                                          .x = x.data(),
-                                          .gamma = scale.data(),
-                                          .beta = shift.data(),
-                                          .sums = sums.data(),
-                                          .y = y.data()});
-         return y;
+         return cut_norm_of(bench, bench.x(), x, rank).y;
        }});
   return e;
 }
 
 Experiment norm_sums_experiment() {
   Experiment e{.name = "LayerNorm's sums",
-               .formula = "S = Σx, Σx² of each token",
+               .formula = "S = Σx, Σ(x − m)² of each token, m its mean",
                .operand = "the residual stream",
                .ops = {Op::LayerNormSums},
                .whole = sums_of,
                .ways = {}};
   e.ways.push_back(same_on_each(e, kPartial, Joined::Summed, false,
-                                "Σx may be added, Σx² may not: the square of a sum is not the sum of the "
-                                "squares."));
+                                "Σx may be added, Σ(x − m)² may not: the square of a sum is not the sum of "
+                                "the squares."));
   e.ways.push_back(same_on_each(e, kByTokens, Joined::Rows, true, "The sums belong to one token."));
-  e.ways.push_back(same_on_each(e, kByColumns, Joined::Summed, true,
-                                "Both are sums over the columns, so each rank adds up its columns."));
+  e.ways.push_back({.layout = kByColumns,
+                    .name = "about the rank's own mean",
+                    .joined = Joined::Summed,
+                    .why = "Σx may be added. Each Σ(x − m)² is about the mean of one rank's columns, so what "
+                           "lies between the ranks' means is missing.",
+                    .is_right = false,
+                    .on_rank = [](const Bench& bench, const Numbers& x, int) { return sums_of(bench, x); }});
+  e.ways.push_back({.layout = kByColumns,
+                    .name = "with the distances of the means",
+                    .joined = Joined::Summed,
+                    .why =
+                        "Every rank knows the other ranks' sums, so also the token's mean. To its squares it "
+                        "adds its number of columns times (m − mean)².",
+                    .on_rank = [](const Bench& bench, const Numbers& x, int) {
+                      const Numbers all = gathered_sums(bench, bench.x());
+                      Numbers own = sums_of(bench, x);
+                      const auto columns = static_cast<float>(x.cols);
+                      for (int64_t row = 0; row < x.rows; ++row) {
+                        float sum = 0;
+                        for (int64_t rank = 0; rank < bench.ranks(); ++rank) sum += all.at(row, 2 * rank);
+                        const float apart = own.at(row, 0) / columns - sum / static_cast<float>(kHidden);
+                        own.data()[2 * row + 1] += columns * apart * apart;
+                      }
+                      return own;
+                    }});
   return e;
 }
 
@@ -135,12 +167,12 @@ Numbers norm_gradient(const Bench& bench, const Numbers& x, const Numbers& scale
 }
 
 struct CutGradient {
-  Numbers x, scale, sums, dy;
+  Numbers x, scale, stats, dy;
 
   CutGradient(const Bench& bench, const Numbers& dy_, int rank)
       : x(cols_of(norm_input(bench), bench.column_range(rank))),
         scale(cols_of(gamma(bench), bench.column_range(rank))),
-        sums(summed_sums(bench, norm_input(bench))),
+        stats(cut_norm_of(bench, norm_input(bench), x, rank).stats),
         dy(dy_) {}
 
   Numbers own_sums(const Bench& bench) const {
@@ -148,7 +180,7 @@ struct CutGradient {
     bench.device().layer_norm_grad_sums({.norm = cut_norm(x),
                                          .x = x.data(),
                                          .gamma = scale.data(),
-                                         .sums = sums.data(),
+                                         .stats = stats.data(),
                                          .dy = dy.data(),
                                          .dsums = dsums.data(),
                                          .dgamma = dgamma.data(),
@@ -160,7 +192,7 @@ struct CutGradient {
     bench.device().layer_norm_grad_apply({.norm = cut_norm(x),
                                           .x = x.data(),
                                           .gamma = scale.data(),
-                                          .sums = sums.data(),
+                                          .stats = stats.data(),
                                           .dy = dy.data(),
                                           .dsums = dsums.data(),
                                           .dx = dx.data()});

@@ -46,24 +46,31 @@ void norm_of_whole_tokens(Builder& b, const Norm& norm, const Attributes& attrib
   });
 }
 
-// The norm if each rank holds a slice of every token. Mean and variance come from two sums per token, which
-// the ranks add up. The gradient needs two more sums.
+// The norm if each rank holds a slice of every token. Each rank sums its slice: Σx, and Σ(x − m)² about the
+// slice's own mean m. It gathers the two numbers of the other ranks, because together they give mean and
+// variance as exactly as a whole token does. An all-reduce of Σx and Σx² would send less to many ranks, but
+// Σx²/hidden − μ² has lost a small variance beside a large mean. The gradient needs two more sums, which are
+// not subtracted from each other: an all-reduce adds them.
 void norm_of_cut_tokens(Builder& b, const Norm& norm, const Attributes& attributes) {
   const std::string x_symbol = b.tensor(norm.x).symbol;
   const Shape two_a_token{b.tensor(norm.x).shape[0], 2};
-  const TensorId terms = b.activation(norm.module + ".sums", "Σx, Σx²", two_a_token, kPartial, b.wide());
+  const Shape two_from_each_rank{two_a_token[0], 2 * b.tp()};
+  const TensorId own =
+      b.activation(norm.module + ".sums", "Σx, Σ(x−m)²", two_from_each_rank, sharded(1), b.wide());
   b.step(Op::LayerNormSums, norm.module + " sums",
-         fmt::format("Σx, Σx² of {}, over this rank's slice of hidden", x_symbol), {norm.x}, {terms});
-  const TensorId sums = b.convert(terms, kReplicated);
+         fmt::format("Σx, Σ(x−m)² of {}, over this rank's slice of hidden with its mean m", x_symbol),
+         {norm.x}, {own});
+  const TensorId sums = b.convert(own, kReplicated);
+  const TensorId stats = b.activation(norm.module + ".stats", "μ, 1/σ", two_a_token, kReplicated, b.wide());
   b.step(Op::LayerNormApply, norm.module,
          fmt::format("{} = LayerNorm({})", b.tensor(norm.y).symbol, x_symbol),
-         {norm.x, norm.gamma, norm.beta, sums}, {norm.y}, attributes);
-  b.on_backward([&b, norm, sums, two_a_token, attributes] {
+         {norm.x, norm.gamma, norm.beta, sums}, {norm.y, stats}, attributes);
+  b.on_backward([&b, norm, stats, two_a_token] {
     const TensorId dy = b.gradient(norm.y);
     const TensorId dterms =
         b.activation("grad." + norm.module + ".sums", "Σg, Σg·x̂", two_a_token, kPartial, b.wide());
-    std::vector<TensorId> inputs{norm.x, norm.gamma, sums, dy};
-    Attributes sum_attributes = attributes;
+    std::vector<TensorId> inputs{norm.x, norm.gamma, stats, dy};
+    Attributes sum_attributes;
     const std::vector<TensorId> outputs = with_gradients(b, norm, inputs, sum_attributes, {dterms});
     b.step(Op::LayerNormGradSums, norm.module + " dX sums",
            fmt::format("Σg, Σg·x̂ with g = γ∘{}, over this rank's slice of hidden", b.tensor(dy).symbol),
@@ -71,7 +78,7 @@ void norm_of_cut_tokens(Builder& b, const Norm& norm, const Attributes& attribut
     const TensorId dsums = b.convert(dterms, kReplicated);
     const TensorId dx = b.gradient_tensor(norm.x, b.tensor(norm.x).layout);
     b.step(Op::LayerNormGradApply, norm.module + " dX", gradient_equation(b, dx, dy),
-           {norm.x, norm.gamma, sums, dy, dsums}, {dx}, attributes);
+           {norm.x, norm.gamma, stats, dy, dsums}, {dx});
     b.add_gradient(norm.x, dx);
   });
 }

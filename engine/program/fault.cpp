@@ -60,8 +60,8 @@ constexpr FaultFacts kFacts[] = {
     {Fault::LocalStatistics,
      "local-statistics",
      "LayerNorm with local statistics",
-     "Each rank computes mean and variance over only its own slice of hidden. The all-reduce of two numbers "
-     "per token is left out, and so is that of two more in the backward pass.",
+     "Each rank computes mean and variance over only its own slice of hidden. The all-gather of two numbers "
+     "per token is left out, and so is the all-reduce of two more in the backward pass.",
      "a residual stream that is cut over hidden",
      "a --split file with \"norm\": \"parallel\", with --tp of at least 2",
      {.norm = NormCut::Parallel}},
@@ -238,9 +238,13 @@ Step& producer(Program& program, TensorId tensor) {
 void local_statistics(Program& program) {
   const auto applies = [](const Step& step) { return step.op == Op::LayerNormApply; };
   const StepAt apply = find_step(program, Fault::LocalStatistics, applies);
-  const TensorId sums = input_of(program, *apply, Operand::Sums);
-  leave_out(program, producer(program, sums));
-  for (const StepId reader : consumers_of(program, sums)) {
+  Step& gather = producer(program, input_of(program, *apply, Operand::Sums));
+  Tensor& sums = program.tensors[static_cast<size_t>(gather.outputs[0])];
+  sums.layout = program.tensor(gather.inputs[0]).layout;  // every rank keeps its own two numbers
+  sums.storage = gather.inputs[0];
+  leave_out(program, gather);
+  apply->attributes.own_columns = true;
+  for (const StepId reader : consumers_of(program, output_of(program, *apply, Operand::Stats))) {
     Step& step = program.steps[static_cast<size_t>(reader)];
     step.attributes.own_columns = true;
     if (step.op == Op::LayerNormGradApply)

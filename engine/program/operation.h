@@ -27,10 +27,10 @@ enum class Op {
   GeluGrad,            ///< dX = dY ∘ GeLU'(H), and db = sum of dX over tokens
   LayerNorm,           ///< Y from X, or from sum = X + (addend + b); stats [tokens, 2] = mean, 1/std
   LayerNormGrad,       ///< dX, or addend + dX; dgamma, dbeta
-  LayerNormSums,       ///< sums [tokens, 2] = Σx, Σx² over this rank's slice of hidden
-  LayerNormApply,      ///< Y, from the sums over the whole of hidden
+  LayerNormSums,       ///< sums [tokens, 2T]: Σx, Σ(x - m)² over each rank's slice of hidden, m its mean
+  LayerNormApply,      ///< Y and stats, from the sums of all ranks
   LayerNormGradSums,   ///< dsums [tokens, 2] = Σg, Σg·x̂ with g = gamma·dY; dgamma, dbeta
-  LayerNormGradApply,  ///< dX, from both sums over the whole of hidden
+  LayerNormGradApply,  ///< dX, from stats and the dsums over the whole of hidden
   Attention,           ///< C = P·V with P = softmax(Q·Kᵀ/√d + mask); saved = P or row statistics
   AttentionGrad,       ///< dQKV; with grouped queries dQ and dKV
   CacheAppend,         ///< K, V with the new tokens' rows written at their positions
@@ -95,7 +95,7 @@ enum class Operand {
   BetaGrad,
   Stats,     ///< mean and 1/std of each token
   Sum,       ///< the sum before a norm
-  Sums,      ///< two numbers per token
+  Sums,      ///< two numbers per token from each rank
   GradSums,  ///< two numbers per token, for the gradient
   Q,         ///< QKV; with grouped queries Q alone
   Kv,        ///< with grouped queries

@@ -230,7 +230,7 @@ CutNorm cut_norm(const Local& local, const Step& step) {
   const Tensor& x = local.input(Operand::X);
   const MatrixShape own = local.matrix(x);
   const int64_t hidden = step.attributes.own_columns ? own.cols : x.shape.back();
-  return {x.dtype, own.rows, own.cols, hidden, step.attributes.epsilon};
+  return {x.dtype, own.rows, own.cols, hidden};
 }
 
 // Returns the place of the rank's part of the step's [tokens, hidden] tensor among the whole batch's
@@ -414,17 +414,20 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     case Op::LayerNormApply:
       device.layer_norm_apply({.norm = cut_norm(local, step),
+                               .epsilon = attributes.epsilon,
+                               .ranks = local.shape(local.input(Operand::Sums))[1] / 2,
                                .x = local.in(Operand::X),
                                .gamma = local.in(Operand::Gamma),
                                .beta = local.in(Operand::Beta),
                                .sums = local.in(Operand::Sums),
-                               .y = local.out(Operand::Y)});
+                               .y = local.out(Operand::Y),
+                               .stats = local.out(Operand::Stats)});
       break;
     case Op::LayerNormGradSums:
       device.layer_norm_grad_sums({.norm = cut_norm(local, step),
                                    .x = local.in(Operand::X),
                                    .gamma = local.in(Operand::Gamma),
-                                   .sums = local.in(Operand::Sums),
+                                   .stats = local.in(Operand::Stats),
                                    .dy = local.in(Operand::Dy),
                                    .dsums = local.out(Operand::GradSums),
                                    .dgamma = local.out(Operand::GammaGrad),
@@ -435,7 +438,7 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.layer_norm_grad_apply({.norm = cut_norm(local, step),
                                     .x = local.in(Operand::X),
                                     .gamma = local.in(Operand::Gamma),
-                                    .sums = local.in(Operand::Sums),
+                                    .stats = local.in(Operand::Stats),
                                     .dy = local.in(Operand::Dy),
                                     .dsums = local.in(Operand::GradSums),
                                     .dx = local.out(Operand::Dx)});

@@ -1,9 +1,12 @@
 // One rule for each operation. Sizes are root mean squares, so a sum of k terms of random signs is √k terms
-// large.
+// large. What a rule computes stands for rounding errors: those of a product are each factor's errors times
+// the other factors, and not the product of all errors. So many operations in a row add their errors up and
+// do not multiply them.
 #include "engine/runtime/tensor_size.h"
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "engine/runtime/serial_place.h"
 #include "engine/runtime/serial_reference.h"
@@ -34,6 +37,7 @@ class Sizes {
  private:
   void visit();
   void product();
+  double times_slope(double sum, double own);
   void gelu_grad();
   void norm();
   void norm_grad();
@@ -64,6 +68,28 @@ class Sizes {
   // The size whose rounding errors a tensor brings into a step; 0 for none.
   double of(const Tensor* tensor) { return tensor == nullptr ? 0 : size(*tensor).judged(); }
   double of(Operand operand) { return of(input(operand)); }
+  // The size of an input's rounding errors if its terms cancelled; else 0. A curved function's slope changes
+  // with its argument: the errors of an ordinary argument change it by no more than the slope's own rounding.
+  double doubtful(Operand operand) {
+    const Tensor& tensor = *input(operand);
+    return size(tensor).is_cancelled() ? of(&tensor) : 0;
+  }
+  // The size of a tensor as a factor of another one's errors.
+  double as_factor(const Tensor& tensor) {
+    const double own = size(tensor).own;
+    return own > 0 ? own : of(&tensor);
+  }
+  // The rounding errors of a product of elements: those of one factor, times the others.
+  double of_product(std::initializer_list<const Tensor*> factors) {
+    double most = 0;
+    for (const Tensor* const* one = factors.begin(); one != factors.end(); ++one) {
+      double errors = of(*one);
+      for (const Tensor* const* other = factors.begin(); other != factors.end(); ++other)
+        if (other != one) errors *= as_factor(**other);
+      most = std::max(most, errors);
+    }
+    return most;
+  }
   // The largest factor by which an input's terms are larger than itself.
   double doubt() {
     double most = 1;
@@ -76,11 +102,21 @@ class Sizes {
   void set(const Tensor* tensor, double terms) {
     if (tensor == nullptr) return;
     const double least = tensor->dtype == DType::Fp16 ? kLeastFp16 : 0;
-    size(*tensor).terms = std::max({size(*tensor).terms, terms, least});
+    TensorSize& sizes = size(*tensor);
+    sizes.terms = std::max({sizes.terms, terms, least});
+    if (must_keep_digits(*tensor)) sizes.terms = std::min(sizes.terms, sizes.own / std::sqrt(bound_));
+  }
+  // A value of the forward pass, whose terms have no reason to cancel each other out: if nothing but their
+  // rounding errors is left, the run's results mean nothing, and must not pass. The loss can be near 0, and
+  // picked elements can be small by chance.
+  bool must_keep_digits(const Tensor& tensor) {
+    const TensorSize& sizes = size(tensor);
+    return bound_ > 0 && sizes.own > 0 && !sizes.is_picked && tensor.kind == MemoryKind::Activation &&
+           step_->op != Op::CrossEntropy && step_->op != Op::SquareSum;
   }
   void set_picked(const Tensor& tensor, double all) {
-    set(&tensor, all);
     size(tensor).is_picked = true;
+    set(&tensor, all);
   }
   void set(Operand operand, double terms) { set(output(operand), terms); }
   // A sum over the rows of a matrix of elements of this size, added to what was there.
@@ -112,21 +148,27 @@ void Sizes::product() {
   const Tensor& b = program_.tensor(step_->inputs[1]);
   const Tensor& c = program_.tensor(step_->outputs[0]);
   const double k = std::sqrt(count(a) * count(b) / count(c));
-  double sum = root_of_squares(of(&a) * of(&b) * std::sqrt(k), of(Operand::Bias));
+  const double own = as_factor(a) * as_factor(b) * std::sqrt(k);
+  double sum = root_of_squares(of_product({&a, &b}) * std::sqrt(k), of(Operand::Bias));
   if (const Tensor* const h = output(Operand::GeluInput)) {
     set(h, sum);
     return set(Operand::Y, sum / 2);
   }
   if (grad_input && input(Operand::GeluInput) != nullptr) {
-    sum /= 2;
+    sum = times_slope(sum, own);
     set_column_sums(Operand::BiasGrad, sum, c);
   }
   set(&c, step_->op == Op::LinearGradWeight ? root_of_squares(sum, of(Operand::Previous)) : sum);
 }
 
-// GeLU(h) = h·(1 + t)/2 with t between -1 and 1; its gradient has the same sum.
+// GeLU(h) = h·(1 + t)/2 with t between -1 and 1; its slope has the same sum, and is about as curved. `own` is
+// the size of the gradient whose terms are `sum`.
+double Sizes::times_slope(double sum, double own) {
+  return std::max(sum / 2, own * doubtful(Operand::GeluInput) / 2);
+}
+
 void Sizes::gelu_grad() {
-  const double sum = of(Operand::Dy) / 2;
+  const double sum = times_slope(of(Operand::Dy), as_factor(*input(Operand::Dy)));
   set(Operand::Dx, sum);
   set_column_sums(Operand::BiasGrad, sum, *output(Operand::Dx));
 }
@@ -142,10 +184,7 @@ Sizes::Rows Sizes::rows_of_norm(const Tensor& x) {
     const auto n = static_cast<double>(columns);
     for (size_t i = row; i < row + columns; ++i) apart += (values[i] - sum / n) * (values[i] - sum / n);
     const double inverse_square = 1 / (apart / n + program_.settings.model.norm_epsilon);
-    double hat = squares / n * inverse_square;
-    // Where σ² is Σx²/n - μ², it loses as many digits again.
-    if (step_->op != Op::LayerNorm && step_->op != Op::LayerNormGrad) hat *= std::max(1.0, hat);
-    hats += hat;
+    hats += squares / n * inverse_square;
     inverses += inverse_square;
   }
   const double rows = static_cast<double>(values.size() / columns);
@@ -161,14 +200,11 @@ void Sizes::norm() {
   }
   const double own = size(*x).own;
   const double columns = static_cast<double>(x->shape.back());
-  if (step_->op == Op::LayerNormSums) {
-    const double square = own * of(x) * columns;
-    return set(Operand::Sums, root_of_squares(of(x) * std::sqrt(columns), square) / std::sqrt(2.0));
-  }
   const Rows rows = rows_of_norm(*x);
   const double hat = rows.hat * (own > 0 ? of(x) / own : 1);
   set(Operand::Y, root_of_squares(of(Operand::Gamma) * hat, of(Operand::Beta)));
-  set(Operand::Stats, root_of_squares(of(x) / std::sqrt(columns), rows.inverse) / std::sqrt(2.0));
+  const double inverse = rows.inverse * std::max(1.0, hat / std::sqrt(columns));
+  set(Operand::Stats, root_of_squares(of(x) / std::sqrt(columns), inverse) / std::sqrt(2.0));
 }
 
 // dX = (g - mean(g) - x̂·mean(g·x̂))/σ with g = γ∘dY. In rows of one or two elements nothing is left of it.
@@ -176,16 +212,16 @@ void Sizes::norm_grad() {
   const Tensor& x = *input(Operand::X);
   const Tensor& dy = *input(Operand::Dy);
   const Rows rows = rows_of_norm(x);
-  const double hat = std::max(1.0, rows.hat);
-  const double g = of(Operand::Gamma) * of(&dy);
-  set(Operand::Dx, root_of_squares(rows.inverse * g * hat, of(Operand::Addend)));
+  const double by_hat = std::max(of(&dy), as_factor(dy) * std::max(1.0, rows.hat));  // of dY ∘ x̂
+  const double gamma = of(Operand::Gamma);
+  set(Operand::Dx, root_of_squares(rows.inverse * gamma * by_hat, of(Operand::Addend)));
   const double columns = static_cast<double>(x.shape.back());
-  set(Operand::GradSums, std::sqrt(columns) * g * root_of_squares(1, hat) / std::sqrt(2.0));
-  set_column_sums(Operand::GammaGrad, of(&dy) * hat, dy);
+  set(Operand::GradSums, std::sqrt(columns) * gamma * root_of_squares(of(&dy), by_hat) / std::sqrt(2.0));
+  set_column_sums(Operand::GammaGrad, by_hat, dy);
   set_column_sums(Operand::BetaGrad, of(&dy), dy);
 }
 
-// dQ = dS·K/√d with dS = P∘(dP - Σ P∘dP) and dP = dC·Vᵀ: with one key, P = 1, and the two terms are equal.
+// dQ = dS·K/√d with dS = P∘(dP - Σ P∘dP) and dP = dC·Vᵀ: where P is nearly 1, the two terms are nearly equal.
 void Sizes::attention_grad() {
   const bool grouped = input(Operand::Kv) != nullptr;
   const Tensor& q = *input(Operand::Q);
@@ -201,9 +237,10 @@ void Sizes::attention_grad() {
     for (size_t i = 1; i < stats.size(); i += 2) largest += stats[i];
     row = std::sqrt(2 * largest / static_cast<double>(stats.size()));
   }
-  const double dc = of(Operand::ContextGrad);
-  const double shared = std::sqrt(group) * row * dc;
-  const double dq = row * dc * of(&kv) * of(&kv), dk = shared * of(&kv) * of(&q), dv = shared;
+  const Tensor& dc = *input(Operand::ContextGrad);
+  const double shared = std::sqrt(group) * row;
+  const double dq = row * of_product({&dc, &kv, &kv}), dk = shared * of_product({&dc, &kv, &q}),
+               dv = shared * of(&dc);
   if (!grouped) return set(Operand::QGrad, root_of_squares(dq, dk, dv) / std::sqrt(3.0));
   set(Operand::QGrad, dq);
   set(Operand::KvGrad, root_of_squares(dk, dv) / std::sqrt(2.0));
@@ -216,6 +253,7 @@ void Sizes::loss() {
     const Tensor* const scale = input(Operand::LossScale);
     const Tensor& dlogits = *output(Operand::LogitsGrad);
     return set(&dlogits, of(weights) * (scale == nullptr ? 1 : of(scale)) *
+                             std::max(1.0, doubtful(Operand::Logits)) *
                              std::sqrt(count(*weights) / count(dlogits)));
   }
   set(Operand::Loss,
@@ -248,7 +286,6 @@ void Sizes::visit() {
     case Op::GeluGrad:
       return gelu_grad();
     case Op::LayerNorm:
-    case Op::LayerNormSums:
     case Op::LayerNormApply:
       return norm();
     case Op::LayerNormGrad:
@@ -266,7 +303,8 @@ void Sizes::visit() {
     case Op::Dropout:  // picks elements, whose errors are those of all
       return set_picked(first, of(Operand::X) / std::sqrt(1 - step_->attributes.dropout));
     case Op::TanhGrad:  // dY (1 - Y²)
-      return set(&first, of(Operand::Dy));
+      return set(&first,
+                 std::max(of(Operand::Dy), 2 * as_factor(*input(Operand::Dy)) * doubtful(Operand::Y)));
     case Op::VocabMax:
       return set_picked(first, of(Operand::Logits));
     case Op::TargetLogit: {
@@ -284,6 +322,7 @@ void Sizes::visit() {
     case Op::Round:  // to integers, which have no errors
     case Op::AdamW:  // compared where the learning rate is 0
     case Op::CacheAppend:
+    case Op::LayerNormSums:  // of each rank's slice: the serial run has no such value
       return;
     default:
       break;

@@ -28,6 +28,10 @@ struct TensorSize {
 /// The sizes of the values that `program` computes, by Tensor::value. `own` is that of the serial run's
 /// value. `terms` follows from the sizes of each step's operands, and so a cancelled sum is passed on to what
 /// is computed from it. `bound`: the largest allowed relative error.
+///
+/// `terms` of a value of the forward pass is at most own / √bound: half of the digits that the bound asks for
+/// must be left, or the value is wrong, whatever it was computed from. So a run whose numbers are lost in
+/// rounding errors cannot pass.
 std::map<std::string, TensorSize> tensor_sizes(const Program& program, const SerialReference& serial,
                                                double bound);
 

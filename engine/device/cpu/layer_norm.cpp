@@ -1,6 +1,7 @@
-// LayerNorm over the hidden axis, forward and backward. Mean and variance of a whole row take two passes over
-// it while it stays in cache, so that a small variance is not lost against a large mean. For a row that is
-// cut across the ranks they come from Σx and Σx², which the ranks can add up (CutNorm).
+// LayerNorm over the hidden axis, forward and backward. Mean and variance take two passes over a row while it
+// stays in cache, so that a small variance is not lost against a large mean. For a row that is cut across the
+// ranks, each rank does so with its own columns, and all ranks' sums give the moments of the whole row
+// (CutNorm).
 #include <algorithm>
 #include <cmath>
 
@@ -28,15 +29,27 @@ template <class T, class Term>
   return sum_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
+/// Σx over a row's columns, and Σ(x − m)² about their mean m.
+template <class T>
+struct RowSums {
+  T sum, squares;
+};
+
+template <class S, class T = Computed<S>>
+RowSums<T> sums_of_row(int64_t cols, const S* x) {
+  const T sum = sum_row<T>(cols, [&](int64_t i, auto n) { return load_ahead(x + i, n, T(0)); });
+  const T mean = sum / static_cast<T>(cols);
+  return {sum, sum_row<T>(cols, [&](int64_t i, auto n) {
+            const Vector<T> centred = load_part(x + i, n, mean) - mean;
+            return centred * centred;
+          })};
+}
+
 template <class S, class T = Computed<S>>
 void normalize_row(int64_t cols, T epsilon, const S* x, const S* gamma, const S* beta, S* y, T* stats) {
-  const T mean =
-      sum_row<T>(cols, [&](int64_t i, auto n) { return load_ahead(x + i, n, T(0)); }) / static_cast<T>(cols);
-  const T squares = sum_row<T>(cols, [&](int64_t i, auto n) {
-    const Vector<T> centred = load_part(x + i, n, mean) - mean;
-    return centred * centred;
-  });
-  const T inverse = T(1) / std::sqrt(squares / static_cast<T>(cols) + epsilon);
+  const RowSums<T> sums = sums_of_row(cols, x);
+  const T mean = sums.sum / static_cast<T>(cols);
+  const T inverse = T(1) / std::sqrt(sums.squares / static_cast<T>(cols) + epsilon);
   for_vectors<T>(cols, [&](int64_t i, auto n) {
     const Vector<T> hat = (load_part(x + i, n, mean) - mean) * inverse;
     store_part(y + i, hat * load_part(gamma + i, n, T(0)) + load_part(beta + i, n, T(0)), n);
@@ -51,16 +64,32 @@ struct Moments {
   T mean, inverse;
 };
 
-/// The moments of row `row`: as layer_norm() stored them, or from the sums over the row's `hidden` columns.
+/// The moments of row `row`, as the forward pass stored them.
 template <class T>
 Moments<T> stored_moments(const T* stats, int64_t row) {
   return {stats[2 * row], stats[2 * row + 1]};
 }
+
+/// The moments of a whole row from the sums of its parts. A part's squares are about its own mean m, and
+/// Σ(x − μ)² = Σ(x − m)² + columns·(m − μ)²: no large numbers are subtracted that are nearly equal.
 template <class T>
-Moments<T> summed_moments(const CutNorm& norm, const T* sums, int64_t row) {
-  const T mean = sums[2 * row] / static_cast<T>(norm.hidden);
-  const T variance = std::max(sums[2 * row + 1] / static_cast<T>(norm.hidden) - mean * mean, T(0));
-  return {mean, T(1) / std::sqrt(variance + static_cast<T>(norm.epsilon))};
+Moments<T> moments_of_parts(const LayerNormApply& op, const T* sums) {
+  const auto columns = [&](int64_t part) {
+    return static_cast<T>(op.column_group * shard_range(op.norm.hidden / op.column_group,
+                                                        static_cast<int>(op.ranks), static_cast<int>(part))
+                                                .size());
+  };
+  const T hidden = static_cast<T>(op.norm.hidden);
+  T sum = 0, squares = 0;
+  for (int64_t part = 0; part < op.ranks; ++part) sum += sums[2 * part];
+  const T mean = sum / hidden;
+  for (int64_t part = 0; part < op.ranks; ++part) {
+    const T count = columns(part);
+    if (count == 0) continue;
+    const T apart = sums[2 * part] / count - mean;
+    squares += sums[2 * part + 1] + count * apart * apart;
+  }
+  return {mean, T(1) / std::sqrt(squares / hidden + static_cast<T>(op.epsilon))};
 }
 
 /// Σg and Σg·hat over a row's columns.
@@ -186,11 +215,9 @@ void CpuDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums) 
     for_rows(threads_, norm.rows, [&](int64_t row) {
       const S* in = static_cast<const S*>(x) + row * norm.cols;
       T* out = static_cast<T*>(sums) + 2 * row;
-      out[0] = sum_row<T>(norm.cols, [&](int64_t i, auto n) { return load_ahead(in + i, n, T(0)); });
-      out[1] = sum_row<T>(norm.cols, [&](int64_t i, auto n) {
-        const Vector<T> value = load_part(in + i, n, T(0));
-        return value * value;
-      });
+      const RowSums<T> own = sums_of_row(norm.cols, in);
+      out[0] = own.sum;
+      out[1] = own.squares;
     });
   });
 }
@@ -202,7 +229,9 @@ void CpuDevice::layer_norm_apply(const LayerNormApply& op) {
     using T = Computed<S>;
     const S *gains = static_cast<const S*>(op.gamma), *shifts = static_cast<const S*>(op.beta);
     for_rows(threads_, norm.rows, [&](int64_t row) {
-      const auto [mean, inverse] = summed_moments(norm, static_cast<const T*>(op.sums), row);
+      const auto [mean, inverse] = moments_of_parts(op, static_cast<const T*>(op.sums) + 2 * op.ranks * row);
+      static_cast<T*>(op.stats)[2 * row] = mean;
+      static_cast<T*>(op.stats)[2 * row + 1] = inverse;
       const S* in = static_cast<const S*>(op.x) + row * norm.cols;
       S* out = static_cast<S*>(op.y) + row * norm.cols;
       for_vectors<T>(norm.cols, [&](int64_t i, auto n) {
@@ -221,7 +250,7 @@ void CpuDevice::layer_norm_grad_sums(const LayerNormGradSums& op) {
     const auto row_at = [&](int64_t row) {
       return GradRow<S>{norm.cols, static_cast<const S*>(op.x) + row * norm.cols,
                         static_cast<const S*>(op.gamma), static_cast<const S*>(op.dy) + row * norm.cols,
-                        summed_moments(norm, static_cast<const T*>(op.sums), row)};
+                        stored_moments(static_cast<const T*>(op.stats), row)};
     };
     grad_rows<S>(threads_, norm.rows, norm.cols, op.dgamma, op.dbeta, op.accumulate, row_at,
                  [&](int64_t index, const GradRow<S>&, GradSums<T> own) {
@@ -239,7 +268,7 @@ void CpuDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
     for_rows(threads_, norm.rows, [&](int64_t row) {
       const GradRow<S> one{norm.cols, static_cast<const S*>(op.x) + row * norm.cols,
                            static_cast<const S*>(op.gamma), static_cast<const S*>(op.dy) + row * norm.cols,
-                           summed_moments(norm, static_cast<const T*>(op.sums), row)};
+                           stored_moments(static_cast<const T*>(op.stats), row)};
       const T* whole = static_cast<const T*>(op.dsums) + 2 * row;
       const T count = static_cast<T>(norm.hidden);
       one.write(norm.hidden, whole[0] / count, whole[1] / count, static_cast<S*>(op.dx) + row * norm.cols);

@@ -1,6 +1,7 @@
 // LayerNorm, with one block for each row. A row's packs stay in registers if they fit; otherwise every pass
-// reads them again from cache. Mean and variance of a whole row take two passes, so that a small variance is
-// not lost against a large mean. For a row that is cut across the ranks they come from Σx and Σx² (CutNorm).
+// reads them again from cache. Mean and variance take two passes, so that a small variance is not lost against
+// a large mean. For a row that is cut across the ranks, each rank does so with its own columns, and all ranks'
+// sums give the moments of the whole row (CutNorm).
 // dgamma and dbeta are sums over the rows, column by column.
 #include "engine/device/cuda/column_sums.cuh"
 #include "engine/device/cuda/operation.cuh"
@@ -15,7 +16,7 @@ struct Moments {
   T mean, inverse;
 };
 
-/// Gives the moments of rows as layer_norm() stored them.
+/// Gives the moments of rows as the forward pass stored them.
 template <class T>
 struct StoredMoments {
   const T* stats;  // [rows, 2]
@@ -23,21 +24,36 @@ struct StoredMoments {
   __device__ Moments<T> operator()(int64_t row) const { return {stats[2 * row], stats[2 * row + 1]}; }
 };
 
-/// Computes the moments of rows from the sums over a row's `hidden` columns.
+/// Computes the moments of whole rows from the sums of their parts. A part's squares are about its own mean m,
+/// and Σ(x − μ)² = Σ(x − m)² + columns·(m − μ)²: no large numbers are subtracted that are nearly equal.
 template <class T>
-struct SummedMoments {
-  const T* sums;  // [rows, 2]
+struct MomentsOfParts {
+  const T* sums;  // [rows, parts, 2]
+  int64_t parts, fewest, longer;  // every part has the fewest columns; the first `longer` have a group more
+  int64_t column_group;
   T hidden, epsilon;
 
-  SummedMoments(const CutNorm& norm, const void* of)
-      : sums(static_cast<const T*>(of)),
-        hidden(static_cast<T>(norm.hidden)),
-        epsilon(static_cast<T>(norm.epsilon)) {}
+  explicit MomentsOfParts(const LayerNormApply& op)
+      : sums(static_cast<const T*>(op.sums)),
+        parts(op.ranks),
+        fewest(op.norm.hidden / op.column_group / op.ranks * op.column_group),
+        longer(op.norm.hidden / op.column_group % op.ranks),
+        column_group(op.column_group),
+        hidden(static_cast<T>(op.norm.hidden)),
+        epsilon(static_cast<T>(op.epsilon)) {}
 
   __device__ Moments<T> operator()(int64_t row) const {
-    const T mean = sums[2 * row] / hidden, spread = sums[2 * row + 1] / hidden - mean * mean;
-    const T variance = spread < T(0) ? T(0) : spread;  // a NaN stays
-    return {mean, T(1) / std::sqrt(variance + epsilon)};
+    const T* const of_row = sums + 2 * parts * row;
+    T sum = 0, squares = 0;
+    for (int64_t part = 0; part < parts; ++part) sum += of_row[2 * part];
+    const T mean = sum / hidden;
+    for (int64_t part = 0; part < parts; ++part) {
+      const T count = static_cast<T>(fewest + (part < longer ? column_group : 0));
+      if (count == T(0)) continue;
+      const T apart = of_row[2 * part] / count - mean;
+      squares += of_row[2 * part + 1] + count * apart * apart;
+    }
+    return {mean, T(1) / std::sqrt(squares / hidden + epsilon)};
   }
 };
 
@@ -205,12 +221,16 @@ __global__ void __launch_bounds__(kRowThreads)
     T value[kLanes<S>];
     load_pack(x + row * cols + col, count, aligned, T(0), value);
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) {
-      sum += value[i];
-      squares += value[i] * value[i];
-    }
+    for (int i = 0; i < kLanes<S>; ++i) sum += value[i];
   });
   sum = block_sum(sum, shared);
+  const T mean = sum / static_cast<T>(cols);
+  for_packs<S>(cols, [&](int64_t col, int64_t count) {
+    T value[kLanes<S>];
+    load_pack(x + row * cols + col, count, aligned, mean, value);
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i) squares += (value[i] - mean) * (value[i] - mean);
+  });
   squares = block_sum(squares, shared);
   if (threadIdx.x == 0) {
     sums[2 * row] = sum;
@@ -221,7 +241,7 @@ __global__ void __launch_bounds__(kRowThreads)
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     norm_apply_kernel(int64_t cols, const S* x, const S* gamma, const S* beta,
-                      SummedMoments<Computed<S>> moments, S* y, bool aligned) {
+                      MomentsOfParts<Computed<S>> moments, S* y, Computed<S>* stats, bool aligned) {
   const int64_t row = blockIdx.x;
   const Moments<Computed<S>> own = moments(row);
   for_packs<S>(cols, [&](int64_t col, int64_t count) {
@@ -229,6 +249,10 @@ __global__ void __launch_bounds__(kRowThreads)
     load_pack(x + row * cols + col, count, aligned, own.mean, pack.lane);
     write_pack<false>(col, count, pack, gamma, beta, own, aligned, y + row * cols);
   });
+  if (threadIdx.x == 0) {
+    stats[2 * row] = own.mean;
+    stats[2 * row + 1] = own.inverse;
+  }
 }
 
 /// g = gamma·dy and hat = (x − mean)·inverse of one pack of a row.
@@ -320,7 +344,7 @@ __global__ void __launch_bounds__(kRowThreads)
 
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
-    norm_grad_sums_kernel(int64_t cols, const S* x, const S* gamma, SummedMoments<Computed<S>> moments,
+    norm_grad_sums_kernel(int64_t cols, const S* x, const S* gamma, StoredMoments<Computed<S>> moments,
                           const S* dy, Computed<S>* dsums, bool aligned) {
   using T = Computed<S>;
   __shared__ T shared[kRowThreads / 32];
@@ -340,7 +364,7 @@ __global__ void __launch_bounds__(kRowThreads)
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     norm_grad_apply_kernel(int64_t cols, Computed<S> hidden, const S* x, const S* gamma,
-                           SummedMoments<Computed<S>> moments, const S* dy, const Computed<S>* dsums, S* dx,
+                           StoredMoments<Computed<S>> moments, const S* dy, const Computed<S>* dsums, S* dx,
                            bool aligned) {
   const int64_t row = blockIdx.x;
   const Moments<Computed<S>> own = moments(row);
@@ -354,10 +378,10 @@ __global__ void __launch_bounds__(kRowThreads)
 }
 
 /// dy·hat and dy: the terms of dgamma and dbeta.
-template <class S, class RowMoments>
+template <class S>
 struct GainTerms {
   const S *x, *dy;
-  RowMoments moments;
+  StoredMoments<Computed<S>> moments;
   int64_t cols;
   bool aligned;
 
@@ -371,11 +395,12 @@ struct GainTerms {
   }
 };
 
-template <class S, class RowMoments>
+template <class S>
 void gain_sums(const Operation& operation, int64_t rows, int64_t cols, const void* x,
-               const RowMoments& moments, const void* dy, void* dgamma, void* dbeta, bool accumulate) {
-  const GainTerms<S, RowMoments> terms{static_cast<const S*>(x), static_cast<const S*>(dy), moments, cols,
-                                       rows_aligned<S>(cols, x, dy)};
+               const StoredMoments<Computed<S>>& moments, const void* dy, void* dgamma, void* dbeta,
+               bool accumulate) {
+  const GainTerms<S> terms{static_cast<const S*>(x), static_cast<const S*>(dy), moments, cols,
+                           rows_aligned<S>(cols, x, dy)};
   column_sums<S, 2>(operation, rows, cols, terms,
                     {{static_cast<Computed<S>*>(dgamma), static_cast<Computed<S>*>(dbeta)}}, accumulate);
 }
@@ -433,7 +458,7 @@ void CudaDevice::layer_norm_apply(const LayerNormApply& op) {
     Operation(*this, "LayerNorm from its sums")
         .launch(norm_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(op.x),
                 static_cast<const S*>(op.gamma), static_cast<const S*>(op.beta),
-                SummedMoments<Computed<S>>(norm, op.sums), static_cast<S*>(op.y),
+                MomentsOfParts<Computed<S>>(op), static_cast<S*>(op.y), static_cast<Computed<S>*>(op.stats),
                 rows_aligned<S>(norm.cols, op.x, op.gamma, op.beta, op.y));
   });
 }
@@ -444,7 +469,7 @@ void CudaDevice::layer_norm_grad_sums(const LayerNormGradSums& op) {
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the sums of LayerNorm's gradient");
-    const SummedMoments<T> moments(norm, op.sums);
+    const StoredMoments<T> moments{static_cast<const T*>(op.stats)};
     gain_sums<S>(operation, norm.rows, norm.cols, op.x, moments, op.dy, op.dgamma, op.dbeta, op.accumulate);
     operation.launch(norm_grad_sums_kernel<S>, norm.rows, kRowThreads, 0, norm.cols,
                      static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), moments,
@@ -460,8 +485,8 @@ void CudaDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
     using T = Computed<S>;
     Operation(*this, "LayerNorm's gradient from its sums")
         .launch(norm_grad_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<T>(norm.hidden),
-                static_cast<const S*>(op.x), static_cast<const S*>(op.gamma), SummedMoments<T>(norm, op.sums),
-                static_cast<const S*>(op.dy), static_cast<const T*>(op.dsums), static_cast<S*>(op.dx),
+                static_cast<const S*>(op.x), static_cast<const S*>(op.gamma),
+                StoredMoments<T>{static_cast<const T*>(op.stats)}, static_cast<const S*>(op.dy), static_cast<const T*>(op.dsums), static_cast<S*>(op.dx),
                 rows_aligned<S>(norm.cols, op.x, op.gamma, op.dy, op.dx));
   });
 }

@@ -47,7 +47,7 @@ TEST(WorkedFigures, NormStatistics) {
   EXPECT_EQ(figure("all-reduce it is compared with").exact, 134'217'728);  // 128 MiB
   EXPECT_EQ(figure("all-reduce it is compared with").by_formula, 2 * 134'217'728.0);
   EXPECT_EQ(figure("activations against statistics").by_formula, 2048);
-  EXPECT_EQ(figure("activations against statistics").exact, 1024);
+  EXPECT_EQ(figure("activations against statistics").exact, 256);
 }
 
 TEST(WorkedFigures, MemoryShapesAndVocabulary) {

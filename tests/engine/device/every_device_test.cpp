@@ -434,35 +434,43 @@ TEST_P(EveryDevice, LayerNormsOfCutRows) {
   for (const DType dtype : kDTypes)
     for (const int64_t rows : {0, 1, 130})
       for (const int64_t cols : {0, 1, 17, 257}) {
-        const int64_t hidden = 2 * std::max<int64_t>(cols, 1);  // as if another rank had the same columns
+        const int64_t hidden = 2 * std::max<int64_t>(cols, 1) + 1;  // as if three ranks had nearly as many
         const Numbers x = normal_in(dtype, rows * cols, 1), gamma = normal_in(dtype, cols, 2, 0.1, 1),
                       beta = normal_in(dtype, cols, 3), dy = normal_in(dtype, rows * cols, 4);
-        Numbers sums, dsums;
+        Numbers sums, stats, dsums;
         for (int64_t row = 0; row < rows; ++row) {
-          sums.push_back(0.1 * static_cast<double>(hidden));
-          sums.push_back(1.3 * static_cast<double>(hidden));
+          for (int rank = 0; rank < 3; ++rank) {
+            sums.push_back(0.1 * (rank + 1) * static_cast<double>(hidden));
+            sums.push_back(0.4 * static_cast<double>(hidden));
+          }
+          stats.push_back(0.1);
+          stats.push_back(0.9);
           dsums.push_back(0.2 * static_cast<double>(hidden));
           dsums.push_back(-0.1 * static_cast<double>(hidden));
         }
         sums = rounded_to(wide_of(dtype), sums);
+        stats = rounded_to(wide_of(dtype), stats);
         dsums = rounded_to(wide_of(dtype), dsums);
         const Tolerance tolerance{32 + 4 * std::sqrt(static_cast<double>(std::max(rows, cols))), 2, false, 1};
         EXPECT_TRUE(agree(dtype, tolerance,
                           [&](OnDevice& on) {
-                            const CutNorm norm{on.dtype, rows, cols, hidden, 1e-5};
-                            void *in = on.in(x), *gains = on.in(gamma), *whole = on.in_wide(sums),
+                            const CutNorm norm{on.dtype, rows, cols, hidden};
+                            void *in = on.in(x), *gains = on.in(gamma), *moments = on.in_wide(stats),
                                  *grads = on.in(dy);
                             on.device.layer_norm_sums(norm, in, on.out_wide("sums", 2 * rows));
                             on.device.layer_norm_apply({.norm = norm,
+                                                        .epsilon = 1e-5,
+                                                        .ranks = 3,
                                                         .x = in,
                                                         .gamma = gains,
                                                         .beta = on.in(beta),
-                                                        .sums = whole,
-                                                        .y = on.out("y", rows * cols)});
+                                                        .sums = on.in_wide(sums),
+                                                        .y = on.out("y", rows * cols),
+                                                        .stats = on.out_wide("stats", 2 * rows)});
                             on.device.layer_norm_grad_sums({.norm = norm,
                                                             .x = in,
                                                             .gamma = gains,
-                                                            .sums = whole,
+                                                            .stats = moments,
                                                             .dy = grads,
                                                             .dsums = on.out_wide("dsums", 2 * rows),
                                                             .dgamma = on.out_wide("dgamma", cols),
@@ -470,7 +478,7 @@ TEST_P(EveryDevice, LayerNormsOfCutRows) {
                             on.device.layer_norm_grad_apply({.norm = norm,
                                                              .x = in,
                                                              .gamma = gains,
-                                                             .sums = whole,
+                                                             .stats = moments,
                                                              .dy = grads,
                                                              .dsums = on.in_wide(dsums),
                                                              .dx = on.out("dx", rows * cols)});

@@ -175,42 +175,49 @@ Operation layer_norm() {
           }};
 }
 
-// Rows cut into two unequal shards, the two sums a row put together here as the collective puts them
-// together. Inputs: X, gamma and beta of the first shard, then of the second; Y is the shards' one after the
+// Rows cut into two unequal shards, the two sums a row of each gathered here as the collective gathers them.
+// Inputs: X, gamma and beta of the first shard, then of the second; Y is the shards' one after the
 // other.
 Operation cut_layer_norm() {
   constexpr int64_t rows = 3, hidden = 19;
-  static constexpr std::array<int64_t, 2> cols{12, 7};
-  const auto norm_of = [](size_t shard) { return CutNorm{kFp64, rows, cols[shard], hidden, 1e-2}; };
+  static constexpr std::array<int64_t, 2> cols{10, 9};
+  const auto norm_of = [](size_t shard) { return CutNorm{kFp64, rows, cols[shard], hidden}; };
   const auto sums_of = [=](Device& device, const Vectors& in) {
-    Vector whole = zeros(2 * rows);
+    Vector all = nans(2 * 2 * rows);
     for (size_t shard = 0; shard < cols.size(); ++shard) {
       Vector sums = nans(2 * rows);
       device.layer_norm_sums(norm_of(shard), in[3 * shard].data(), sums.data());
-      for (size_t i = 0; i < sums.size(); ++i) whole[i] += sums[i];
+      for (size_t row = 0; row < rows; ++row) std::copy_n(&sums[2 * row], 2, &all[4 * row + 2 * shard]);
     }
-    return whole;
+    return all;
+  };
+  const auto apply = [=](Device& device, const Vectors& in, size_t shard, const Vector& sums, Vector& stats) {
+    Vector y = nans(rows * cols[shard]);
+    device.layer_norm_apply({.norm = norm_of(shard),
+                             .epsilon = 1e-2,
+                             .ranks = 2,
+                             .x = in[3 * shard].data(),
+                             .gamma = in[3 * shard + 1].data(),
+                             .beta = in[3 * shard + 2].data(),
+                             .sums = sums.data(),
+                             .y = y.data(),
+                             .stats = stats.data()});
+    return y;
   };
   return {"CutLayerNorm",
           {rows * cols[0], cols[0], cols[0], rows * cols[1], cols[1], cols[1]},
           [=](Device& device, const Vectors& in) {
             const Vector sums = sums_of(device, in);
-            Vector all;
+            Vector all, stats = nans(2 * rows);
             for (size_t shard = 0; shard < cols.size(); ++shard) {
-              Vector y = nans(rows * cols[shard]);
-              device.layer_norm_apply({.norm = norm_of(shard),
-                                       .x = in[3 * shard].data(),
-                                       .gamma = in[3 * shard + 1].data(),
-                                       .beta = in[3 * shard + 2].data(),
-                                       .sums = sums.data(),
-                                       .y = y.data()});
+              const Vector y = apply(device, in, shard, sums, stats);
               all.insert(all.end(), y.begin(), y.end());
             }
             return all;
           },
           [=](Device& device, const Vectors& in, const Vector& dy) {
-            const Vector sums = sums_of(device, in);
-            Vector whole = zeros(2 * rows);
+            Vector whole = zeros(2 * rows), stats = nans(2 * rows);
+            apply(device, in, 0, sums_of(device, in), stats);
             Vectors gradients(in.size());
             const std::array<const double*, 2> dys{dy.data(), dy.data() + rows * cols[0]};
             for (size_t shard = 0; shard < cols.size(); ++shard) {
@@ -220,7 +227,7 @@ Operation cut_layer_norm() {
               device.layer_norm_grad_sums({.norm = norm_of(shard),
                                            .x = in[3 * shard].data(),
                                            .gamma = in[3 * shard + 1].data(),
-                                           .sums = sums.data(),
+                                           .stats = stats.data(),
                                            .dy = dys[shard],
                                            .dsums = dsums.data(),
                                            .dgamma = gradients[3 * shard + 1].data(),
@@ -232,7 +239,7 @@ Operation cut_layer_norm() {
               device.layer_norm_grad_apply({.norm = norm_of(shard),
                                             .x = in[3 * shard].data(),
                                             .gamma = in[3 * shard + 1].data(),
-                                            .sums = sums.data(),
+                                            .stats = stats.data(),
                                             .dy = dys[shard],
                                             .dsums = whole.data(),
                                             .dx = gradients[3 * shard].data()});

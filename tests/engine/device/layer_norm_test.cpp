@@ -125,6 +125,83 @@ TYPED_TEST(LayerNormTest, NanReachesItsRowItsColumnAndNoOther) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(broken_x.y[i]), i / cols == 1);
 }
 
+/// y and stats of rows that are cut over `ranks`, put together.
+template <class T>
+std::pair<std::vector<T>, std::vector<T>> norm_of_cut_rows(Device& device, int64_t rows, int64_t hidden,
+                                                           int ranks, const std::vector<T>& x) {
+  const std::vector<T> gamma(static_cast<size_t>(hidden), T(1)), beta(static_cast<size_t>(hidden));
+  std::vector<T> sums(static_cast<size_t>(rows * ranks * 2)), y(x.size()),
+      stats(static_cast<size_t>(2 * rows));
+  const auto part = [&](int rank) {
+    const Range columns = shard_range(hidden, ranks, rank);
+    std::vector<T> values;
+    for (int64_t row = 0; row < rows; ++row)
+      values.insert(values.end(), x.begin() + row * hidden + columns.begin,
+                    x.begin() + row * hidden + columns.end);
+    return std::pair{columns, values};
+  };
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto [columns, values] = part(rank);
+    std::vector<T> own(static_cast<size_t>(2 * rows));
+    device.layer_norm_sums({kDType<T>, rows, columns.size(), hidden}, values.data(), own.data());
+    for (int64_t row = 0; row < rows; ++row)
+      std::copy_n(own.begin() + 2 * row, 2, sums.begin() + 2 * (row * ranks + rank));
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto [columns, values] = part(rank);
+    std::vector<T> own(values.size());
+    device.layer_norm_apply({.norm = {kDType<T>, rows, columns.size(), hidden},
+                             .epsilon = kEpsilon,
+                             .ranks = ranks,
+                             .x = values.data(),
+                             .gamma = gamma.data(),
+                             .beta = beta.data(),
+                             .sums = sums.data(),
+                             .y = own.data(),
+                             .stats = stats.data()});
+    for (int64_t row = 0; row < rows; ++row)
+      std::copy_n(own.begin() + row * columns.size(), columns.size(),
+                  y.begin() + row * hidden + columns.begin);
+  }
+  return {y, stats};
+}
+
+TYPED_TEST(LayerNormTest, ACutRowKeepsASmallVarianceBesideALargeMeanAsAWholeRowDoes) {
+  using T = TypeParam;
+  const int64_t rows = 3, hidden = 67;
+  const double mean = sizeof(T) == 4 ? 1e4 : 1e8;
+  const auto device = make_cpu_device(1);
+  const std::vector<T> x = normal<T>(rows * hidden, 1, mean);
+  std::vector<double> expected;
+  for (int64_t row = 0; row < rows; ++row) {
+    long double sum = 0, squares = 0;
+    const auto first = x.begin() + row * hidden;
+    for (int64_t col = 0; col < hidden; ++col) sum += first[col];
+    for (int64_t col = 0; col < hidden; ++col) squares += std::pow(first[col] - sum / hidden, 2.0L);
+    for (int64_t col = 0; col < hidden; ++col)
+      expected.push_back(
+          static_cast<double>((first[col] - sum / hidden) / std::sqrt(squares / hidden + kEpsilon)));
+  }
+  const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+  for (const int ranks : {1, 2, 4, 67, 80}) {
+    const auto [y, stats] = norm_of_cut_rows(*device, rows, hidden, ranks, x);
+    EXPECT_LT(relative_error(y, expected), 4 * mean * unit) << ranks << " ranks";
+  }
+}
+
+// A row of one element is its own mean: what it says is β, and no gradient reaches it.
+TYPED_TEST(LayerNormTest, ARowOfOneElementIsExactlyItsMean) {
+  using T = TypeParam;
+  const auto device = make_cpu_device(1);
+  const std::vector<T> x = normal<T>(40, 1, 3.7), dy = normal<T>(40, 4);
+  const Norm<T> norm(*device, 40, 1, x, dy);
+  const T beta = normal<T>(1, 3)[0];
+  for (const T y : norm.y) EXPECT_EQ(y, beta);
+  for (const T dx : norm.dx) EXPECT_EQ(dx, T(0));
+  EXPECT_EQ(norm.dgamma[0], T(0));
+  for (const T y : norm_of_cut_rows(*device, 40, 1, 2, x).first) EXPECT_EQ(y, T(0));
+}
+
 TEST(LayerNormGradTest, AVarianceSmallAgainstTheMeanSurvives) {
   // One pass over x and x² in fp32 would find a variance of 0 or less here.
   const int64_t cols = 768;

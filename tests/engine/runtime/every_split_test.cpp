@@ -103,19 +103,25 @@ TEST(SequenceParallelism, ReplacesEveryAllReduceOfALayer) {
   }
 }
 
-TEST(ParallelNorm, ReducesTwoNumbersAToken) {
+TEST(ParallelNorm, GathersTwoNumbersATokenAndReducesTwoForTheGradient) {
   Split split = named_split("megatron");
   split.norm = NormCut::Parallel;
   Settings settings = testing::small_layer(4);
   settings.split = split;
   const Program program = plan_program(settings);
-  int reduces = 0;
+  int gathers = 0, reduces = 0;
   for (const Step& step : program.steps) {
-    if (step.op != Op::AllReduce) continue;
-    EXPECT_EQ(program.tensor(step.outputs[0]).shape, (Shape{settings.tokens(), 2})) << step.name;
-    ++reduces;
+    const bool of_norms = step.block == "norm";
+    if (step.op == Op::AllReduce) {
+      EXPECT_EQ(program.tensor(step.outputs[0]).shape, (Shape{settings.tokens(), 2})) << step.name;
+      ++reduces;
+    } else if (step.op == Op::AllGather && of_norms) {
+      EXPECT_EQ(local_bytes(program.tensor(step.inputs[0]), settings.tp, 0), settings.tokens() * 2 * 4);
+      ++gathers;
+    }
   }
-  EXPECT_EQ(reduces, 4);  // two norms, forward and backward
+  EXPECT_EQ(gathers, 2);  // two norms
+  EXPECT_EQ(reduces, 2);
 }
 
 }  // namespace every_split_test

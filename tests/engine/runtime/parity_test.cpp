@@ -4,11 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
+#include "engine/runtime/tensor_size.h"
+#include "tests/engine/io/test_folder.h"
+#include "tests/engine/io/write_npy.h"
 #include "tests/engine/parity_outcome.h"
 #include "tests/engine/small_layer.h"
 
@@ -213,6 +218,70 @@ TEST(Parity, SmallSumsThatCancelAreNoErrors) {
               << outcome.first_broken() << " " << outcome.summary.worst_relative_error;
         }
       }
+    }
+  }
+}
+
+class ParityFarFromZero : public TestFolder {
+ protected:
+  // A layer whose X are normal numbers around `mean`.
+  Settings layer(int tp, NormCut norm, DType dtype, double mean) const {
+    Settings settings = small_layer(tp);
+    settings.split.norm = norm;
+    settings.dtype = dtype;
+    std::vector<double> x(static_cast<size_t>(settings.tokens() * settings.model.hidden));
+    std::mt19937_64 generator(5);
+    std::normal_distribution<double> distribution(mean);
+    for (double& value : x) value = distribution(generator);
+    settings.input = {InputKind::Npy, path("x.npy")};
+    write_npy(settings.input.path, NpyType::Float64, {settings.tokens(), settings.model.hidden}, x.data());
+    return settings;
+  }
+};
+
+// A rounding of the mean shifts a norm's result by `mean` units in the last place, whether tokens are whole
+// or cut. Σx²/n - μ² would shift it by mean² of them.
+TEST_F(ParityFarFromZero, ANormOfCutTokensIsAsExactAsOneOfWholeTokens) {
+  for (const NormCut norm : {NormCut::Replicated, NormCut::Parallel})
+    for (const auto& [dtype, unit] : {std::pair{DType::Fp32, 0x1p-24}, {DType::Fp64, 0x1p-53}})
+      for (const double mean : {30.0, 1000.0, 30'000.0}) {
+        const Outcome outcome = compare(layer(3, norm, dtype, mean));
+        const std::string where = fmt::format("{} {} {}", to_string(norm), to_string(dtype), mean);
+        EXPECT_TRUE(outcome.summary.agrees) << where << ": " << outcome.first_broken();
+        ASSERT_NE(outcome.of("ln1.stats"), nullptr) << where;
+        EXPECT_LT(outcome.of("ln1.out")->max_abs_error, 16 * mean * unit) << where;
+        EXPECT_EQ(outcome.miscounted, "") << where;
+      }
+}
+
+// What the bound is relative to follows from how far X is from 0, but not without end.
+TEST_F(ParityFarFromZero, NoDistanceMakesAWrongValueRight) {
+  const Settings settings = layer(1, NormCut::Replicated, DType::Fp32, 1e6);
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  const auto serial = std::make_shared<SerialReference>();
+  testing::run(plan, {serial});
+  const double bound = parity_bound(settings);
+  const auto sizes = tensor_sizes(plan->program, *serial, bound);
+  int limited = 0;
+  for (const Tensor& tensor : plan->program.tensors) {
+    const auto found = sizes.find(tensor.value);
+    if (tensor.kind != MemoryKind::Activation || found == sizes.end() || found->second.own == 0) continue;
+    const double allowed = bound * found->second.judged() / found->second.own;
+    EXPECT_LE(allowed, 1.001 * std::sqrt(bound)) << tensor.name;
+    limited += allowed > 0.999 * std::sqrt(bound);
+  }
+  EXPECT_GE(limited, 3);
+  for (const char* value : {"ln1.out", "ln2.out", "mlp.proj.out"}) {
+    const auto tensor = std::find_if(plan->program.tensors.begin(), plan->program.tensors.end(),
+                                     [&](const Tensor& one) { return one.value == value; });
+    ASSERT_NE(tensor, plan->program.tensors.end()) << value;
+    for (const auto& [factor, is_right] : {std::pair{1.01, false}, {1.0001, true}}) {
+      ParityCheck check(plan->program, serial, false);
+      std::vector<float> values;
+      for (const double right : serial->numbers(value)) values.push_back(static_cast<float>(factor * right));
+      check.on_tensor(0, 0, *tensor, values.data());
+      EXPECT_EQ(check.results()[static_cast<size_t>(tensor->id)]->within_bound(), is_right)
+          << value << " times " << factor;
     }
   }
 }

@@ -277,7 +277,7 @@ void draw_matrices(const Context& context, const Settings& wanted) {
       std::array{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence}, {"whole", "hidden", "tokens"},
       std::array{Look::Whole, Look::Columns, Look::Rows},
       "The residual stream between the blocks, and the norms, dropouts and sums on it: whole on every rank,\n"
-      "cut over hidden (a norm reduces two numbers per token), or cut over tokens (sequence parallelism:\n"
+      "cut over hidden (a norm sends two numbers per token), or cut over tokens (sequence parallelism:\n"
       "a reduce-scatter and an all-gather replace each all-reduce).");
   if (wanted.block != Block::Model) return;
   draw_field(
