@@ -64,6 +64,27 @@ struct HeadGradient {
   Rows<T> dq, dk, dv;
 };
 
+/// The rows of P that have one entry. It is 1 whatever its score, so dS is exactly 0: computed, it would be
+/// the difference of two equal sums, which is noise, and Adam makes whole steps of noise.
+class SingleEntries {
+ public:
+  /// `mask` of the sequence's `keys` keys may be null.
+  SingleEntries(const int32_t* mask, int64_t keys) {
+    if (mask == nullptr) return;
+    const auto next = [&](int64_t key) {
+      while (key < keys && mask[key] == 0) ++key;
+      return key;
+    };
+    first_ = next(0);
+    second_ = next(first_ + 1);
+  }
+  /// True for a row that sees the first `seen` keys, without those that the mask hides.
+  bool has(int64_t seen) const { return seen == 1 || (first_ < seen && seen <= second_); }
+
+ private:
+  int64_t first_ = 0, second_ = 1;  // the keys that may be seen; beyond the last key if there is none
+};
+
 /// Takes a block of queries at a time: dP = dC·Vᵀ, dV += (P∘M)ᵀ·dC, dS = P∘(M∘dP − rowsum(P∘M∘dP))·scale, dQ
 /// = dS·K, dK += dSᵀ·Q. The sum over a row of dS is 0. It stays that small because the subtrahend is made of
 /// the same dP: rowsum(dC∘C), which is equal in exact numbers, has rounding errors of its own, and a gradient
@@ -71,6 +92,7 @@ struct HeadGradient {
 template <class S, class T>
 void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const Workspace<T>& workspace) {
   const int64_t seq = head.op.seq, width = head.op.head_dim;
+  const SingleEntries single(head.mask, seq);
   for (const Range queries : query_blocks(seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
     const Rows<T> probs = probabilities(head, queries, workspace);
@@ -88,8 +110,11 @@ void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const W
     multiply_by_keys(head, queries, dc, head.keys.turned_v, dscores);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t seen = head.keys_of(queries.begin + row);
-      softmax_grad_row<T>(probs.at(row), head.has_dropout() ? used.at(row) : nullptr, dscores.at(row), seen,
-                          keys, dot<T>(used.at(row), dscores.at(row), seen), head.scale);
+      if (single.has(seen))
+        std::fill_n(dscores.at(row), keys, T(0));
+      else
+        softmax_grad_row<T>(probs.at(row), head.has_dropout() ? used.at(row) : nullptr, dscores.at(row), seen,
+                            keys, dot<T>(used.at(row), dscores.at(row), seen), head.scale);
     }
     multiply_over_keys(head, queries, as_const(dscores), head.keys.k, gradient.dq.from(queries.begin));
     add_to(gradient.dk, dscores, head.q.from(queries.begin));

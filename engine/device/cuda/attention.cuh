@@ -33,6 +33,17 @@ __device__ __forceinline__ double times(double a, double b) {
   return __dmul_rn(a, b);
 }
 
+/// The first and the second key of a sequence that a query may see; beyond the last key if there is none.
+struct FirstKeys {
+  int first = 0, second = 1;
+
+  /// True if exactly one of the first `seen` keys may be seen, or if there is only one. Its probability is 1,
+  /// whatever its score, so dS is exactly 0. Computed, it would be the difference of two equal sums: noise.
+  __device__ __forceinline__ bool are_one_of(int64_t seen) const {
+    return seen == 1 || (first < seen && seen <= second);
+  }
+};
+
 /// One call of attention, for kernels: [batch, seq] queries of `heads` heads against [batch, room] keys of
 /// keys.heads heads. Without a cache `room` is `seq`.
 template <class S>
@@ -61,6 +72,17 @@ struct AttentionView {
   }
   /// The number of keys that a query sees. They are the first ones.
   __device__ __forceinline__ int64_t seen(int64_t position) const { return causal ? position + 1 : room; }
+  /// Reads the mask up to the second key that may be seen.
+  __device__ __forceinline__ FirstKeys first_keys(int64_t sequence) const {
+    if (mask == nullptr) return {};
+    const int32_t* const may_be_seen = mask + sequence * room;
+    const auto next = [&](int key) {
+      while (key < room && may_be_seen[key] == 0) ++key;
+      return key;
+    };
+    const int first = next(0);
+    return {first, next(first + 1)};
+  }
   /// The index of the first element of a query's row in the whole P, for its draws.
   __device__ __forceinline__ int64_t first_draw(int64_t sequence, int64_t head, int64_t query) const {
     return ((first_token + sequence * seq + query) * all_heads + first_head + head) * room;

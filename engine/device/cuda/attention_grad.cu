@@ -34,7 +34,8 @@ __device__ __forceinline__ void score_gradients(const AttentionView<S>& a,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& k,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& dc,
                                                 const typename Tile<Computed<S>, kWidth>::Matrix& v,
-                                                int64_t sequence, int64_t head, int64_t query, int64_t key,
+                                                const FirstKeys& first_keys, int64_t sequence,
+                                                int64_t head, int64_t query, int64_t key,
                                                 typename Tile<Computed<S>, kWidth>::Block* used_block,
                                                 typename Tile<Computed<S>, kWidth>::Block& dscores) {
   using T = Computed<S>;
@@ -51,6 +52,7 @@ __device__ __forceinline__ void score_gradients(const AttentionView<S>& a,
     const int64_t seen = exists ? a.seen(row) : 0;
     const int64_t index = exists ? (sequence * a.seq + row) * a.heads + head : 0;  // among the rows of P
     const T delta = gradient.delta[index];
+    const T scale = first_keys.are_one_of(seen) ? T(0) : a.scale;  // of dS
     const T top = a.probs == nullptr ? a.kept[2 * index] : T(0);
     const T inverse = a.probs == nullptr ? a.kept[2 * index + 1] : T(0);
     const int64_t draw = a.has_dropout ? a.first_draw(sequence, head, row) : 0;
@@ -72,7 +74,7 @@ __device__ __forceinline__ void score_gradients(const AttentionView<S>& a,
           MaskReader mask(a.dropping);
           used = mask.drops(draw + col) ? T(0) : prob * static_cast<T>(a.dropping.scale);
         }
-        dscore = score_gradient(prob, used, dprob[i][j], delta, a.scale, a.has_dropout);
+        dscore = score_gradient(prob, used, dprob[i][j], delta, scale, a.has_dropout);
       }
       if (used_block != nullptr) (*used_block)[y][x] = used;
       dscores[y][x] = dscore;
@@ -96,6 +98,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
   const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
   const int64_t end = a.seen(query + rows - 1);
+  const FirstKeys first_keys = a.first_keys(at.sequence);
   load_tile<T, kWidth>(a.q, token, rows, at.head, a.head_dim, q);
   load_tile<T, kWidth>(gradient.dcontext, token, rows, at.head, a.head_dim, dc);
   typename Size::Rows result{};
@@ -105,7 +108,8 @@ __global__ void __launch_bounds__(kTileThreads, 1)
     load_tile<T, kWidth>(a.k, at.sequence * a.room + key, count, key_head, a.head_dim, k);
     load_tile<T, kWidth>(a.v, at.sequence * a.room + key, count, key_head, a.head_dim, v);
     __syncthreads();
-    score_gradients<S, kWidth>(a, gradient, q, k, dc, v, at.sequence, at.head, query, key, nullptr, dscores);
+    score_gradients<S, kWidth>(a, gradient, q, k, dc, v, first_keys, at.sequence, at.head, query, key,
+                               nullptr, dscores);
     __syncthreads();
     add_product<T, kWidth, false>(dscores, k, result);
   }
@@ -129,6 +133,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   const int64_t count = a.room - key < Size::kRows ? a.room - key : Size::kRows;
   load_tile<T, kWidth>(a.k, token, count, at.head, a.head_dim, k);
   load_tile<T, kWidth>(a.v, token, count, at.head, a.head_dim, v);
+  const FirstKeys first_keys = a.first_keys(at.sequence);
   typename Size::Rows dk{}, dv{};
   const Readers readers = readers_of(a.keys, a.heads, at.head);
   for (int64_t head = readers.begin; head < readers.end; ++head) {
@@ -139,7 +144,8 @@ __global__ void __launch_bounds__(kTileThreads, 1)
       load_tile<T, kWidth>(a.q, at.sequence * a.seq + query, rows, head, a.head_dim, q);
       load_tile<T, kWidth>(gradient.dcontext, at.sequence * a.seq + query, rows, head, a.head_dim, dc);
       __syncthreads();
-      score_gradients<S, kWidth>(a, gradient, q, k, dc, v, at.sequence, head, query, key, &used, dscores);
+      score_gradients<S, kWidth>(a, gradient, q, k, dc, v, first_keys, at.sequence, head, query, key, &used,
+                                 dscores);
       __syncthreads();
       add_product<T, kWidth, true>(used, dc, dv);
       add_product<T, kWidth, true>(dscores, q, dk);

@@ -30,6 +30,10 @@ struct Asked : AttentionView<T> {
   __device__ __forceinline__ bool masks() const { return !kPlain && this->mask != nullptr; }
   __device__ __forceinline__ bool keeps() const { return !kPlain && this->probs != nullptr; }
 
+  __device__ __forceinline__ FirstKeys first_keys(int64_t sequence) const {
+    return masks() ? AttentionView<T>::first_keys(sequence) : FirstKeys{};
+  }
+
   /// seen() in 32 bits. They hold every position in a sequence, because positions are stored in 32 bits.
   __device__ __forceinline__ int seen_by(int position) const {
     return static_cast<int>(this->seen(position));
@@ -365,8 +369,10 @@ __global__ void __launch_bounds__(kBlockThreads, kQueryGradBlocks<kWidth, A>)
     }
     block_by_rows<S, kWidth, N>(scores, k, result);
   }
-  const float one[2] = {1, 1};
-  store_result<S, kWidth>(result, one, gradient.dq, token, warp_row, rows, at.head, a.head_dim);
+  const FirstKeys first_keys = a.first_keys(at.sequence);
+  const float factors[2] = {first_keys.are_one_of(own.seen[0]) ? 0.0f : 1.0f,
+                            first_keys.are_one_of(own.seen[1]) ? 0.0f : 1.0f};
+  store_result<S, kWidth>(result, factors, gradient.dq, token, warp_row, rows, at.head, a.head_dim);
 }
 
 /// dK and dV of 64 keys. The scores are transposed: a lane's rows are keys, and its columns are queries.
@@ -412,6 +418,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     ask_for_queries(first_head, first_query, 0);
   }
   const float scale = in_base_2(a.scale);
+  const FirstKeys first_keys = a.first_keys(at.sequence);
   float dk[kWidth / 8][4] = {}, dv[kWidth / 8][4] = {};
   int turn = 0;
   int query = first_query;
@@ -463,6 +470,13 @@ __global__ void __launch_bounds__(kBlockThreads)
         dprobs[n][e] =
             scaled_gradient(prob, scores[n][e], dprobs[n][e], deltas[part + col], a.scale, a.drops());
       }
+    if (a.seen_by(query) <= first_keys.second) {
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          if (first_keys.are_one_of(a.seen_by(query + n * 8 + result_place(lane, e).col))) dprobs[n][e] = 0;
+    }
     block_by_rows<S, kWidth, N>(scores, q + kDc, dv);
     block_by_rows<S, kWidth, N>(dprobs, q, dk);
     head = next_head;

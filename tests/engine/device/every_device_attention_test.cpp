@@ -20,6 +20,7 @@ struct Case {
   double dropout = 0;
   KeyHeads keys = {};         ///< heads = 0: queries are not grouped
   bool hides_nobody = false;  ///< of a mask
+  int64_t only_key = -1;      ///< of a mask: the only key of a sequence that may be seen; -1: several
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -40,7 +41,10 @@ void attend(OnDevice& on, const Case& c, DType rounded) {
   if (c.masked) {
     std::vector<int32_t> mask;
     for (int64_t i = 0; i < tokens; ++i)
-      mask.push_back(c.hides_nobody ? 1 : i / c.seq == 1 ? 0 : i % 4 != 1);  // else one sees nobody
+      mask.push_back(c.hides_nobody    ? 1
+                     : c.only_key >= 0 ? i % c.seq == c.only_key
+                     : i / c.seq == 1  ? 0
+                                       : i % 4 != 1);  // else one sees nobody
     op.mask = on.in_ids(mask);
   }
   if (c.dropout > 0) {
@@ -97,6 +101,57 @@ TEST_P(EveryDeviceAttention, MatchesTheCpu) {
       EXPECT_TRUE(agree(dtype, tolerance, [&](OnDevice& on) { attend(on, c, dtype); }))
           << ::testing::PrintToString(c);
     }
+}
+
+// The probability of the only key is 1 whatever its score is. So the scores get no gradient at all, and not
+// rounding errors, of which Adam would make whole steps.
+TEST_P(EveryDeviceAttention, WhereAQueryHasOneKeyQAndKGetExactlyNoGradient) {
+  constexpr int64_t kSeq = 70, kOnly = 37;
+  for (const DType dtype : kDTypes)
+    for (const bool recompute : {false, true})
+      for (const double dropout : {0.0, 0.3})
+        for (const int64_t head_dim : {16, 64}) {
+          const auto numbers = [&](Case c, const char* name) {
+            c.recompute = recompute;
+            c.dropout = dropout;
+            for (const Output& output :
+                 operate(device(), dtype, 0, [&](OnDevice& on) { attend(on, c, dtype); }))
+              if (output.name == name) return output.numbers();
+            return Numbers();
+          };
+          const auto largest = [](const Numbers& values, int64_t begin, int64_t end) {
+            double most = 0;
+            for (int64_t i = begin; i < end; ++i)
+              most = std::max(most, std::abs(values[static_cast<size_t>(i)]));
+            return most;
+          };
+          const int64_t row = 2 * head_dim;  // of Q, of K and of V; a token has the three
+          const auto where = [&](const Case& c) {
+            return ::testing::PrintToString(c) + " in " + to_string(dtype);
+          };
+          for (const Case& c : {Case{2, 1, 2, head_dim}, Case{2, 1, 2, head_dim, true},
+                                Case{2, kSeq, 2, head_dim, false, false, true, 0, {}, false, kOnly}}) {
+            const Numbers dqkv = numbers(c, "dQKV");
+            double of_v = 0;
+            for (int64_t token = 0; token < c.batch * c.seq; ++token) {
+              EXPECT_EQ(largest(dqkv, token * 3 * row, (token * 3 + 2) * row), 0) << where(c) << token;
+              of_v = std::max(of_v, largest(dqkv, (token * 3 + 2) * row, (token * 3 + 3) * row));
+            }
+            EXPECT_GT(of_v, 0.1) << where(c);
+          }
+          // The first query of a causal head; with one key that may be seen, all queries from it on.
+          for (const bool masked : {false, true}) {
+            const Case c{1, kSeq, 2, head_dim, true, false, masked, 0, {}, false, masked ? kOnly : -1};
+            const Numbers dqkv = numbers(c, "dQKV");
+            for (int64_t token = 0; token < kSeq; ++token) {
+              const bool one = token == 0 || (masked && token >= kOnly);
+              EXPECT_EQ(largest(dqkv, token * 3 * row, (token * 3 + 1) * row) == 0, one) << where(c) << token;
+            }
+          }
+          const Case grouped{1, 1, 4, head_dim, true, false, false, 0, {2, 2, 0}};
+          EXPECT_EQ(largest(numbers(grouped, "dQKV"), 0, 4 * head_dim), 0) << where(grouped);
+          EXPECT_EQ(largest(numbers(grouped, "dKV"), 0, 2 * head_dim), 0) << where(grouped);
+        }
 }
 
 // Not keeping P saves its memory and costs no bit, where P is kept as it was computed.

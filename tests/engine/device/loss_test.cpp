@@ -160,6 +160,33 @@ TEST(LossTest, LabelsAtTheBordersOfShardsAreFoundByExactlyOneRank) {
   }
 }
 
+// Nothing can be learned about the only class there is.
+TEST(LossTest, OneClassHasNoLossAndNoGradient) {
+  const auto device = make_cpu_device(1);
+  const std::vector<float> logits{3.7f, -1e4f, 0.1f}, weights{0.3f, 0.3f, 0.3f};
+  const std::vector<int32_t> labels{0, 0, 0};
+  const VocabShard shard{DType::Fp32, 3, {0, 1}, 1};
+  std::vector<float> max(3), target(3), sum(3), loss(1), dlogits(3, NAN);
+  device->vocab_max(shard, logits.data(), max.data());
+  device->target_logit(shard, logits.data(), labels.data(), target.data());
+  device->sum_exp({.shard = shard, .logits = logits.data(), .max = max.data(), .sum = sum.data()});
+  device->cross_entropy({.tokens = 3,
+                         .max = max.data(),
+                         .target = target.data(),
+                         .sum = sum.data(),
+                         .weights = weights.data(),
+                         .loss = loss.data()});
+  device->cross_entropy_grad({.shard = shard,
+                              .logits = logits.data(),
+                              .labels = labels.data(),
+                              .max = max.data(),
+                              .sum = sum.data(),
+                              .weights = weights.data(),
+                              .dlogits = dlogits.data()});
+  EXPECT_EQ(loss[0], 0.0f);
+  for (const float gradient : dlogits) EXPECT_EQ(gradient, 0.0f);
+}
+
 TEST(LossTest, IgnoredLabelsCountForNothing) {
   const std::vector<int32_t> labels{3, -100, 17, -100};
   const std::vector<double> weights{0.5, 0, 0.5, 0};
