@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -71,6 +72,13 @@ std::vector<ClozeText> read_cloze(const EvalOptions& o) {
   return cloze;
 }
 
+// exp(nats), or its exponent if it is larger than any number.
+std::string perplexity_text(double nats) {
+  const double perplexity = std::exp(nats);
+  if (!std::isfinite(perplexity)) return fmt::format("e^{:.1f}", nats);
+  return perplexity < 1e9 ? fmt::format("{:.4f}", perplexity) : fmt::format("{:.4e}", perplexity);
+}
+
 void evaluate_bert(const EvalOptions& o, const Settings& settings, const Tokenizer& tokenizer,
                    ordered_json& json) {
   std::vector<std::string> left_out;
@@ -124,11 +132,11 @@ int run_eval(EvalOptions o) {
     json["words"] = p.words;
     if (!o.common.json) {
       fmt::print(
-          "perplexity {} over {} words ({} tokens, {:.4f} each; {:.4f} nats per token), windows of {} "
+          "perplexity {} over {} words ({} tokens, {} each; {:.4f} nats per token), windows of {} "
           "advancing by {}\n",
-          p.perplexity < 1e9 ? fmt::format("{:.4f}", p.perplexity) : fmt::format("{:.4e}", p.perplexity),
-          grouped_text(p.words), grouped_text(p.tokens), p.per_token, p.nats / static_cast<double>(p.tokens),
-          settings.seq, o.overlap);
+          perplexity_text(p.nats / static_cast<double>(p.words)), grouped_text(p.words),
+          grouped_text(p.tokens), perplexity_text(p.nats / static_cast<double>(p.tokens)),
+          p.nats / static_cast<double>(p.tokens), settings.seq, o.overlap);
     }
   }
   if (!o.cloze.empty()) {

@@ -12,6 +12,7 @@
 #include "app/cli/batch_files.h"
 #include "app/cli/heads_report.h"
 #include "app/cli/late_report.h"
+#include "app/cli/or_null.h"
 #include "app/cli/step_options.h"
 #include "app/command_line/live_line.h"
 #include "app/command_line/messages.h"
@@ -53,6 +54,14 @@ void say_without_labels(const ModelStepOptions& o, const Batch& batch) {
         "others in --labels or --sop");
   else if (!o.labels.empty())
     say(fmt::format("every label in {} is -100 (ignored), so the words have no part in the loss", o.labels));
+}
+
+// A skipped pass has no norm: null.
+ordered_json norms_json(const ModelStepResult& result) {
+  ordered_json norms = ordered_json::array();
+  for (size_t i = 0; i < result.gradient_norms.size(); ++i)
+    norms.push_back(or_null(result.gradient_norms[i], !result.skipped[i]));
+  return norms;
 }
 
 }  // namespace
@@ -151,7 +160,8 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
   if (common.json) {
     ordered_json out = {{"loss", result.losses.back()},
                         {"losses", result.losses},
-                        {"gradient_norms", result.gradient_norms},
+                        {"gradient_norms", norms_json(result)},
+                        {"skipped", result.skipped},
                         {"step_seconds", result.pass_seconds},
                         {"steps", plan->program.steps.size()},
                         {"ranks", settings.tp},
@@ -166,9 +176,10 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
   fmt::print("{} · T = {} · D = {} · {} · batch {} × sequence {}\n", settings.model.title, settings.tp,
              settings.dp, to_string(settings.dtype), settings.batch, settings.seq);
   for (size_t i = 0; i < result.losses.size(); ++i) {
-    const std::string norm = i < result.gradient_norms.size()
-                                 ? fmt::format("  gradient norm {:.6f}", result.gradient_norms[i])
-                                 : "";
+    const std::string norm = i >= result.gradient_norms.size() ? ""
+                             : result.skipped[i]
+                                 ? "  skipped: a gradient overflowed under the loss scale, which is halved"
+                                 : fmt::format("  gradient norm {:.6f}", result.gradient_norms[i]);
     fmt::print("  pass {:>3}  loss {:.9f}{}\n", i, result.losses[i], norm);
   }
   fmt::print("{} steps ({}: {}), last pass {:.2f} ms, measured on {}\n", plan->program.steps.size(),

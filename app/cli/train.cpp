@@ -46,7 +46,7 @@ struct TrainVerbOptions {
   int64_t warmup = 0;
   std::string decay = "cosine";
   OptimizerSettings optimizer;
-  int64_t validate_every = 0, checkpoint_every = 0;
+  int64_t validate_every = 0, validate_rows = kValidationRows, checkpoint_every = 0;
   std::string checkpoint, resume, log;
   bool restart = false;
   RecordOptions record;
@@ -147,6 +147,10 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
       "fp16: first loss scale. When gradients overflow, the step is skipped and the scale is halved; after "
       "2000 good steps it is doubled. A skipped step counts for --steps and the schedule, but is no update");
   option("--validate-every", o.validate_every, "Steps between validations; 0: none");
+  option(
+      "--validate-rows", o.validate_rows,
+      "Rows of --seq tokens, from the validation text's beginning, that each validation reads; 0: all. The "
+      "loss is a mean over their tokens, whatever --batch");
   option("--checkpoint", o.checkpoint, "Folder the run is saved to");
   option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: only at the end");
   option("--resume", o.resume, "Folder of a checkpoint to continue from, on the same or another T and D");
@@ -293,7 +297,10 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
   if (o.checkpoint_every > 0 && options.checkpoint.empty())
     throw request_error(fmt::format(
         "--checkpoint-every {} needs a folder to save to: add --checkpoint FOLDER", o.checkpoint_every));
+  if (o.validate_rows < 0)
+    throw request_error(fmt::format("--validate-rows {}: give 1 or more, or 0 for all", o.validate_rows));
   options.validate_every = o.validate_every;
+  options.validation_rows = o.validate_rows;
   options.checkpoint_every = o.checkpoint_every;
   return options;
 }
@@ -402,6 +409,8 @@ int run_train(const TrainVerbOptions& o) {
     if (last.parts) json["word_loss"] = last.parts->words, json["order_loss"] = last.parts->sentences;
     if (const auto& validation = report.last_validation()) {
       json["validation_loss"] = validation->loss;
+      json["validation_rows"] = validation->rows;
+      json["validation_rows_of_text"] = validation->all_rows;
       if (validation->parts) {
         json["validation_word_loss"] = validation->parts->words;
         json["validation_order_loss"] = validation->parts->sentences;

@@ -22,7 +22,8 @@ namespace {
 constexpr const char* kHeader =
     "step,loss,gradient_norm,learning_rate,loss_scale,skipped,step_seconds,tokens_per_second,flops_per_"
     "second,of_gemm_ceiling,"
-    "validation_loss,word_loss,order_loss,validation_word_loss,validation_order_loss\n";
+    "validation_loss,word_loss,order_loss,validation_word_loss,validation_order_loss,validation_rows,"
+    "validation_rows_of_text\n";
 
 static_assert(std::string_view(kHeader).starts_with(kLogHead));
 
@@ -115,8 +116,9 @@ void TrainReport::open_csv(const std::string& path, int64_t done) {
 void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
   row_waits_ = false;
   const std::string last =
-      fmt::format("{},{},{}", validation ? fmt::format("{:.9g}", validation->loss) : "",
-                  parts_columns(last_.parts), parts_columns(validation ? validation->parts : std::nullopt));
+      fmt::format("{},{},{},{}", validation ? fmt::format("{:.9g}", validation->loss) : "",
+                  parts_columns(last_.parts), parts_columns(validation ? validation->parts : std::nullopt),
+                  validation ? fmt::format("{},{}", validation->rows, validation->all_rows) : ",");
   const std::string row =
       fmt::format("{},{:.9g},{:.9g},{:.9g},{:.9g},{:d},{:.6f},{:.1f},{:.6g},{:.4f},{}\n", last_.step,
                   last_.loss, last_.gradient_norm, last_.learning_rate, last_.loss_scale, last_.skipped,
@@ -167,7 +169,8 @@ void TrainReport::on_validation(const ValidationReport& report) {
   if (csv_ && row_waits_) flush_row(report);
   const std::string reading =
       report.parts ? parts_text(report.parts) : fmt::format(" (perplexity {:.2f})", std::exp(report.loss));
-  note(fmt::format("{}  validation loss {:.4f}{}", step_text(report.step, steps_), report.loss, reading));
+  note(fmt::format("{}  validation loss {:.4f}{}, {}", step_text(report.step, steps_), report.loss, reading,
+                   rows_text(report)));
 }
 
 void TrainReport::on_saved(const std::string& folder, int64_t step) {

@@ -23,10 +23,11 @@ int64_t count_bad(const void* data, int64_t count) {
 }
 
 [[noreturn]] void throw_not_finite(const Tensor& tensor, int64_t bad, int64_t count) {
-  throw run_error(
-      fmt::format("tensor {} {} holds {} values of {} that are NaN or infinite; look at the weights and "
-                  "inputs that feed it",
-                  tensor.name, to_string(tensor.shape), bad, count));
+  throw run_error(fmt::format(
+      "tensor {} {} holds {} values of {} that are NaN or infinite; look at the weights and "
+      "inputs that feed it{}",
+      tensor.name, to_string(tensor.shape), bad, count,
+      tensor.dtype == DType::Fp16 ? "; fp16 ends at 65504, and bf16 and fp32 hold much larger numbers" : ""));
 }
 
 bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {

@@ -41,10 +41,7 @@ double run_batch(ForwardPass& pass, std::span<const Row> rows) {
     batch.tokens.insert(batch.tokens.end(), row.tokens.begin(), row.tokens.end());
     batch.labels.insert(batch.labels.end(), row.labels.begin(), row.labels.end());
   }
-  const auto ignored = std::count(batch.labels.begin(), batch.labels.end(), kIgnoredLabel);
-  const auto counted = static_cast<double>(static_cast<std::ptrdiff_t>(batch.labels.size()) - ignored);
-  pass.run(std::move(batch));
-  return pass.loss() * counted;
+  return pass.run(std::move(batch)).nats;
 }
 
 // Runs all rows, one batch at a time. `after` gets each batch's first row and the sum of its cross-entropies.
@@ -159,25 +156,23 @@ MaskedWords evaluate_masked_words(const Settings& settings, const Tokenizer& tok
   const int64_t passes = (samples.count() + settings.batch - 1) / settings.batch;
   ForwardPass pass(settings);
   MaskedWords result;
+  LossSums sums;
   for (int64_t i = 0; i < passes; ++i) {
     const int64_t rows = std::min(settings.batch, samples.count() - i * settings.batch);
     Batch batch = samples.rows(i, settings.batch, 0, rows);
     const std::vector<int32_t> labels = batch.labels;
-    pass.run(std::move(batch));
-    int64_t masked = 0;
+    sums += pass.run(std::move(batch));
     for (size_t place = 0; place < labels.size(); ++place) {
-      if (labels[place] == kIgnoredLabel) continue;
-      ++masked;
-      result.tokens_found += pass.likeliest("loss.words", static_cast<int64_t>(place));
+      if (labels[place] != kIgnoredLabel)
+        result.tokens_found += pass.likeliest("loss.words", static_cast<int64_t>(place));
     }
     for (int64_t row = 0; row < rows; ++row) result.orders_found += pass.likeliest("loss.sentences", row);
-    const LossParts parts = pass.parts().value();
-    result.tokens += masked;
-    result.nats += parts.words * static_cast<double>(masked);
-    result.rows += rows;
-    result.order_nats += parts.sentences * static_cast<double>(rows);
     if (on_progress) on_progress(i + 1, passes);
   }
+  result.tokens = sums.tokens;
+  result.nats = sums.nats;
+  result.rows = sums.orders;
+  result.order_nats = sums.order_nats;
   return result;
 }
 

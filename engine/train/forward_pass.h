@@ -13,6 +13,21 @@
 
 namespace shardlens {
 
+/// Sums of cross-entropies in nats, and the number of labels that they are over. A mean over many rows is
+/// made of such sums: the mean of the passes' means would depend on which rows share a pass.
+struct LossSums {
+  double nats = 0;
+  int64_t tokens = 0;  ///< labelled
+  double order_nats = 0;
+  int64_t orders = 0;  ///< BERT: rows whose sentences have a label
+
+  LossSums& operator+=(const LossSums& other);
+  /// Nats per labelled token; for a BERT plus nats per pair of sentences. 0 without labels.
+  double mean() const;
+  /// Both terms of a BERT's mean.
+  LossParts mean_parts() const;
+};
+
 class ForwardPass {
  public:
   /// Plans, checks and loads the model. The batch is run as one part, because without a backward pass no
@@ -21,11 +36,13 @@ class ForwardPass {
 
   const Settings& settings() const { return plan_->program.settings; }
 
-  /// Runs at most settings().batch rows. Missing rows are filled up and count in no loss.
-  void run(Batch rows);
+  /// Takes the weights of another executor of the same model.
+  void take_weights(const Executor& from, const Program& program);
 
-  double loss() const;
-  std::optional<LossParts> parts() const { return read_loss_parts(*executor_, plan_->program); }
+  /// Runs at most settings().batch rows. Missing rows are filled up and count in no loss. Throws a run Error
+  /// that names step and tensor if the loss is no number; after that no pass can be run.
+  LossSums run(Batch rows);
+
   /// True if label `place` of the batch, counted row by row, is the likeliest one. `module` names the loss:
   /// "loss", "loss.words" or "loss.sentences".
   bool likeliest(const std::string& module, int64_t place) const;

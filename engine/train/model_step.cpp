@@ -1,13 +1,17 @@
 // Runs one executor for all passes, and gathers the tensors of the dump.
 #include "engine/train/model_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 
+#include "engine/base/error.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
+#include "engine/runtime/not_finite.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/step_times.h"
@@ -177,8 +181,17 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
       executor.wait();
       if (scaled) scaler.step_done(overflow->seen());
     } while (overflow->seen() && request.updates == 0 && inputs.loss_scale > 1);
+    const double loss = first_value(gather->tensors().at("loss"));
+    // A smaller loss scale helps neither against an overflow before the loss nor at the lowest scale.
+    if (!std::isfinite(loss) || (overflow->seen() && inputs.loss_scale <= LossScaler::kLowestScale))
+      throw run_error(fmt::format(
+          "pass {}: the loss is {}{}. It began here: {}", pass, number_text(loss),
+          overflow->seen() ? fmt::format(", and a gradient overflowed at loss scale {}", inputs.loss_scale)
+                           : "",
+          where_not_finite(executor, program, inputs)));
     if (!overflow->seen()) ++inputs.numbers.iteration;
-    result.losses.push_back(first_value(gather->tensors().at("loss")));
+    result.losses.push_back(loss);
+    result.skipped.push_back(overflow->seen());
     if (request.after_pass) request.after_pass(executor, result.losses.back());
     if (request.updates > 0) result.gradient_norms.push_back(first_value(gather->tensors().at("clip"), 1));
     if (dumped) result.dump = make_dump(program, *everything, rows, result.losses);

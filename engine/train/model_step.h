@@ -30,6 +30,8 @@ struct ModelStepRequest {
 struct ModelStepResult {
   std::vector<double> losses;             ///< for each pass
   std::vector<double> gradient_norms;     ///< for each pass with an update, before clipping
+  std::vector<bool> skipped;  ///< for each pass: a gradient overflowed under the loss scale, and the norm is
+                              ///< no number; nothing was updated
   double pass_seconds = 0;                ///< of the last pass, slowest rank
   std::vector<double> attention_seconds;  ///< per rank, of the last pass
   std::vector<int64_t> high_water_bytes;  ///< per rank
@@ -41,7 +43,8 @@ struct ModelStepResult {
 };
 
 /// Runs `plan`, which must be of a whole model, with settings.update set if request.updates > 0. Throws what
-/// the plan or the run throws.
+/// the plan or the run throws, and a run Error that names step and tensor if a result is no number and no
+/// smaller loss scale would help.
 ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request);
 
 }  // namespace shardlens

@@ -22,7 +22,9 @@ std::vector<Metric> metrics_of(const StepReport& report) {
 }
 
 std::vector<Metric> metrics_of(const ValidationReport& report) {
-  std::vector<Metric> metrics{{"validation_loss", report.loss}};
+  std::vector<Metric> metrics{{"validation_loss", report.loss},
+                              {"validation_rows", static_cast<double>(report.rows)},
+                              {"validation_rows_of_text", static_cast<double>(report.all_rows)}};
   if (report.parts) {
     metrics.emplace_back("validation_word_loss", report.parts->words);
     metrics.emplace_back("validation_order_loss", report.parts->sentences);

@@ -8,14 +8,16 @@
 #include <stdexcept>
 
 #include "engine/base/clock.h"
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/config/model_config.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/measure/ceiling.h"
+#include "engine/runtime/not_finite.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/processes/process_world.h"
-#include "engine/runtime/sampler.h"
 #include "engine/train/checkpoint_room.h"
 #include "engine/train/model_state.h"
 
@@ -51,7 +53,20 @@ void run_pass(Executor& executor, const PassInputs& inputs) {
   executor.wait();
 }
 
+// The rows of one validation pass: as many as a part of the training batch, which has room for them.
+Settings validation_settings(Settings settings) {
+  settings.batch /= settings.micro_batches;
+  settings.micro_batches = 1;
+  return settings;
+}
+
 }  // namespace
+
+std::string rows_text(const ValidationReport& report) {
+  if (report.all_rows == 0) return {};
+  if (report.rows == report.all_rows) return "all " + counted(report.rows, "row");
+  return fmt::format("{} of {} rows", grouped_text(report.rows), grouped_text(report.all_rows));
+}
 
 TrainOptions resume_options(const std::string& folder) {
   const TrainingState state = read_training_state(folder);
@@ -138,20 +153,11 @@ PassInputs Trainer::inputs_of(int64_t step) const {
 // If the gradients' norm is not a number, the optimizer changes nothing. So the same pass can be run again,
 // with a check of every tensor.
 void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double norm) {
-  std::string began = "no tensor of the pass";
-  try {
-    std::vector<std::shared_ptr<StepObserver>> observers = observers_;
-    observers.push_back(std::make_shared<FiniteCheck>(plan_->program.tp()));
-    executor_->observe(std::move(observers));
-    run_pass(*executor_, inputs);
-  } catch (const Error& error) {
-    began = error.what();
-  }
-  const auto number = [](double value) { return std::isnan(value) ? "NaN" : fmt::format("{}", value); };
+  const std::string began = where_not_finite(*executor_, plan_->program, inputs, observers_);
   throw run_error(fmt::format(
       "training stopped at step {}: the loss is {} and the gradients' norm {}{}. It began here: {}. "
       "{}. A smaller learning rate or a longer warm-up may help",
-      done_ + 1, number(loss), number(norm),
+      done_ + 1, number_text(loss), number_text(norm),
       scaler_ ? fmt::format(" at loss scale {}", scaler_->scale()) : "", began,
       saved_text(options_.checkpoint, saved_)));
 }
@@ -167,9 +173,10 @@ StepReport Trainer::step() {
   report.loss = read_scalar(*executor_, plan_->program, loss_);
   report.parts = read_loss_parts(*executor_, plan_->program);
   report.gradient_norm = read_scalar(*executor_, plan_->program, norm_, 1);
-  const bool overflow = !std::isfinite(report.gradient_norm);
-  report.skipped = overflow && scaler_ && !scaler_->at_lowest();
-  if (!report.skipped && (overflow || !std::isfinite(report.loss)))
+  // The loss itself is not scaled: if it is no number, no other scale helps.
+  const bool overflow = !std::isfinite(report.gradient_norm), has_loss = std::isfinite(report.loss);
+  report.skipped = overflow && has_loss && scaler_ && !scaler_->at_lowest();
+  if (!has_loss || (overflow && !report.skipped))
     explain_not_finite(inputs, report.loss, report.gradient_norm);
   report.loss_scale = inputs.loss_scale;
   if (scaler_) scaler_->step_done(report.skipped);
@@ -196,31 +203,28 @@ StepReport Trainer::step() {
 
 ValidationReport Trainer::validate() {
   if (!validation_) throw request_error("there is no validation text; give one, or train without validation");
-  if (!validation_executor_) {
-    validation_plan_ = make_plan(plan_evaluation(options_.settings));
-    check_runnable(*validation_plan_);
-    validation_executor_ = std::make_unique<Executor>(validation_plan_);
-    validation_executor_->wait();
-  }
+  if (!validation_pass_)
+    validation_pass_ = std::make_unique<ForwardPass>(validation_settings(options_.settings));
   const double begin = now_seconds();
-  copy_weights(*executor_, plan_->program, *validation_executor_, validation_plan_->program);
-  const TensorId loss = tensor_named(validation_plan_->program, "loss");
-  const int64_t batches = std::min(options_.validation_batches, validation_->batches());
-  const auto count = static_cast<double>(batches);
+  validation_pass_->take_weights(*executor_, plan_->program);
   ValidationReport report;
   report.step = done_;
-  for (int64_t i = 0; i < batches; ++i) {
-    PassInputs inputs;
-    inputs.batch = std::make_shared<const Batch>(validation_->batch(i));
-    check_batch(options_.settings, *inputs.batch);
-    run_pass(*validation_executor_, inputs);
-    report.loss += read_scalar(*validation_executor_, validation_plan_->program, loss) / count;
-    if (const auto parts = read_loss_parts(*validation_executor_, validation_plan_->program)) {
-      if (!report.parts) report.parts.emplace();
-      report.parts->words += parts->words / count;
-      report.parts->sentences += parts->sentences / count;
-    }
+  report.all_rows = validation_->row_count();
+  report.rows =
+      options_.validation_rows > 0 ? std::min(options_.validation_rows, report.all_rows) : report.all_rows;
+  const int64_t at_once = validation_pass_->settings().batch;
+  LossSums sums;
+  try {
+    for (int64_t row = 0; row < report.rows; row += at_once)
+      sums += validation_pass_->run(validation_->rows(row, std::min(at_once, report.rows - row)));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Run) throw;
+    throw run_error(fmt::format("validation failed after step {}: {}. {}", done_, error.what(),
+                                saved_text(options_.checkpoint, saved_)));
   }
+  report.loss = sums.mean();
+  report.tokens = sums.tokens;
+  if (options_.settings.model.architecture == Architecture::Bert) report.parts = sums.mean_parts();
   report.seconds = now_seconds() - begin;
   return report;
 }

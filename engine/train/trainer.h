@@ -20,18 +20,22 @@
 #include "engine/runtime/snapshot.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/data/batch_source.h"
+#include "engine/train/forward_pass.h"
 #include "engine/train/loss_parts.h"
 #include "engine/train/loss_scaler.h"
 #include "engine/train/schedule.h"
 
 namespace shardlens {
 
+/// What a validation reads unless it is asked for more or less.
+inline constexpr int64_t kValidationRows = 128;
+
 struct TrainOptions {
   Settings settings;  ///< the trainer sets block and update
   Schedule schedule;
   int64_t steps = 1000;             ///< the run ends after this many steps, counted from its first step ever
   int64_t validate_every = 0;       ///< steps; 0: only on request
-  int64_t validation_batches = 16;  ///< at most this many
+  int64_t validation_rows = kValidationRows;  ///< the first ones of the validation text; 0: all
   std::string checkpoint;           ///< folder; empty: nothing is saved
   int64_t checkpoint_every = 0;     ///< steps; 0: only at the end
   int64_t shard_bytes = kShardBytes;  ///< tensors of a checkpoint are written into files of at most this size
@@ -71,10 +75,15 @@ inline bool is_due(int64_t every, int64_t step) {
 
 struct ValidationReport {
   int64_t step = 0;
-  double loss = 0;
+  double loss = 0;  ///< nats per token over all rows together, so the same for every batch, T and D
   std::optional<LossParts> parts;
   double seconds = 0;
+  int64_t rows = 0, all_rows = 0;  ///< read, and those of the validation text; 0: an older recording
+  int64_t tokens = 0;              ///< whose loss was counted
 };
+
+/// "128 of 3,012 rows", "all 12 rows"; empty if the rows are not known.
+std::string rows_text(const ValidationReport& report);
 
 /// Receives the events of a run, on the thread that runs the trainer.
 class TrainObserver {
@@ -106,8 +115,9 @@ class Trainer {
   /// loss scale does not help. The error names the step and the first tensor that was not a number. The
   /// parameters are then still those of the step before.
   StepReport step();
-  /// The mean loss over the first batches of the validation text: a forward pass on its own plan, with the
-  /// present weights and without dropout. It changes neither parameters nor the optimizer's state.
+  /// The mean loss over the first rows of the validation text: forward passes on their own plan, with the
+  /// present weights and without dropout. It changes neither parameters nor the optimizer's state. Throws a
+  /// run Error that names step and tensor if the loss is no number.
   ValidationReport validate();
   /// Writes the checkpoint, to a folder that no other run can reserve until the last step is saved or the
   /// trainer is destroyed; see save_checkpoint().
@@ -140,9 +150,10 @@ class Trainer {
   TrainOptions options_;
   std::unique_ptr<SoleWriter> place_;  ///< reserved for checkpoints; null: none is to be written
   std::shared_ptr<const BatchSource> training_, validation_;
-  std::shared_ptr<const Plan> plan_, validation_plan_;
+  std::shared_ptr<const Plan> plan_;
   std::vector<std::shared_ptr<StepObserver>> observers_;
-  std::unique_ptr<Executor> executor_, validation_executor_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ForwardPass> validation_pass_;  ///< null before the first validation
   TensorId loss_ = kNoTensor, norm_ = kNoTensor;
   int64_t flops_ = 0;  ///< of one step, over all ranks
   double ceiling_flops_ = 0;

@@ -409,7 +409,8 @@ TEST_F(CliTrain, ABertLearnsFromAPlainText) {
   EXPECT_GT(whole["validation_word_loss"].get<double>(), 1);
   const std::string log = contents("log.csv");
   EXPECT_TRUE(contains(log.substr(0, log.find('\n')),
-                       "validation_loss,word_loss,order_loss,validation_word_loss,validation_order_loss"));
+                       "validation_loss,word_loss,order_loss,validation_word_loss,validation_order_loss,"
+                       "validation_rows,validation_rows_of_text"));
   EXPECT_TRUE(contains(contents("whole/config.json"), "megatron-bert"));
   EXPECT_TRUE(contents("whole/vocab.txt").starts_with("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"));
 

@@ -1,30 +1,20 @@
 // Makes batches from windows.
 #include "engine/train/data/batch_source.h"
 
-#include <algorithm>
-
 namespace shardlens {
 
-Batch NextTokenBatches::batch(int64_t step) const {
+Batch NextTokenBatches::rows(int64_t first, int64_t count) const {
   const int64_t seq = windows_.seq();
-  const std::vector<int32_t> rows = windows_.batch(step, rows_);
+  const std::vector<int32_t> rows = windows_.rows(0, first + count, first, count);
   Batch batch;
-  batch.tokens.reserve(static_cast<size_t>(rows_ * seq));
-  batch.labels.reserve(static_cast<size_t>(rows_ * seq));
-  for (int64_t row = 0; row < rows_; ++row) {
+  batch.tokens.reserve(static_cast<size_t>(count * seq));
+  batch.labels.reserve(static_cast<size_t>(count * seq));
+  for (int64_t row = 0; row < count; ++row) {
     const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(row * (seq + 1));
     batch.tokens.insert(batch.tokens.end(), begin, begin + static_cast<std::ptrdiff_t>(seq));
     batch.labels.insert(batch.labels.end(), begin + 1, begin + static_cast<std::ptrdiff_t>(seq + 1));
   }
   return batch;
-}
-
-int64_t NextTokenBatches::batches() const {
-  return std::max<int64_t>(1, windows_.count() / rows_);
-}
-
-int64_t MaskedWordBatches::batches() const {
-  return std::max<int64_t>(1, samples_.count() / rows_);
 }
 
 std::shared_ptr<const BatchSource> make_batches(const std::shared_ptr<const TokenFile>& file,

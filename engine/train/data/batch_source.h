@@ -18,16 +18,19 @@ class BatchSource {
 
   /// The batch of step `step` >= 0, settings.batch rows for all replicas together.
   virtual Batch batch(int64_t step) const = 0;
-  /// The number of batches in which every row is read once, at least 1.
-  virtual int64_t batches() const = 0;
+  /// The rows [first, first + count), counted over all batches. They do not depend on the size of a batch.
+  virtual Batch rows(int64_t first, int64_t count) const = 0;
+  /// The number of rows in which everything is read once, at least 1.
+  virtual int64_t row_count() const = 0;
 };
 
 /// Rows of a text; the label of each token is the next one.
 class NextTokenBatches : public BatchSource {
  public:
   NextTokenBatches(Windows windows, int64_t rows) : windows_(std::move(windows)), rows_(rows) {}
-  Batch batch(int64_t step) const override;
-  int64_t batches() const override;
+  Batch batch(int64_t step) const override { return rows(step * rows_, rows_); }
+  Batch rows(int64_t first, int64_t count) const override;
+  int64_t row_count() const override { return windows_.count(); }
 
  private:
   Windows windows_;
@@ -39,7 +42,10 @@ class MaskedWordBatches : public BatchSource {
  public:
   MaskedWordBatches(BertSamples samples, int64_t rows) : samples_(std::move(samples)), rows_(rows) {}
   Batch batch(int64_t step) const override { return samples_.batch(step, rows_); }
-  int64_t batches() const override;
+  Batch rows(int64_t first, int64_t count) const override {
+    return samples_.rows(0, first + count, first, count);
+  }
+  int64_t row_count() const override { return samples_.count(); }
 
  private:
   BertSamples samples_;

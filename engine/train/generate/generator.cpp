@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "engine/base/error.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/not_finite.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/model_state.h"
 
@@ -28,6 +30,14 @@ Settings one_text(Settings settings) {
   settings.micro_batches = 1;
   settings.cache_tokens = settings.seq;
   return settings;
+}
+
+/// 0 if all logits are numbers, else one that is not.
+double odd_one_of(const std::vector<double>& logits) {
+  int64_t odd = 0;  // counted, because a search that ends early takes longer
+  for (const double logit : logits) odd += std::isfinite(logit) ? 0 : 1;
+  if (odd == 0) return 0;
+  return *std::find_if(logits.begin(), logits.end(), [](double logit) { return !std::isfinite(logit); });
 }
 
 }  // namespace
@@ -61,10 +71,17 @@ PassInputs Generator::inputs_of(std::span<const int32_t> tokens) const {
 }
 
 void Generator::run(Pass& pass, std::span<const int32_t> tokens) {
-  pass.executor->next_pass(inputs_of(tokens));
+  const PassInputs inputs = inputs_of(tokens);
+  pass.executor->next_pass(inputs);
   pass.executor->start(pass.executor->steps());
   pass.executor->wait();
+  require_numbers(pass, inputs, logits_after(pass));
   length_ += static_cast<int64_t>(tokens.size());
+}
+
+// The pass can be run again, because it writes the same rows of the cache.
+void Generator::require_numbers(Pass& pass, const PassInputs& inputs, const std::vector<double>& logits) {
+  require_finite(odd_one_of(logits), "a logit of the next token", *pass.executor, pass.plan->program, inputs);
 }
 
 const std::vector<double>& Generator::logits_after(const Pass& pass) {
@@ -101,18 +118,21 @@ void Generator::require_fits(std::span<const int32_t> tokens) const {
 
 void Generator::write(const Choose& choose) {
   bool is_fed = true;  // true if feed() appended the last token
+  std::optional<PassInputs> last;
   one_token_.executor->run_passes([&]() -> std::optional<PassInputs> {
     if (!is_fed) {
+      if (odd_one_of(logits_after(one_token_)) != 0) return std::nullopt;  // said below, between passes
       ++length_;
-      logits_after(one_token_);
     }
     const std::optional<int32_t> token = choose(logits_);
     if (!token) return std::nullopt;
     is_fed = false;
     const std::span<const int32_t> tokens(&*token, 1);
     require_fits(tokens);
-    return inputs_of(tokens);
+    last = inputs_of(tokens);
+    return last;
   });
+  if (last) require_numbers(one_token_, *last, logits_);
 }
 
 const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
@@ -129,7 +149,7 @@ const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
     Pass& pass = count > 1 ? many : one_token_;
     run(pass, tokens.first(static_cast<size_t>(count)));
     tokens = tokens.subspan(static_cast<size_t>(count));
-    if (tokens.empty()) return logits_after(pass);
+    if (tokens.empty()) return logits_;
   }
 }
 

@@ -25,7 +25,8 @@ class Generator {
 
   /// Appends tokens and returns the logits of the next token, [vocab]. The next call overwrites them. Throws
   /// a request Error if the text becomes longer than capacity() or if a token is not in the model's
-  /// vocabulary.
+  /// vocabulary. Throws a run Error that names step and tensor if a logit is no number; the generator can
+  /// then not be used any more.
   const std::vector<double>& feed(std::span<const int32_t> tokens);
 
   /// Chooses the next token from its logits [vocab]; nothing ends the text.
@@ -60,6 +61,7 @@ class Generator {
   void require_fits(std::span<const int32_t> tokens) const;
   PassInputs inputs_of(std::span<const int32_t> tokens) const;
   void run(Pass& pass, std::span<const int32_t> tokens);
+  void require_numbers(Pass& pass, const PassInputs& inputs, const std::vector<double>& logits);
   const std::vector<double>& logits_after(const Pass& pass);
 
   Settings settings_;

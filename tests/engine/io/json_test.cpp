@@ -1,6 +1,7 @@
 // The strict JSON reader: types, ranges and unknown keys.
 #include "engine/io/json.h"
 #include "engine/base/dtype.h"
+#include "engine/io/json_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,6 +31,16 @@ TEST_F(JsonTest, ReadsEveryType) {
   EXPECT_EQ(reader.string_or("absent", "y"), "y");
   EXPECT_FALSE(reader.has("absent"));
   EXPECT_NO_THROW(reader.finish());
+}
+
+TEST_F(JsonTest, NumbersThatAreNotFiniteAreNotLeftOutInSilence) {
+  using nlohmann::ordered_json;
+  const ordered_json whole{{"loss", 1.5}, {"norms", {1, 2.5}}};
+  EXPECT_EQ(json_text(whole), R"({"loss":1.5,"norms":[1,2.5]})");
+  const ordered_json odd{
+      {"loss", NAN}, {"norms", {1.0, INFINITY}}, {"late", ordered_json()}, {"of", {{"a", -INFINITY}}}};
+  EXPECT_EQ(json_text(odd), R"({"loss":null,"norms":[1.0,null],"late":null,"of":{"a":null},)"
+                            R"("not_finite":["/loss","/norms/1","/of/a"]})");
 }
 
 TEST_F(JsonTest, RefusesOtherTypesAndSurprises) {

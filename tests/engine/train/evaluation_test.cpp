@@ -130,13 +130,14 @@ using ClozeFile = TestFolder;
 // A model that has learned to say "a a a a" knows how it goes on, and not how "a a b" does.
 TEST_F(ClozeFile, ATrainedModelIsRightWhereItShouldBe) {
   struct Repeats : BatchSource {
-    Batch batch(int64_t) const override {
+    Batch batch(int64_t) const override { return rows(0, 2); }
+    Batch rows(int64_t, int64_t count) const override {
       Batch batch;
-      for (int i = 0; i < 32; ++i) batch.tokens.push_back(i % 2 == 0 ? 'a' : ' ');
-      for (int i = 0; i < 32; ++i) batch.labels.push_back(i % 2 == 0 ? ' ' : 'a');
+      for (int64_t i = 0; i < 16 * count; ++i) batch.tokens.push_back(i % 2 == 0 ? 'a' : ' ');
+      for (int64_t i = 0; i < 16 * count; ++i) batch.labels.push_back(i % 2 == 0 ? ' ' : 'a');
       return batch;
     }
-    int64_t batches() const override { return 1; }
+    int64_t row_count() const override { return 2; }
   };
   TrainOptions options;
   options.settings = byte_model(2);

@@ -14,10 +14,12 @@ namespace shardlens::testing {
 class CountingBatches : public BatchSource {
  public:
   explicit CountingBatches(const Settings& settings) : settings_(settings) {}
-  Batch batch(int64_t step) const override {
+  Batch batch(int64_t step) const override { return rows(step * settings_.batch, settings_.batch); }
+  Batch rows(int64_t first, int64_t count) const override {
     const bool bert = settings_.model.architecture == Architecture::Bert;
     Batch batch;
-    for (int64_t row = 0; row < settings_.batch; ++row) {
+    for (int64_t index = first; index < first + count; ++index) {
+      const int64_t step = index / settings_.batch, row = index % settings_.batch;
       const int64_t start = (step * settings_.batch + row) * 7919;
       for (int64_t i = 0; i < settings_.seq; ++i) {
         batch.tokens.push_back(word(start + i * (row % 3 + 1)));
@@ -28,7 +30,7 @@ class CountingBatches : public BatchSource {
     }
     return batch;
   }
-  int64_t batches() const override { return 2; }
+  int64_t row_count() const override { return 2 * settings_.batch; }
 
  private:
   int32_t word(int64_t n) const { return static_cast<int32_t>(n % settings_.model.vocab); }

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <tuple>
+
 #include "engine/train/model_state.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/train/small_training.h"
@@ -13,6 +16,7 @@ namespace trainer_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::small_bert;
 using testing::small_model;
 using testing::small_trainer;
 using testing::small_training;
@@ -119,11 +123,57 @@ TEST_F(TrainerTest, ValidationLeavesTheRunAsItIs) {
 // What validation says is what a training step would have said of the same rows and weights.
 TEST_F(TrainerTest, ValidationIsTheLossOfItsRows) {
   TrainOptions options = small_training(in_fp64(small_model(2)), 4);
-  options.validation_batches = 1;
+  options.validation_rows = options.settings.batch;
   Trainer trainer = small_trainer(options);
   const double before = trainer.validate().loss;  // rows of batch 0, fresh weights
   EXPECT_NEAR(trainer.step().loss, before, 1e-14);
   EXPECT_LT(trainer.validate().loss, before);  // sees the weights of now
+}
+
+/// Rows of which each asks for another number of tokens.
+class UnevenRows : public BatchSource {
+ public:
+  explicit UnevenRows(const Settings& settings) : settings_(settings) {}
+  Batch batch(int64_t step) const override { return rows(step * settings_.batch, settings_.batch); }
+  Batch rows(int64_t first, int64_t count) const override {
+    Batch batch;
+    for (int64_t row = first; row < first + count; ++row) {
+      for (int64_t i = 0; i < settings_.seq; ++i) {
+        batch.tokens.push_back(static_cast<int32_t>((row * 31 + i * 7) % settings_.model.vocab));
+        batch.labels.push_back(i <= row % settings_.seq ? batch.tokens.back() : kIgnoredLabel);
+      }
+      if (settings_.model.architecture == Architecture::Bert)
+        batch.sentence_labels.push_back(static_cast<int32_t>(row % 2));
+    }
+    return batch;
+  }
+  int64_t row_count() const override { return 10; }
+
+ private:
+  Settings settings_;
+};
+
+// A mean over all rows: not one of means over batches, in which a token of a short row would count more.
+TEST_F(TrainerTest, ValidationIsTheSameForEveryBatchTAndD) {
+  for (const auto& model : {small_model, small_bert}) {
+    std::optional<double> expected;
+    for (const auto& [batch, tp, dp, parts] :
+         {std::tuple{1, 1, 1, 1}, {2, 2, 1, 1}, {4, 1, 2, 2}, {4, 2, 2, 1}, {16, 1, 1, 2}}) {
+      Settings settings = in_fp64(model(tp, dp, "megatron"));
+      settings.batch = batch;
+      settings.micro_batches = parts;
+      TrainOptions options = small_training(settings, 1);
+      options.validation_rows = 7;
+      const auto rows = std::make_shared<UnevenRows>(settings);
+      const ValidationReport report = Trainer(options, rows, rows).validate();
+      if (!expected) expected = report.loss;
+      EXPECT_NEAR(report.loss, *expected, 1e-12) << "batch " << batch << ", T = " << tp << ", D = " << dp;
+      EXPECT_EQ(report.tokens, 1 + 2 + 3 + 4 + 5 + 6 + 7);
+      EXPECT_EQ(rows_text(report), "7 of 10 rows");
+      options.validation_rows = 0;
+      EXPECT_EQ(rows_text(Trainer(options, rows, rows).validate()), "all 10 rows");
+    }
+  }
 }
 
 TEST_F(TrainerTest, StopsBetweenStepsWhenAsked) {

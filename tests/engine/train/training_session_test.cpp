@@ -37,7 +37,7 @@ train_command::Model model_of(Settings settings, int64_t steps, const std::strin
   options.steps = steps;
   options.schedule = {.peak = 3e-3, .lowest = 3e-3, .warmup = 2, .steps = steps, .decay = Decay::Constant};
   options.validate_every = 4;
-  options.validation_batches = 1;
+  options.validation_rows = options.settings.batch;
   return {name, options};
 }
 

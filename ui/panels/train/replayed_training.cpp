@@ -20,6 +20,12 @@ struct Column {
   double at(size_t i) const { return values ? (*values)[i] : otherwise; }
 };
 
+/// A count that was recorded as a metric; 0 if it is none.
+int64_t count_of(double recorded) {
+  constexpr double kMost = 1e15;
+  return recorded >= 0 && recorded < kMost ? std::llround(recorded) : 0;
+}
+
 /// The step of a row: the number that its pass recorded, because a recording may begin in the middle of a
 /// training and lack passes that the disk was too slow for. Without a number, `stride` after the row before.
 int64_t step_after(int64_t before, int64_t stride, double recorded) {
@@ -59,7 +65,9 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
   }
   const Column words{metrics.column("word_loss")}, order{metrics.column("order_loss")},
       validation{metrics.column("validation_loss")}, validation_words{metrics.column("validation_word_loss")},
-      validation_order{metrics.column("validation_order_loss")};
+      validation_order{metrics.column("validation_order_loss")},
+      validation_rows{metrics.column("validation_rows"), 0},
+      validation_rows_of_text{metrics.column("validation_rows_of_text"), 0};
   const auto parts_at = [](const Column& of_words, const Column& of_order, size_t i) {
     return std::isfinite(of_words.at(i)) ? std::optional(LossParts{of_words.at(i), of_order.at(i)})
                                          : std::nullopt;
@@ -79,8 +87,11 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
     step->report.flops_per_second = flops.at(i);
     for (const Column& column : norms) step->gradient_norms.push_back(column.at(i));
     if (std::isfinite(validation.at(i))) {
-      curve->validations.push_back(
-          {last, validation.at(i), parts_at(validation_words, validation_order, i), 0});
+      curve->validations.push_back({.step = last,
+                                    .loss = validation.at(i),
+                                    .parts = parts_at(validation_words, validation_order, i),
+                                    .rows = count_of(validation_rows.at(i)),
+                                    .all_rows = count_of(validation_rows_of_text.at(i))});
     }
     curve->steps.push_back(std::move(step));
   }

@@ -16,9 +16,9 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr int64_t kValidations = 20;       // in a whole run
-constexpr int64_t kValidationBatches = 4;  // each
-constexpr double kLowestShare = 0.1;       // of the peak: where the decay ends
+constexpr int64_t kValidations = 20;         // in a whole run
+constexpr int64_t kValidationTokens = 2048;  // each, whose loss counts; a seventh of a BERT's tokens do
+constexpr double kLowestShare = 0.1;         // of the peak: where the decay ends
 
 TrainOptions options_of(const TrainChoices& choices) {
   TrainOptions options;
@@ -41,7 +41,9 @@ TrainOptions options_of(const TrainChoices& choices) {
                       .steps = choices.steps,
                       .decay = choices.decay};
   options.validate_every = std::max<int64_t>(1, choices.steps / kValidations);
-  options.validation_batches = kValidationBatches;
+  const bool bert = settings.model.architecture == Architecture::Bert;
+  options.validation_rows =
+      std::max<int64_t>(1, (bert ? 7 : 1) * kValidationTokens / std::max<int64_t>(1, settings.seq));
   options.checkpoint_every = choices.checkpoint_every;
   settings.timeout_seconds = choices.timeout_seconds;
   return options;

@@ -30,6 +30,12 @@ double flops_of(const StepReport& report) {
   return report.flops_per_second;
 }
 
+/// "validation 3.21, 32 of 300 rows"
+std::string validation_words(const ValidationReport& report) {
+  const std::string rows = rows_text(report);
+  return fmt::format("validation {}{}{}", format_value(loss_of(report)), rows.empty() ? "" : ", ", rows);
+}
+
 Points validations_of(const TrainCurve& curve) {
   Points points;
   for (const ValidationReport& report : curve.validations) {
@@ -76,8 +82,8 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
     legends.push_back({fmt::format("{}{} {}", name, mean_words(curve), format_value(read.y.back())),
                        curve_colour(theme, i)});
     if (!curve.validations.empty() && !comparison)
-      legends.push_back(
-          {fmt::format("validation {}", format_value(loss_of(curve.validations.back()))), theme.agreement});
+      legends.push_back({validation_words(curve.validations.back()), theme.agreement, false,
+                         fmt::format("validation {}", format_value(loss_of(curve.validations.back())))});
     extent.take(of_steps(curve, loss_of));
   }
   if (entropy > 0)

@@ -57,12 +57,15 @@ TEST(ReplayedTraining, ShowsTheValidationsAndTheTextsEntropy) {
                                                      {"validation_loss", {nan, 3.25, nan}},
                                                      {"validation_word_loss", {nan, 2.75, nan}},
                                                      {"validation_order_loss", {nan, 0.5, nan}},
+                                                     {"validation_rows", {nan, 7, nan}},
+                                                     {"validation_rows_of_text", {nan, 3000, nan}},
                                                      {kUnigramEntropyMetric, {3.02, 3.02, 3.02}}}));
   ASSERT_EQ(training->curves.size(), 1u);
   const TrainCurve& curve = *training->curves.front();
   ASSERT_EQ(curve.validations.size(), 1u);
   EXPECT_EQ(curve.validations[0].step, 102);
   EXPECT_EQ(curve.validations[0].loss, 3.25);
+  EXPECT_EQ(rows_text(curve.validations[0]), "7 of 3,000 rows");
   ASSERT_TRUE(curve.validations[0].parts);
   EXPECT_EQ(curve.validations[0].parts->words, 2.75);
   ASSERT_TRUE(curve.steps[2]->report.parts);
