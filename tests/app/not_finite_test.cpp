@@ -42,7 +42,7 @@ class CliNotFinite : public TestFolder {
 };
 
 TEST_F(CliNotFinite, EveryVerbNamesTensorAndStep) {
-  const std::string common = " --model " + folder_.string() + " --tp 2 --threads 1 --dtype ";
+  const std::string common = " --model " + folder_.string() + " --tp 3 --threads 1 --dtype ";
   for (const std::string& request : {"verify --seq 8 --batch 1" + common, "step --seq 8 --batch 1" + common,
                                      "step --json --seq 8 --batch 1 --updates 2 --lr 1e-9" + common,
                                      "eval --tokenizer bytes --seq 8 --text " + path("text.txt") + common,

@@ -244,7 +244,7 @@ class ParityFarFromZero : public TestFolder {
 TEST_F(ParityFarFromZero, ANormOfCutTokensIsAsExactAsOneOfWholeTokens) {
   for (const NormCut norm : {NormCut::Replicated, NormCut::Parallel})
     for (const auto& [dtype, unit] : {std::pair{DType::Fp32, 0x1p-24}, {DType::Fp64, 0x1p-53}})
-      for (const double mean : {30.0, 1000.0, 30'000.0}) {
+      for (const double mean : {30.0, 1000.0}) {
         const Outcome outcome = compare(layer(3, norm, dtype, mean));
         const std::string where = fmt::format("{} {} {}", to_string(norm), to_string(dtype), mean);
         EXPECT_TRUE(outcome.summary.agrees) << where << ": " << outcome.first_broken();

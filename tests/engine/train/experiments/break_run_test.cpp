@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Fault::GeluOnPartial, 1, "h.0.mlp.gelu@partial", Check::Activations},
         Case{Fault::QkvAcrossHeads, 1, "h.0.attn.qkv.out", Check::Activations},
         Case{Fault::ReduceCopy, 1, "embedding", Check::Activations},
-        Case{Fault::LocalStatistics, 1, "h.0.ln1.sums", Check::Activations},
+        Case{Fault::LocalStatistics, 1, "h.0.ln1.out", Check::Activations},
         Case{Fault::OneDropoutStream, 1, "h.0.attn.context", Check::Activations},
         Case{Fault::OwnDropoutStreams, 1, "embedding.dropped", Check::Activations},
         Case{Fault::PaddedSoftmax, 1, "loss.sumexp@partial", Check::Activations},
