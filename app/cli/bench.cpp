@@ -19,6 +19,7 @@
 #include "app/command_line/outputs.h"
 #include "app/command_line/request.h"
 #include "engine/base/error.h"
+#include "engine/base/rate.h"
 #include "engine/base/units.h"
 #include "engine/comm/allreduce_bench.h"
 #include "engine/config/hardware_file.h"
@@ -62,7 +63,7 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
                        {"median_flops", rate.median_flops},
                        {"lowest_flops", rate.lowest_flops},
                        {"highest_flops", rate.highest_flops},
-                       {"of_ceiling", rate.median_flops / ceiling.best().median_flops}});
+                       {"of_ceiling", ratio_or_zero(rate.median_flops, ceiling.best().median_flops)}});
     }
     fmt::print("{}\n", json_text(ordered_json{{"gemm_ceiling_flops", ceiling.best().median_flops},
                                               {"ranks", ceiling.ranks},
@@ -79,7 +80,7 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
   for (const GemmRate& rate : ceiling.rates) {
     fmt::print("{:<34} {:>16.1f} {:>24} {:>11.1f}%\n", shape_text(rate.shape), rate.median_flops / 1e9,
                fmt::format("{:.1f} … {:.1f}", rate.lowest_flops / 1e9, rate.highest_flops / 1e9),
-               100 * rate.median_flops / ceiling.best().median_flops);
+               100 * ratio_or_zero(rate.median_flops, ceiling.best().median_flops));
   }
   fmt::print("\nGEMM ceiling: {:.1f} GFLOP/s, all ranks together\n", ceiling.best().median_flops / 1e9);
   return 0;

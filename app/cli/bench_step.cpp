@@ -10,6 +10,7 @@
 #include "app/cli/late_report.h"
 #include "app/cli/op_times.h"
 #include "app/cli/or_null.h"
+#include "engine/base/rate.h"
 #include "engine/base/units.h"
 #include "engine/device/device.h"
 #include "engine/io/json_text.h"
@@ -129,7 +130,7 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
   if (bench.times.known()) print_times(bench.times, plan->program);
   if (s.block == Block::Model)
     fmt::print("\ntokens                {:.0f} tokens/s\n",
-               static_cast<double>(s.batch * s.seq) / bench.median_seconds);
+               per_second(static_cast<double>(s.batch * s.seq), bench.median_seconds));
   print_memory(bench, s);
   return recorded;
 }

@@ -58,9 +58,9 @@ int run_export(const CLI::App& app, const ExportOptions& o) {
     write_csv(recording, parse_recorded_table(o.table), passes.first, passes.last, o.out);
   }
   fmt::print("{}: {} of {}\n", o.out,
-             kind == ".csv" && o.table == "memory"
-                 ? "memory"
-                 : fmt::format("passes {} to {}", passes.first, passes.last - 1),
+             kind == ".csv" && o.table == "memory" ? "memory"
+             : passes.first == passes.last         ? "no passes, it has none yet"
+                                           : fmt::format("passes {} to {}", passes.first, passes.last - 1),
              o.recording);
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "app/cli/world.h"
 #include "app/command_line/help.h"
 #include "app/command_line/messages.h"
+#include "app/command_line/out_of_memory.h"
 #include "app/command_line/request.h"
 #include "app/command_line/signals.h"
 #include "app/command_line/standard_streams.h"
@@ -130,6 +131,7 @@ int main(int argc, char** argv) {
   shardlens::cli::set_program_name("shardlens-cli");
   shardlens::cli::prepare_standard_streams();
   shardlens::cli::end_cleanly_at_signals();
+  shardlens::cli::explain_lack_of_memory();
   shardlens::cpu::keep_freed_memory();
   const int code = printed(run(argc, argv));
   // End by the signal itself, so that a shell also ends a loop around the program.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/rate.h"
+
 namespace shardlens::cli {
 
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times) {
@@ -13,7 +15,7 @@ nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times) {
 
 void print_op_times(const std::vector<OpTime>& times, double whole_seconds) {
   for (const OpTime& time : times) {
-    const double share = time.seconds / whole_seconds;
+    const double share = ratio_or_zero(time.seconds, whole_seconds);
     if (share >= 0.001)
       fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", op_name(time.op, time.overlapped), time.seconds * 1e3,
                  share * 100);

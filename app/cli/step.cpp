@@ -44,7 +44,8 @@ Verb add_step(CLI::App& app) {
       ->check(free_output(kTensorsFile));  // an existing file might be a checkpoint's weights
   add_overwrite(app);
   app.footer(R"(
-A whole model takes any T here. If T does not divide the heads, they are cut unevenly, unless --heads-policy is given.
+A whole model takes any T up to 64 here. If T does not divide the heads or the key heads, they are cut unevenly,
+unless --heads-policy is given.
 
 Examples
   shardlens-cli step --model gpt2-tiny --tp 2 --updates 10 --lr 1e-3

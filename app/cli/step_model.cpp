@@ -18,6 +18,7 @@
 #include "app/command_line/messages.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/config/heads.h"
 #include "engine/io/json_text.h"
 #include "engine/runtime/dump.h"
 #include "engine/runtime/plan.h"
@@ -104,7 +105,7 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
   Settings settings = to_settings(common);
   // This verb is used to compare other implementations with this one at any T, so it accepts any number of
   // heads.
-  if (common.heads_policy.empty() && settings.tp > 0 && settings.model.heads % settings.tp != 0)
+  if (common.heads_policy.empty() && settings.tp > 0 && !divides_heads(settings.model, settings.tp))
     settings.heads_policy = HeadsPolicy::Uneven;
   if (!std::isfinite(o.learning_rate) || o.learning_rate < 0)
     throw request_error(fmt::format("--lr {}: give a number of 0 or more, such as 1e-3", o.learning_rate));

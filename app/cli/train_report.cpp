@@ -67,7 +67,10 @@ std::string line_of(const StepReport& r, int64_t steps, size_t columns) {
       {fmt::format("loss {:.4f}{}", r.loss, parts_text(r.parts)), 6},
       {fmt::format("|g| {:.3f}", r.gradient_norm), 3},
       {fmt::format("lr {:.2e}{}", r.learning_rate, scale), 2},
-      {fmt::format("{} tok/s", grouped_text(static_cast<int64_t>(r.tokens_per_second))), 4},
+      {r.tokens_per_second > 0
+           ? fmt::format("{} tok/s", grouped_text(static_cast<int64_t>(r.tokens_per_second)))
+           : "? tok/s",  // the clock stood still
+       4},
       {fmt::format("{:.1f} GFLOP/s{}", r.flops_per_second / 1e9, share), 1},
       {time_text(r.seconds_left) + " left", 5}};
   const auto line = [&] {

@@ -26,7 +26,8 @@ namespace shardlens::cli {
 namespace {
 
 ProcessWorld* joined_world = nullptr;
-std::atomic<bool> told_to_end{false};
+std::atomic<bool> told_to_end{false};   // by mpirun
+std::atomic<bool> asked_to_end{false};  // by anybody else
 
 // Ends the program after flushing its output, without destructors. Code that waits for a lost process, above
 // all MPI's own end, might wait for ever, and must not be destroyed while it waits.
@@ -41,8 +42,11 @@ void end_unless_by_mpirun(int signal, siginfo_t* sender, void*) {
   if (!told_to_end) end_by_signal(signal);
 }
 
-void heed_only_mpirun(int, siginfo_t* sender, void*) {
+// In a process that is not the first, a SIGTERM that mpirun did not send is passed on to the first one, which
+// ends the run as if it had got it: training saves. The second one ends this process at once.
+void pass_on_unless_by_mpirun(int signal, siginfo_t* sender, void*) {
   heed_mpirun(*sender);
+  if (!told_to_end && asked_to_end.exchange(true)) end_by_signal(signal);
 }
 
 void on_sigterm(void (*handler)(int, siginfo_t*, void*)) {
@@ -100,6 +104,8 @@ JoinRequest request_of(const CLI::App& parsed) {
   request.version = build_name();
   request.timeout_seconds = with_comm(parsed)->get_option("--comm-timeout")->as<double>();
   request.told_to_end = &told_to_end;
+  request.asked_to_end = &asked_to_end;
+  request.end_run = [] { kill(getpid(), SIGTERM); };
   if (devices_of(parsed).backend != BackendChoice::Cpu) request.gpus = gpu_facts();
   if (const CLI::Option* tp = given_size(parsed, "--tp")) request.tp = tp->as<int>();
   request.options.push_back("verb=" + parsed.get_name());
@@ -195,9 +201,10 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
         on_sigterm(end_unless_by_mpirun);
         code = run_first(world, parsed, verb);
       } else {
-        // Only the first process handles the signals that end a run: it ends its step and saves.
+        // Only the first process handles the signals that end a run: it ends its step and saves. Ctrl+C
+        // reaches it too.
         std::signal(SIGINT, SIG_IGN);
-        on_sigterm(heed_only_mpirun);
+        on_sigterm(pass_on_unless_by_mpirun);
         code = world.serve();
         if (code == kFailedRun) leave(code);
       }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "app/command_line/messages.h"
+#include "app/command_line/out_of_memory.h"
 #include "app/command_line/signals.h"
 #include "app/command_line/slow_answer.h"
 #include "app/command_line/standard_streams.h"
@@ -137,6 +138,7 @@ int main(int count, char** arguments) {
   shardlens::cli::set_program_name("shardlens");
   shardlens::cli::prepare_standard_streams();
   shardlens::cli::end_cleanly_at_signals();
+  shardlens::cli::explain_lack_of_memory();
   shardlens::cpu::keep_freed_memory();
   int code = shardlens::run_program(count, arguments);
   std::fflush(stdout);

@@ -7,12 +7,11 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/comm/carried.h"
 #include "engine/comm/comm.h"
 #include "engine/device/cpu/cores.h"
@@ -215,9 +214,9 @@ AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ra
   std::vector<RankRounds> rounds(static_cast<size_t>(ranks));
   std::mutex failing;
   std::exception_ptr failure;  // the first one; the others are its consequences
-  std::vector<std::jthread> threads;
-  const auto rank_main = [&](size_t rank) {
-    if (core_per_rank) cpu::bind_to_core(static_cast<int>(rank));
+  run_threads("the ranks of bench allreduce", ranks, [&](int number) {
+    const auto rank = static_cast<size_t>(number);
+    if (core_per_rank) cpu::bind_to_core(number);
     try {
       if (on_devices) {
         devices[rank] = on.make_device(static_cast<int>(rank));
@@ -231,15 +230,7 @@ AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ra
       failure = std::current_exception();
       group[rank]->abort(error.what());
     }
-  };
-  try {
-    for (size_t rank = 0; rank < group.size(); ++rank) threads.emplace_back(rank_main, rank);
-  } catch (const std::system_error& error) {
-    group[0]->abort("not all ranks started");
-    throw run_error(fmt::format("all-reduce bench: cannot start {} threads ({}); choose fewer ranks", ranks,
-                                error.what()));
-  }
-  threads.clear();
+  });
   if (failure) std::rethrow_exception(failure);
   return point_of(bench, joined(rounds), *group[0], devices[0].get(), bytes, core_per_rank);
 }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "engine/comm/processes.h"
@@ -84,7 +85,13 @@ class MpiProcesses final : public Processes {
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
     if (told("OMPI_COMM_WORLD_LOCAL_SIZE") != told("OMPI_COMM_WORLD_SIZE"))
       setenv("OMPI_MCA_mpi_event_tick_rate", "1", 0);
-    std::thread([start = start_] { start_and_end(start); }).detach();
+    try {
+      std::thread([start = start_] { start_and_end(start); }).detach();
+    } catch (const std::system_error& error) {
+      throw std::runtime_error(std::string("the thread that starts MPI cannot start: ") +
+                               error.code().message() +
+                               ". Raise the limit on threads (ulimit -u, or pids.max of the container)");
+    }
     std::unique_lock lock(start_->mutex);
     const auto limit = std::chrono::duration<double>(timeout_seconds);
     if (!start_->changed.wait_for(lock, limit, [this] { return start_->started; })) {

@@ -1,20 +1,17 @@
 // Reads the hardware presets, and asks the operating system about this machine.
 #include "engine/config/hardware.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/limits.h"
 #include "engine/base/suggest.h"
 #include "engine/config/assets.h"
 #include "engine/config/hardware_file.h"
@@ -23,33 +20,6 @@
 
 namespace shardlens {
 namespace {
-
-// A field of /proc/meminfo in bytes.
-std::optional<int64_t> meminfo_bytes(const std::string& field) {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  int64_t kibibytes = 0;
-  std::string unit;
-  while (file >> key >> kibibytes) {
-    if (key == field + ":") return kibibytes * 1024;
-    std::getline(file, unit);
-  }
-  return std::nullopt;
-}
-
-// Reads one number from a file of a control group. Returns nothing if there is no number ("max").
-std::optional<int64_t> number_in(const char* path) {
-  std::ifstream file(path);
-  int64_t number = 0;
-  if (file >> number) return number;
-  return std::nullopt;
-}
-
-int64_t machine_memory_bytes() {
-  int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  if (const auto limit = number_in("/sys/fs/cgroup/memory.max")) bytes = std::min(bytes, *limit);
-  return bytes;
-}
 
 // Returns the measured figures under the name and with the memory of `stated`, which describes this machine
 // now.
@@ -106,7 +76,7 @@ Hardware this_machine(const std::string& calibration) {
   hardware.name = kThisMachine;
   hardware.title = "this machine, " + counted(cores, "core");
   hardware.basis = "not calibrated yet";
-  hardware.memory_bytes = machine_memory_bytes();
+  hardware.memory_bytes = memory_in_all().bytes;
   hardware.ranks_per_node = cores;
   hardware.nodes = 1;
   hardware.sources = {{"memory_bytes", "the operating system"}, {"ranks_per_node", "the operating system"}};
@@ -194,11 +164,7 @@ const Hardware& find_hardware(const std::string& name) {
 }
 
 int64_t available_memory_bytes() {
-  int64_t available = meminfo_bytes("MemAvailable").value_or(machine_memory_bytes());
-  const auto limit = number_in("/sys/fs/cgroup/memory.max");
-  const auto used = number_in("/sys/fs/cgroup/memory.current");
-  if (limit && used) available = std::min(available, std::max<int64_t>(0, *limit - *used));
-  return available;
+  return memory_left().bytes;
 }
 
 }  // namespace shardlens

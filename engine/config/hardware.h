@@ -79,8 +79,7 @@ const Hardware& find_hardware(const std::string& name);
 /// "this-machine", "v100-32gb", "a100-80gb", "h100-80gb", "h200-141gb", "v100-32gb-2-nodes", ...
 std::vector<std::string> hardware_names();
 
-/// Returns the bytes that this process may still allocate now: free and reclaimable memory, within a
-/// container's limit.
+/// Returns the bytes that this process may still allocate now: memory_left() (engine/base/limits.h).
 int64_t available_memory_bytes();
 
 }  // namespace shardlens

@@ -407,9 +407,10 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
   const std::string where =
       !place.where.empty() ? place.where : fmt::format("{} together", counted(settings.tp, "rank"));
   throw TooLarge(
-      fmt::format("this {} of {} at batch {}, sequence {} needs {} on {}, and {} are free. {}{}{}.", part,
+      fmt::format("this {} of {} at batch {}, sequence {} needs {} on {}, and {} are {}. {}{}{}.", part,
                   settings.model.title, settings.batch, settings.seq, bytes_text(static_cast<double>(needed)),
-                  where, bytes_text(static_cast<double>(available_bytes)), recomputed, remedy,
+                  where, bytes_text(static_cast<double>(available_bytes)),
+                  place.limit.empty() ? "free" : "left below the limit of " + place.limit, recomputed, remedy,
                   place.remedy.empty() ? "" : "; " + place.remedy),
       std::move(fitting));
 }

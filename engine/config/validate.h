@@ -60,6 +60,7 @@ struct MemoryPlace {
   std::string where;  ///< "GPU 0, where ranks 0, 1 need 1.20 GiB each"; empty: "2 ranks together", all ranks
   std::string
       remedy;  ///< what else helps than a smaller run: "or choose an emptier GPU by --gpu"; may be empty
+  std::string limit = {};  ///< what limits it, if that is not the machine: "ulimit -v"
 };
 
 /// The refusal of refuse_if_too_large(). It also has the settings that its message proposes.

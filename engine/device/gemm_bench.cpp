@@ -7,9 +7,10 @@
 #include <barrier>
 #include <exception>
 #include <random>
-#include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/rate.h"
+#include "engine/base/threads.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/interval.h"
 #include "engine/device/work_behind.h"
@@ -116,21 +117,18 @@ GemmRate measure(DType dtype, const GemmShape& shape, int ranks, const MakeDevic
   std::atomic<int> calls = 0;
   std::vector<std::vector<Interval>> intervals(static_cast<size_t>(ranks));
   std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));
-  {
-    std::vector<std::jthread> group;
-    for (size_t rank = 0; rank < intervals.size(); ++rank)
-      group.emplace_back([&, rank] {
-        if (core_per_rank) cpu::bind_to_core(static_cast<int>(rank));
-        try {
-          const auto device = make_device(static_cast<int>(rank));
-          calls = calls_of(shape, device->behind() != nullptr);
-          intervals[rank] = run_rank(dtype, shape, device.get(), repetitions, together);
-        } catch (...) {
-          failures[rank] = std::current_exception();
-          together.arrive_and_drop();  // the others must not wait for this one
-        }
-      });
-  }
+  run_threads("the ranks of the GEMM ceiling", ranks, [&](int number) {
+    const auto rank = static_cast<size_t>(number);
+    if (core_per_rank) cpu::bind_to_core(number);
+    try {
+      const auto device = make_device(number);
+      calls = calls_of(shape, device->behind() != nullptr);
+      intervals[rank] = run_rank(dtype, shape, device.get(), repetitions, together);
+    } catch (...) {
+      failures[rank] = std::current_exception();
+      together.arrive_and_drop();  // the others must not wait for this one
+    }
+  });
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
 
@@ -138,7 +136,7 @@ GemmRate measure(DType dtype, const GemmShape& shape, int ranks, const MakeDevic
   for (size_t repetition = 1; repetition <= static_cast<size_t>(repetitions); ++repetition) {
     Interval all = intervals[0][repetition];
     for (const auto& rank : intervals) all.include(rank[repetition]);
-    rates.push_back(shape.flops() * ranks * calls / all.seconds());
+    rates.push_back(per_second(shape.flops() * ranks * calls, all.seconds()));
   }
   std::sort(rates.begin(), rates.end());
   return {shape, rates.front(), rates[rates.size() / 2], rates.back()};

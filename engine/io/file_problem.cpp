@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <typeinfo>
 #include <system_error>
 
 #include "engine/base/error.h"
@@ -66,7 +67,8 @@ std::string reason_and_remedy(int error_number, Refused what) {
 }
 
 std::string words_of(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
+  // The programs throw one with words of its own (app/command_line/out_of_memory.h).
+  if (typeid(error) == typeid(std::bad_alloc))
     return "there is not enough memory: choose smaller sizes or a smaller model";
   const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
   if (file == nullptr) return error.what();

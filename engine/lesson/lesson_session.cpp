@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/suggest.h"
+#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/file_state.h"
 #include "engine/lesson/built_in.h"
@@ -21,7 +22,7 @@ class LessonSession::Worker {
  public:
   Worker() {
     mail_.publish(std::make_shared<LessonSnapshot>());
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("a lesson", [this] { main(); });
   }
 
   ~Worker() {

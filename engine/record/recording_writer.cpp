@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/json_text.h"
 #include "engine/io/sqlite.h"
@@ -117,6 +118,8 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
     write_header(header);
     overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
     pictures_ = std::make_unique<Pictures>(*database_, limits_.file_bytes / 2);
+    link_->made();
+    thread_ = start_thread("the writer of a recording", [this] { main(); });
   } catch (...) {  // for example on a full disk: removes the empty file, which would block the next run
     pictures_.reset();
     overview_.reset();
@@ -125,8 +128,6 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
     std::filesystem::remove(path, ignored);
     throw;
   }
-  link_->made();
-  thread_ = std::thread([this] { main(); });
 }
 
 RecordingWriter::~RecordingWriter() {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <future>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -67,7 +68,11 @@ std::string checksum_of(const Algorithm& algorithm, const InputFile& file) {
   };
   std::vector<std::future<void>> workers;
   const int threads = std::min(available_cores(), 8);
-  for (int i = 1; i < threads; ++i) workers.push_back(std::async(std::launch::async, work));
+  try {
+    for (int i = 1; i < threads; ++i) workers.push_back(std::async(std::launch::async, work));
+  } catch (const std::system_error&) {
+    // No more threads can start: fewer of them compute the same.
+  }
   work();
   for (std::future<void>& worker : workers) worker.get();
   return text_of(algorithm, blocks);

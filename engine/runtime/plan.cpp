@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/base/counted.h"
+#include "engine/base/limits.h"
 #include "engine/config/validate.h"
 #include "engine/device/device.h"
 #include "engine/device/gpu_plugin.h"
@@ -141,11 +142,13 @@ void check_runnable(const Plan& plan) {
   };
   if (!rooms.empty()) return refuse_if_gpus_too_full(settings, rooms, needs);
   const Share share = share_of_this_machine(world);
-  refuse_if_too_large(settings, available_memory_bytes(), [&](const Settings& smaller) {
+  const MemoryRoom room = memory_left();
+  const auto needed = [&](const Settings& smaller) {
     const std::vector<int64_t> bytes = needs(smaller);
     return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) * plan.program.dp() * share.ranks /
            share.of;
-  });
+  };
+  refuse_if_too_large(settings, room.bytes, needed, {"", "", room.limit});
 }
 
 std::string machine_description() {

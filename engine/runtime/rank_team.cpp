@@ -16,6 +16,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu_pause.h"
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/base/waiting.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/work_behind.h"
@@ -147,18 +148,19 @@ RankTeam::~RankTeam() = default;
 
 void RankTeam::begin() {
   seats_->open(*elsewhere_);
+  for (Rank* rank : here_) rank->running = true;
   try {
-    for (Rank* rank : here_) {
-      rank->running = true;
-      rank->thread = std::thread([team = shared_from_this(), rank] { team->rank_main(*rank); });
-    }
-  } catch (const std::exception& error) {
+    std::vector<std::thread> threads = start_threads(
+        "the ranks", static_cast<int>(here_.size()),
+        [team = shared_from_this()](int i) { team->rank_main(*team->here_[static_cast<size_t>(i)]); });
+    for (size_t i = 0; i < here_.size(); ++i) here_[i]->thread = std::move(threads[i]);
+  } catch (const std::exception&) {
     {
       const std::lock_guard lock(mutex_);
-      for (Rank* rank : here_) rank->running = rank->running && rank->thread.joinable();
+      for (Rank* rank : here_) rank->running = false;
     }
     disband();
-    throw run_error(fmt::format("{} rank threads could not be started: {}", here_.size(), error.what()));
+    throw;
   }
 }
 

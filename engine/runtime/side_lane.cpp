@@ -1,9 +1,11 @@
 // The lane's queue and its thread.
 #include "engine/runtime/side_lane.h"
 
+#include "engine/base/threads.h"
+
 namespace shardlens {
 
-SideLane::SideLane() : thread_([this] { main(); }) {}
+SideLane::SideLane() : thread_(start_thread("a rank's overlapped collectives", [this] { main(); })) {}
 
 SideLane::~SideLane() {
   {

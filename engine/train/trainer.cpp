@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/rate.h"
 #include "engine/base/units.h"
 #include "engine/config/model_config.h"
 #include "engine/planner/break_settings.h"
@@ -186,8 +187,8 @@ StepReport Trainer::step() {
   timed_seconds_ += report.seconds;
   report.step = done_;
   report.learning_rate = inputs.numbers.learning_rate;
-  report.tokens_per_second = static_cast<double>(settings.batch * settings.seq) / report.seconds;
-  report.flops_per_second = static_cast<double>(flops_) / report.seconds;
+  report.tokens_per_second = per_second(static_cast<double>(settings.batch * settings.seq), report.seconds);
+  report.flops_per_second = per_second(static_cast<double>(flops_), report.seconds);
   if (ceiling_flops_ > 0) {
     if (report.flops_per_second > ceiling_flops_) {
       measure_ceiling();

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/mailbox.h"
@@ -102,7 +103,7 @@ class TrainingSession::Worker {
   Worker() {
     now_.machine = machine_description();
     publish();
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("a training", [this] { main(); });
   }
 
   ~Worker() { end({}); }

@@ -177,6 +177,25 @@ TEST_F(MpiFaults, AnInterruptionIsNotALoss) {
   EXPECT_THAT(ended_.err, Not(HasSubstr("is lost")));
 }
 
+// Whoever tells one process to end means the run: it ends like one that is told by its first process, and is
+// saved.
+TEST_F(MpiFaults, ASigtermToAnyProcessEndsTheRun) {
+  for (const int rank : {1, 0}) {
+    start_training(2, "--checkpoint " + in_folder("told" + std::to_string(rank)));
+    ASSERT_EQ(kill(processes_[rank], SIGTERM), 0);
+    EXPECT_LT(seconds_to_end(), kPatienceOfTheTest);
+    EXPECT_NE(ended_.code, 0);
+    EXPECT_THAT(ended_.err, Not(HasSubstr("is lost"))) << rank;
+    EXPECT_TRUE(fs::exists(in_folder("told" + std::to_string(rank)) + "/training.json"))
+        << rank << ended_.err;
+  }
+  start(2, "step --model gpt2-tiny --tp 2 --batch 1 --seq 8 --timeout 100 --delay 0:h.0.attn.proj:60000");
+  pause_milliseconds(1500);
+  ASSERT_EQ(kill(processes_[1], SIGTERM), 0);
+  EXPECT_LT(seconds_to_end(), kPatienceOfTheTest - 10);
+  EXPECT_NE(ended_.code, 0);
+}
+
 TEST_F(MpiFaults, ATrainingRunIsRestartedByTheCommandThatBeganIt) {
   const auto train = [&](const std::string& name) {
     return "train --data sample --batch 2 --seq 16 --tp 2 --steps 150 --checkpoint-every 10 --restart "

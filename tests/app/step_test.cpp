@@ -183,4 +183,13 @@ TEST_F(CliStep, ADumpThatCannotBeWrittenLeavesNothingBehind) {
   EXPECT_TRUE(contains(ended.err, "/nonexistent/folder")) << ended.err;
 }
 
+// As the help says: the heads and the key heads are cut unevenly if T does not divide them.
+TEST_F(CliStep, AWholeModelTakesAnyT) {
+  for (const char* heads :
+       {"--kv-heads 3 --tp 2", "--kv-heads 4 --tp 6", "--kv-heads 4 --tp 5", "--tp 5", "--tp 13"}) {
+    const Ended ended = run_cli(std::string("step --model gpt2 --batch 1 --seq 8 --threads 1 ") + heads);
+    EXPECT_EQ(ended.code, 0) << heads << ended.err;
+  }
+}
+
 }  // namespace step_test

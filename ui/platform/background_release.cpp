@@ -3,9 +3,11 @@
 
 #include <utility>
 
+#include "engine/base/threads.h"
+
 namespace shardlens::ui {
 
-BackgroundRelease::BackgroundRelease() : thread_([this] { main(); }) {}
+BackgroundRelease::BackgroundRelease() : thread_(start_thread("freeing memory", [this] { main(); })) {}
 
 BackgroundRelease::~BackgroundRelease() {
   {

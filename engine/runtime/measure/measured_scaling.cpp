@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/rate.h"
 #include "engine/config/heads.h"
 #include "engine/config/splits.h"
 #include "engine/planner/planner.h"
@@ -150,10 +151,11 @@ MeasuredScaling measure_scaling(const Settings& settings, int repetitions, const
     const Ran ran = run(s, repetitions, measuring, doing, share);
     if (measured.done == 0) alone = ran;
     MeasuredPoint point{one.series, s.tp, s.model.hidden, s.model.heads, ran.seconds};
-    point.flops_per_second = static_cast<double>(ran.flops) / ran.seconds;
-    const double speed_alone = static_cast<double>(alone.flops) / alone.seconds;
-    point.value = one.series == ScalingSeries::Strong ? alone.seconds / ran.seconds
-                                                      : point.flops_per_second / s.tp / speed_alone;
+    point.flops_per_second = per_second(static_cast<double>(ran.flops), ran.seconds);
+    const double speed_alone = per_second(static_cast<double>(alone.flops), alone.seconds);
+    point.value = one.series == ScalingSeries::Strong
+                      ? ratio_or_zero(alone.seconds, ran.seconds)
+                      : ratio_or_zero(point.flops_per_second / s.tp, speed_alone);
     measured.points.push_back(point);
     if (measured.done++ == 0) {
       point.series = ScalingSeries::Weak;

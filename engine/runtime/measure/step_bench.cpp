@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "engine/base/rate.h"
 #include "engine/device/device.h"
 #include "engine/runtime/measure/ceiling.h"
 #include "engine/runtime/plan.h"
@@ -125,7 +126,7 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
   std::vector<double> ceilings = rates_of_fastest(measured);
   for (size_t i = 0; i < ceilings.size(); ++i) {
     ceilings[i] *= ceilings_of_all_ranks(*plan);
-    ratios.push_back(static_cast<double>(bench.flops) / seconds[i] / ceilings[i]);
+    ratios.push_back(ratio_or_zero(per_second(static_cast<double>(bench.flops), seconds[i]), ceilings[i]));
   }
   for (int rank = 0; rank < program.tp(); ++rank) {
     bench.planned_bytes.push_back(total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes));
@@ -147,7 +148,7 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
     bench.op_times = timing.op_times;
     for (const OpTime& time : timing.op_times)
       if (time.op == Op::AdamW)
-        bench.adamw_bytes_per_second = static_cast<double>(adamw_bytes(program, 0)) / time.seconds;
+        bench.adamw_bytes_per_second = per_second(static_cast<double>(adamw_bytes(program, 0)), time.seconds);
     bench.times = compare_times(*plan, timing.events);
     bench.late = lateness_of(program, timing.events);
   }

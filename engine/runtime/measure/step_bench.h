@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/rate.h"
 #include "engine/runtime/recordings/recorder.h"
 #include "engine/runtime/step_times.h"
 
@@ -53,7 +54,7 @@ struct StepBench {
   double resident_of_plan() const {
     return static_cast<double>(step_resident_bytes) / static_cast<double>(planned_here_bytes);
   }
-  double flops_per_second() const { return static_cast<double>(flops) / median_seconds; }
+  double flops_per_second() const { return per_second(static_cast<double>(flops), median_seconds); }
 };
 
 /// Runs the plan once to warm up, then `repetitions` times. After each, measures the ceiling with as many

@@ -25,7 +25,8 @@ enum class ProcessReport : int {
   Seen,
   Piece,
   Alive,
-  Told,  ///< its launcher told it to end
+  Told,   ///< its launcher told it to end
+  Asked,  ///< somebody else told it to end: the whole run is meant
   Ends
 };
 

@@ -80,6 +80,7 @@ class ProcessWorld::Server {
     double last_command = now_seconds();
     for (;;) {
       say_if_told();
+      say_if_asked();
       auto packet = world_.commands_.poll();
       look_for_the_first();
       if (packet) {
@@ -314,6 +315,13 @@ class ProcessWorld::Server {
     world_.reports_.send(0, report(ProcessReport::Told, -1));
   }
 
+  // Nobody means a single process of a run: the first one ends the run, and saves what it would save.
+  void say_if_asked() {
+    if (said_asked_ || world_.asked_to_end_ == nullptr || !*world_.asked_to_end_) return;
+    said_asked_ = true;
+    world_.reports_.send(0, report(ProcessReport::Asked, -1));
+  }
+
   // Where the rank here is, as text.
   std::string standing() const {
     for (const auto& [id, serving] : serving_) {
@@ -361,7 +369,7 @@ class ProcessWorld::Server {
   double silent_seconds_ = 0;  ///< since the last message from the first process
   double ended_seconds_ = 0;   ///< since it was seen to have ended and no message has come
   Looks looks_;
-  bool said_told_ = false;
+  bool said_told_ = false, said_asked_ = false;
   double said_seconds_ = 0;       ///< when it last reported that it goes on
   double failed_at_seconds_ = 0;  ///< when a failure was reported that has no answer yet; 0: none
   std::string failure_;

@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/counted.h"
+#include "engine/base/threads.h"
 #include "engine/device/gpu_plugin.h"
 #include "engine/io/file_problem.h"
 #include "engine/runtime/backend.h"
@@ -64,6 +65,8 @@ std::vector<int> processes_by_rank(const std::vector<std::string>& hosts, int tp
 
 ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
     : processes_(processes),
+      asked_to_end_(request.asked_to_end),
+      end_run_(request.end_run),
       patience_{request.told_to_end, request.timeout_seconds, &departed_},
       commands_(processes, kCommandTag, patience_),
       reports_(processes, kReportTag, patience_),
@@ -76,7 +79,7 @@ ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
                     late.process(), processes_.count(), late.what()));
   }
   watch_siblings();
-  if (commands()) listening_ = std::thread([this] { listen(); });
+  if (commands()) listening_ = start_thread("the messages of the other processes", [this] { listen(); });
 }
 
 void ProcessWorld::compare(const JoinRequest& request) {
@@ -507,6 +510,10 @@ void ProcessWorld::hear_one(Packet& report) {
     const std::lock_guard lock(mutex_);
     silent_seconds_[rank] = 0;
     if (kind == ProcessReport::Ends) ++ended_;
+  }
+  if (kind == ProcessReport::Asked) {
+    if (end_run_) end_run_();
+    return;
   }
   if (kind == ProcessReport::Told) ++told_;
   if (kind == ProcessReport::Alive || kind == ProcessReport::Told) return;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,7 +34,11 @@ struct JoinRequest {
   std::vector<std::string> options;  ///< what was asked for, "name=value" each, in a fixed order
   double timeout_seconds = 60;
   const std::atomic<bool>* told_to_end = nullptr;  ///< like ProcessPatience::told_to_end
-  GpuFacts gpus = {};                              ///< what this process can use, if GPUs were asked for
+  /// Set when anybody but the launcher told this process to end. The first process is then asked to end the
+  /// run.
+  const std::atomic<bool>* asked_to_end = nullptr;
+  std::function<void()> end_run = {};  ///< in the first process: ends the run as if it had been told itself
+  GpuFacts gpus = {};                  ///< what this process can use, if GPUs were asked for
   /// The number of ranks that share a layer; they are kept on one machine if possible; 1: not known yet.
   int tp = 1;
 };
@@ -139,6 +144,8 @@ class ProcessWorld final : public World {
 
   Processes& processes_;
   DepartedProcesses departed_;  ///< those on this process's machine that have ended
+  const std::atomic<bool>* const asked_to_end_;
+  const std::function<void()> end_run_;
   ProcessPatience patience_;    ///< of the start, then of the last plan that took seats
   double told_seconds_ = 0;     ///< since this process was told to end, counted by the code that looks for
                                 ///< lost ranks

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/runtime/mailbox.h"
 
@@ -22,7 +23,7 @@ class HistoryReader::Worker {
  public:
   Worker() {
     mailbox_.publish(std::make_shared<HistorySnapshot>());
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("the curves of a recording", [this] { main(); });
   }
   ~Worker() {
     mailbox_.close();

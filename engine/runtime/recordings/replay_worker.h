@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/threads.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/recordings/replay.h"
 
@@ -27,7 +28,7 @@ class Replay::Worker {
  public:
   Worker() {
     publish();
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("a replay", [this] { main(); });
   }
   ~Worker() {
     mail_.close();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/config/hardware_file.h"
 #include "engine/io/file_problem.h"
 #include "engine/planner/planner.h"
@@ -30,7 +31,7 @@ class Comparison::Worker {
  public:
   Worker() {
     mail_.publish(std::make_shared<ComparisonSnapshot>());
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("a comparison", [this] { main(); });
   }
 
   ~Worker() {

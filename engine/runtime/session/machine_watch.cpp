@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/base/threads.h"
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
 #include "engine/device/gpu_plugin.h"
@@ -21,7 +22,7 @@ MachineFacts ask_machine() {
   return facts;
 }
 
-MachineWatch::MachineWatch() : thread_([this] { main(); }) {}
+MachineWatch::MachineWatch() : thread_(start_thread("the look at this machine", [this] { main(); })) {}
 
 MachineWatch::~MachineWatch() {
   {

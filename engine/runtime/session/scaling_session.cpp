@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "engine/io/file_problem.h"
@@ -93,7 +94,7 @@ class ScalingSession::Worker {
   Worker() {
     now_.machine = machine_description();
     mail_.publish(std::make_shared<ScalingSnapshot>(now_));
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("the prices of the scaling page", [this] { main(); });
   }
 
   ~Worker() {
@@ -168,7 +169,7 @@ class ScalingSession::Worker {
     });
     if (measuring_.joinable()) measuring_.join();
     mail_.hold();
-    measuring_ = std::thread([this, work = std::move(work)] {
+    const auto measure = [this, work = std::move(work)] {
       std::string message;
       try {
         work();
@@ -180,7 +181,16 @@ class ScalingSession::Worker {
         now.message = message;
       });
       mail_.release();
-    });
+    };
+    try {
+      measuring_ = start_thread("the measurement of scaling", measure);
+    } catch (const std::exception& error) {
+      change([&](ScalingSnapshot& now) {
+        now.activity.clear();
+        now.message = error.what();
+      });
+      mail_.release();
+    }
   }
 
   /// Writes the progress into the snapshot; throws at once if the measurement must stop.

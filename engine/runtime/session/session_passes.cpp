@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
+#include <system_error>
 
 #include "engine/base/units.h"
 #include "engine/device/device.h"
@@ -312,8 +314,7 @@ void Session::Worker::begin_pass() {
     case Pass::Ceiling:
       // In a thread of its own, so a change of settings need not wait for it.
       if (!ceiling_.valid()) {
-        ceiling_ = std::async(std::launch::async, [settings = now_.settings,
-                                                   shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
+        const auto measure = [settings = now_.settings, shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
           double flops = 0;
           try {
             flops = measured_ceiling_flops(settings, shapes);
@@ -321,7 +322,14 @@ void Session::Worker::begin_pass() {
             // The GPU has no room for it beside a run: the speed that the run reaches is used instead.
           }
           return std::make_pair(ceiling_of(settings), flops);
-        });
+        };
+        try {
+          ceiling_ = std::async(std::launch::async, measure);
+        } catch (const std::system_error&) {  // no thread can start: the same
+          std::promise<std::pair<CeilingOf, double>> unknown;
+          unknown.set_value({ceiling_of(now_.settings), 0});
+          ceiling_ = unknown.get_future();
+        }
       }
       break;
     case Pass::LossFused:

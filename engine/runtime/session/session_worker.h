@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/base/threads.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/measure/loss_lens.h"
@@ -40,7 +41,7 @@ class Session::Worker {
     }
     publish();
     if (begin == Begin::AtOnce) mail_.send(command::SetSettings{settings});
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("a session", [this] { main(); });
   }
 
   ~Worker() { end(); }

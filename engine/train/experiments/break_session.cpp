@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/io/file_problem.h"
@@ -55,7 +56,7 @@ class BreakSession::Worker {
  public:
   Worker() {
     publish();
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("the experiments with mistakes", [this] { main(); });
   }
 
   ~Worker() {

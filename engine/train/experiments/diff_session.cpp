@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/mailbox.h"
@@ -61,7 +62,7 @@ class DiffSession::Worker {
  public:
   Worker() {
     mail_.publish(std::make_shared<DiffSnapshot>());
-    thread_ = std::thread([this] { main(); });
+    thread_ = start_thread("a comparison of recordings", [this] { main(); });
   }
 
   ~Worker() {

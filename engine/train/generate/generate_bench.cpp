@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/rate.h"
 #include "engine/device/device.h"
 #include "engine/device/device_read_bench.h"
 #include "engine/device/gpu_plugin.h"
@@ -110,11 +111,11 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
     if (traced) break;
     read();
     for (int64_t i = 0; i < kTokensPerRound; ++i)
-      read_seconds += static_cast<double>(bench.weight_bytes) / read();
+      read_seconds += per_second(static_cast<double>(bench.weight_bytes), read());
     if (round == 0) continue;
     seconds.push_back(token_seconds / kTokensPerRound);
-    ceilings.push_back(kTokensPerRound * static_cast<double>(bench.weight_bytes) / read_seconds);
-    ratios.push_back(read_seconds / token_seconds);
+    ceilings.push_back(per_second(kTokensPerRound * static_cast<double>(bench.weight_bytes), read_seconds));
+    ratios.push_back(ratio_or_zero(read_seconds, token_seconds));
   }
   bench.median_seconds = median_of(seconds);
   bench.lowest_seconds = *std::min_element(seconds.begin(), seconds.end());

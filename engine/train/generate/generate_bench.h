@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/rate.h"
 #include "engine/config/settings.h"
 #include "engine/runtime/measure/step_bench.h"
 
@@ -23,7 +24,7 @@ struct GenerateBench {
   double fastest_token_seconds = 0;                                ///< of the traced tokens
   std::vector<OpTime> op_times;  ///< times of the fastest traced token, rank 0, longest first
 
-  double tokens_per_second() const { return 1 / median_seconds; }
+  double tokens_per_second() const { return per_second(1, median_seconds); }
 };
 
 /// Feeds a seeded prompt of settings.seq tokens less those that are then generated greedily. Generates

@@ -223,7 +223,6 @@ void show_proof(const Context& context, const WorkedFigure& figure) {
 
 void draw_program_figures(const Context& context) {
   FiguresView& view = context.view.of<FiguresView>();
-  if (!view.figures.valid()) view.figures = std::async(std::launch::async, all_figures).share();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float pages = program_pages_width(context) + context.px(8);
   const float right = at.x + ImGui::GetContentRegionAvail().x - pages;
@@ -233,13 +232,21 @@ void draw_program_figures(const Context& context) {
       "counted, priced or run here. Only the printed figures are constants.",
       pages + context.px(80));
   ImGui::Dummy({0, context.px(4)});
-  if (view.figures.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+  const std::vector<WorkedFigure>* found = nullptr;
+  std::string words = "Planning, pricing and running the texts' examples …";
+  try {
+    if (!view.figures.valid()) view.figures = std::async(std::launch::async, all_figures).share();
+    if (view.figures.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+      found = &view.figures.get();
+  } catch (const std::exception& error) {  // no thread could start, or no memory is left
+    words = std::string("The examples could not be run: ") + error.what();
+  }
+  if (found == nullptr) {
     const Type type(context);
-    draw_text(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), type.body,
-              "Planning, pricing and running the texts' examples …");
+    draw_text(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), type.body, words);
     return;
   }
-  const std::vector<WorkedFigure>& all = view.figures.get();
+  const std::vector<WorkedFigure>& all = *found;
   draw_texts(context, all);
   std::vector<const WorkedFigure*> shown;
   for (const WorkedFigure& figure : all)

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "engine/base/threads.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
@@ -70,7 +71,7 @@ Glimpse read_glimpse(const std::string& path) {
 }
 
 GalleryGlimpses::GalleryGlimpses() {
-  thread_ = std::thread([this] {
+  const auto read_all = [this] {
     try {
       const TemporaryFolder scratch;
       for (const GalleryPiece& piece : gallery()) {
@@ -85,7 +86,12 @@ GalleryGlimpses::GalleryGlimpses() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_.notify_all();
-  });
+  };
+  try {
+    thread_ = start_thread("the pictures of the gallery", read_all);
+  } catch (const std::exception&) {  // no pictures either
+    ended_ = true;
+  }
 }
 
 GalleryGlimpses::~GalleryGlimpses() {
@@ -93,7 +99,7 @@ GalleryGlimpses::~GalleryGlimpses() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::shared_ptr<const Glimpse> GalleryGlimpses::of(const std::string& name) const {

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "engine/base/error.h"
+#include "engine/base/threads.h"
 #include "engine/io/file_kind.h"
 #include "engine/io/file_state.h"
 
@@ -28,7 +30,12 @@ FolderState state_of(const std::string& folder) {
 }  // namespace
 
 LessonShelf::LessonShelf(std::string folder) : folder_(std::move(folder)) {
-  thread_ = std::thread([this] { main(); });
+  try {
+    thread_ = start_thread("reading the lessons", [this] { main(); });
+  } catch (const Error&) {  // then they are read once, here
+    closed_ = true;
+    main();
+  }
 }
 
 LessonShelf::~LessonShelf() {
@@ -37,7 +44,7 @@ LessonShelf::~LessonShelf() {
     closed_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void LessonShelf::main() {
@@ -70,6 +77,7 @@ LessonShelf::List LessonShelf::lessons() const {
 void LessonShelf::look() {
   {
     const std::lock_guard lock(mutex_);
+    if (closed_) return;
     looks_ = true;
   }
   changed_.notify_all();
