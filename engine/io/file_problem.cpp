@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <typeinfo>
 #include <system_error>
+#include <typeinfo>
 
 #include "engine/base/error.h"
 
