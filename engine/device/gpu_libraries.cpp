@@ -59,8 +59,8 @@ void add_if_there(const fs::path& file, std::vector<std::string>& places) {
 
 }  // namespace
 
-Surroundings Surroundings::of_this_process() {
-  Surroundings surroundings;
+GpuSurroundings GpuSurroundings::of_this_process() {
+  GpuSurroundings surroundings;
   std::error_code ignored;
   surroundings.program_folder = fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
   surroundings.asked_for = variable("SHARDLENS_CUDA_LIBRARIES");
@@ -73,7 +73,7 @@ Surroundings Surroundings::of_this_process() {
   return surroundings;
 }
 
-std::vector<std::string> library_places(const std::string& library, const Surroundings& surroundings) {
+std::vector<std::string> library_places(const std::string& library, const GpuSurroundings& surroundings) {
   std::vector<std::string> places;
   std::istringstream folders(surroundings.asked_for);
   for (std::string folder; std::getline(folders, folder, ':');) {

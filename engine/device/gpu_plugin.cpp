@@ -24,7 +24,7 @@ constexpr const char* kRemedy =
 // library by its bare name if that is already open.
 void open_libraries() {
   for (const char* library : {"libcublasLt.so.13", "libnccl.so.2"}) {
-    for (const std::string& place : library_places(library, Surroundings::of_this_process())) {
+    for (const std::string& place : library_places(library, GpuSurroundings::of_this_process())) {
       const std::string damage = place == library ? "" : damage_of_library(place);
       if (!damage.empty())
         throw request_error(fmt::format("{} cannot be used: {}, or remove it: {}", place, damage, kRemedy));

@@ -17,6 +17,6 @@ struct Bend {
 Bend bend_of(const Number& number);
 
 /// Draws the curve zoomed to the terms beside a straight line, and small the whole curve.
-void draw_curve(const Page& page, const Number& number, const Bend& bend, const Rect& room);
+void draw_curve(const OpenedPage& page, const Number& number, const Bend& bend, const Rect& room);
 
 }  // namespace shardlens::ui

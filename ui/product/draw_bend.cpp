@@ -66,7 +66,7 @@ std::string bend_words(const Number& number) {
 }
 
 /// A number, and the words above it.
-float draw_figure(const Page& page, ImVec2 at, const std::string& words, const std::string& above,
+float draw_figure(const OpenedPage& page, ImVec2 at, const std::string& words, const std::string& above,
                   const std::string& figure, ImU32 colour, float size) {
   draw_text(page.list, at, page.type.strong, words);
   const float y = at.y + page.type.strong.size + page.tall(4);
@@ -84,7 +84,7 @@ std::string compared(double wrong, double right, const AlikeNumbers& alike) {
   return fmt::format("{} instead of {}.", alike.text(wrong), alike.text(right));
 }
 
-void draw_order(const Page& page, const Number& number, const Bend& bend, const Rect& room) {
+void draw_order(const OpenedPage& page, const Number& number, const Bend& bend, const Rect& room) {
   std::vector<double> all = bend.y;
   all.insert(all.end(), {bend.of_sum, bend.sum_of});
   const AlikeNumbers alike(all), inside({bend.sum});
@@ -140,7 +140,7 @@ void draw_order(const Page& page, const Number& number, const Bend& bend, const 
 }
 
 /// A bar for each rank's term and one for their sum, on one scale.
-void draw_gradient_bars(const Page& page, const Number& number, const Rect& room) {
+void draw_gradient_bars(const OpenedPage& page, const Number& number, const Rect& room) {
   std::vector<double> all = number.terms();
   all.push_back(number.sum);
   double largest = 0;
@@ -184,7 +184,7 @@ std::string bend_title(const Number& number) {
   return number.is_terms() ? "Why this gradient must be summed" : "Why this gradient needs no sum";
 }
 
-void draw_bend(const Page& page, const Number& number, const Number& terms, const Rect& room) {
+void draw_bend(const OpenedPage& page, const Number& number, const Number& terms, const Rect& room) {
   fill_rect(page.list, room.min, room.max, page.theme.panel, page.px(6));
   const float pad = page.px(20);
   const Rect inner{{room.min.x + pad, room.min.y + page.tall(14)},

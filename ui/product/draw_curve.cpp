@@ -25,7 +25,8 @@ struct Plane {
   }
 };
 
-void draw_curve_line(const Page& page, const Plane& plane, GeluForm form, ImU32 colour, float thickness) {
+void draw_curve_line(const OpenedPage& page, const Plane& plane, GeluForm form, ImU32 colour,
+                     float thickness) {
   ImVec2 before;
   for (int i = 0; i <= kCurvePoints; ++i) {
     const double x = plane.x0 + (plane.x1 - plane.x0) * i / kCurvePoints;
@@ -35,7 +36,7 @@ void draw_curve_line(const Page& page, const Plane& plane, GeluForm form, ImU32 
   }
 }
 
-void draw_point(const Page& page, ImVec2 at, ImU32 colour, const std::string& number) {
+void draw_point(const OpenedPage& page, ImVec2 at, ImU32 colour, const std::string& number) {
   const float radius = page.px(number.empty() ? 6 : 9);
   fill_rect(page.list, {at.x - radius, at.y - radius}, {at.x + radius, at.y + radius}, colour, radius);
   const TextStyle style{page.context.fonts.bold, page.px(12), legible_on(page.theme, colour)};
@@ -45,7 +46,7 @@ void draw_point(const Page& page, ImVec2 at, ImU32 colour, const std::string& nu
 /// The words beside a curve, placed so that none covers another one, a point or a line.
 class Names {
  public:
-  Names(const Page& page, const Rect& room) : page_(page) { room_.bounds = {room.min, room.max}; }
+  Names(const OpenedPage& page, const Rect& room) : page_(page) { room_.bounds = {room.min, room.max}; }
 
   void keep_clear(ImVec2 from, ImVec2 to) { room_.lines.push_back({from, to}); }
   void keep_clear_of(const Rect& place) { room_.taken.push_back({place.min, place.max}); }
@@ -64,7 +65,7 @@ class Names {
   }
 
  private:
-  const Page& page_;
+  const OpenedPage& page_;
   LabelRoom room_;
   std::vector<LabelWish> wishes_;
   std::vector<std::pair<TextStyle, const char*>> words_;
@@ -87,7 +88,7 @@ Bend bend_of(const Number& number) {
   return bend;
 }
 
-void draw_curve(const Page& page, const Number& number, const Bend& bend, const Rect& room) {
+void draw_curve(const OpenedPage& page, const Number& number, const Bend& bend, const Rect& room) {
   const GeluForm form = number.program().settings.model.gelu;
   Plane plane;
   std::vector<double> xs = bend.x;

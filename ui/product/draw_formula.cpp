@@ -16,7 +16,7 @@ struct Small {
   int64_t at = 0;       ///< its place
 };
 
-ImVec2 size_of(const Page& page, const Tensor& tensor, float height) {
+ImVec2 size_of(const OpenedPage& page, const Tensor& tensor, float height) {
   const MatrixShape full = matrix_shape(tensor);
   const double ratio =
       std::sqrt(static_cast<double>(full.cols) / static_cast<double>(std::max<int64_t>(full.rows, 1)));
@@ -24,7 +24,7 @@ ImVec2 size_of(const Page& page, const Tensor& tensor, float height) {
   return {std::round(width), std::round(page.px(0) + height)};
 }
 
-void draw_small(const Page& page, const Number& number, const Small& small, ImVec2 at, ImVec2 size) {
+void draw_small(const OpenedPage& page, const Number& number, const Small& small, ImVec2 at, ImVec2 size) {
   const MatrixShape full = matrix_shape(*small.tensor);
   const ImVec2 end{at.x + size.x, at.y + size.y};
   fill_rect(page.list, at, end, page.theme.ghost);
@@ -49,7 +49,7 @@ void draw_small(const Page& page, const Number& number, const Small& small, ImVe
 }
 
 /// The result with its one element.
-void draw_result(const Page& page, const Number& number, const Tensor& out, ImVec2 at, ImVec2 size) {
+void draw_result(const OpenedPage& page, const Number& number, const Tensor& out, ImVec2 at, ImVec2 size) {
   const MatrixShape full = matrix_shape(out);
   const ImVec2 end{at.x + size.x, at.y + size.y};
   fill_rect(page.list, at, end, page.theme.ghost);
@@ -64,7 +64,7 @@ void draw_result(const Page& page, const Number& number, const Tensor& out, ImVe
 
 /// Draws the matrices with their right edge at `right`; returns their left edge, or `right` if there is no
 /// room.
-float draw_places(const Page& page, const Number& number, const Rect& room, float left) {
+float draw_places(const OpenedPage& page, const Number& number, const Rect& room, float left) {
   const Program& program = number.program();
   const Product& product = number.product;
   const Tensor& out = program.tensor(product.out);
@@ -105,7 +105,7 @@ float draw_places(const Page& page, const Number& number, const Rect& room, floa
 
 }  // namespace
 
-void draw_formula(const Page& page, const Number& number, const Rect& room) {
+void draw_formula(const OpenedPage& page, const Number& number, const Rect& room) {
   const Program& program = number.program();
   const Product& product = number.product;
   const auto pair = [&](TensorId id, bool k_first, int64_t at) {

@@ -21,8 +21,9 @@ namespace shardlens::ui {
 namespace {
 
 /// A head's probabilities, small: the part of the rank's picture that belongs to it.
-void draw_small(const Page& page, const std::shared_ptr<const TensorSample>& sample, const HeadPlaces& places,
-                int64_t sequence, int64_t local_head, int64_t local_heads, const Rect& place) {
+void draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample>& sample,
+                const HeadPlaces& places, int64_t sequence, int64_t local_head, int64_t local_heads,
+                const Rect& place) {
   const auto share = [](int64_t at, int64_t all) { return static_cast<float>(at) / static_cast<float>(all); };
   page.context.heatmaps.draw(page.list, place.min, place.max, sample, sample->picture,
                              {ColourMap::Magnitude, std::max(3 * sample->stats.rms, 1e-9)},
@@ -31,7 +32,7 @@ void draw_small(const Page& page, const std::shared_ptr<const TensorSample>& sam
 }
 
 /// A large matrix of one head with its title; a tooltip has the value under the mouse.
-void draw_large(const Page& page, const std::shared_ptr<const Head>& head, bool scores,
+void draw_large(const OpenedPage& page, const std::shared_ptr<const Head>& head, bool scores,
                 const std::string& title, const std::string& words, const Rect& room, ImU32 outline,
                 bool causal) {
   const TextStyle bold = page.type.strong;
@@ -79,7 +80,7 @@ void draw_large(const Page& page, const std::shared_ptr<const Head>& head, bool 
 }
 
 /// A lane for each rank with its heads; a click chooses one. Returns the height of the lanes.
-float draw_lanes(const Page& page, const Program& program, const Step& step, const HeadPlaces& places,
+float draw_lanes(const OpenedPage& page, const Program& program, const Step& step, const HeadPlaces& places,
                  bool has_run, const Rect& room) {
   const Context& context = page.context;
   auto& view = context.view.of<ProductView>();
@@ -161,7 +162,7 @@ float draw_lanes(const Page& page, const Program& program, const Step& step, con
 }
 
 /// The chosen head: scores beside probabilities, and what is to be seen in them.
-void draw_chosen(const Page& page, const Program& program, const Step& step, const HeadPlaces& places,
+void draw_chosen(const OpenedPage& page, const Program& program, const Step& step, const HeadPlaces& places,
                  bool has_run, const Rect& room) {
   const Context& context = page.context;
   const auto& view = context.view.of<ProductView>();
@@ -214,7 +215,7 @@ void draw_chosen(const Page& page, const Program& program, const Step& step, con
 
 }  // namespace
 
-void draw_heads(const Page& page, const Step& step, const Rect& room) {
+void draw_heads(const OpenedPage& page, const Step& step, const Rect& room) {
   const Context& context = page.context;
   const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
   const Program& program = plan->program;

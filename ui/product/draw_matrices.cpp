@@ -41,7 +41,8 @@ struct Tile {
   bool sum = false;
 };
 
-std::vector<Tile> tiles_of(const Page& page, const Rect& room, MatrixShape shape, int terms, bool has_sum) {
+std::vector<Tile> tiles_of(const OpenedPage& page, const Rect& room, MatrixShape shape, int terms,
+                           bool has_sum) {
   if (terms <= 1) return {{room}};
   const int count = terms + (has_sum ? 1 : 0);
   // The number of columns with which the tiles become largest.
@@ -105,7 +106,7 @@ struct Arrangement {
 
 /// The largest matrices that fit. Their sides are multiples of the ranks, so that all pieces of a row have
 /// one size. A Partial result has a picture for each rank, so it gets all the width that is left.
-Arrangement arranged(const Page& page, MatrixShape a, MatrixShape c, int ranks, bool partial,
+Arrangement arranged(const OpenedPage& page, MatrixShape a, MatrixShape c, int ranks, bool partial,
                      const Rect& room) {
   const auto side = [](int64_t extent) {
     return static_cast<float>(std::pow(static_cast<double>(extent), kPower));
@@ -137,8 +138,8 @@ Arrangement arranged(const Page& page, MatrixShape a, MatrixShape c, int ranks, 
 }
 
 /// Lights up the row of A, the column of B and the number in every tile of the result.
-void draw_pointed(const Page& page, const Arrangement& places, const std::vector<Tile>& tiles, Pointed at,
-                  MatrixShape full) {
+void draw_pointed(const OpenedPage& page, const Arrangement& places, const std::vector<Tile>& tiles,
+                  Pointed at, MatrixShape full) {
   const ImU32 accent = page.theme.text;
   const auto share = [](int64_t place, int64_t all) {
     return static_cast<float>((static_cast<double>(place) + 0.5) / static_cast<double>(all));
@@ -158,7 +159,7 @@ void draw_pointed(const Page& page, const Arrangement& places, const std::vector
 }
 
 /// Draws a tile of the result and returns the element under the mouse. A click opens that number.
-Pointed draw_tile(const Page& page, const Tile& tile, const DrawnMatrix& shown, int ranks,
+Pointed draw_tile(const OpenedPage& page, const Tile& tile, const DrawnMatrix& shown, int ranks,
                   const std::string& words, const std::string& symbol) {
   fill_rect(page.list, tile.rect.min, tile.rect.max, page.theme.ghost);
   const bool one_rank = tile.rank >= 0 && !tile.sum;
@@ -191,7 +192,7 @@ Pointed draw_tile(const Page& page, const Tile& tile, const DrawnMatrix& shown, 
 
 }  // namespace
 
-void draw_matrices(const Page& page, const Product& product, const Rect& room) {
+void draw_matrices(const OpenedPage& page, const Product& product, const Rect& room) {
   const Context& context = page.context;
   const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
   const Program& program = plan->program;

@@ -30,7 +30,7 @@ struct Label {
 
 class Lanes {
  public:
-  Lanes(const Page& page, const std::shared_ptr<const Number>& number, const Rect& room)
+  Lanes(const OpenedPage& page, const std::shared_ptr<const Number>& number, const Rect& room)
       : page_(page),
         owner_(number),
         number_(*number),
@@ -389,7 +389,7 @@ class Lanes {
     y_ += height;
   }
 
-  const Page& page_;
+  const OpenedPage& page_;
   std::shared_ptr<const Number> owner_;  ///< keeps the strips' pictures
   const Number& number_;
   const Program& program_;
@@ -400,11 +400,11 @@ class Lanes {
 
 }  // namespace
 
-float number_height(const Page& page) {
+float number_height(const OpenedPage& page) {
   return page.px(kFixed) + page.tall(kStretchedRows);
 }
 
-void draw_number(const Page& page, const std::shared_ptr<const Number>& number, const Rect& room) {
+void draw_number(const OpenedPage& page, const std::shared_ptr<const Number>& number, const Rect& room) {
   Lanes(page, number, room).draw();
 }
 

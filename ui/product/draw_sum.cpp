@@ -33,7 +33,8 @@ std::string nothing_to_add(const Number& number) {
 }
 
 /// The collective's text with what it does to the number, in the longest form that fits.
-std::string collective_words(const Page& page, const Number& number, const TextStyle& style, float width) {
+std::string collective_words(const OpenedPage& page, const Number& number, const TextStyle& style,
+                             float width) {
   const Step& step = number.program().step(number.conversion);
   const Snapshot& snapshot = page.context.snapshot;
   const std::string adds = fmt::format(" · adds the {} terms of each number", number.makers());
@@ -63,7 +64,7 @@ float width_of(const std::vector<Span>& spans) {
 }
 
 /// The terms, or the sum and what the same step adds to it, up to "=".
-std::vector<Span> left_side(const Page& page, const Number& number, const AlikeNumbers& alike,
+std::vector<Span> left_side(const OpenedPage& page, const Number& number, const AlikeNumbers& alike,
                             const TextStyle& word, const TextStyle& mono) {
   std::vector<Span> spans;
   const float gap = page.px(8);
@@ -90,7 +91,7 @@ std::vector<Span> left_side(const Page& page, const Number& number, const AlikeN
   return spans;
 }
 
-std::vector<Span> beside_serial(const Page& page, const Number& number, const AlikeNumbers& alike,
+std::vector<Span> beside_serial(const OpenedPage& page, const Number& number, const AlikeNumbers& alike,
                                 const TextStyle& word, const TextStyle& mono) {
   const TextStyle note = page.type.note;
   if (!number.is_run) return {{"computed here from the factors of the run", note, page.px(28)}};
@@ -112,7 +113,7 @@ std::string holder_words(const Number& number) {
   return fmt::format("on ranks {}", fmt::join(number.holders, ", "));
 }
 
-void draw_band_of_number(const Page& page, const Number& number, const Rect& band) {
+void draw_band_of_number(const OpenedPage& page, const Number& number, const Rect& band) {
   const ImU32 amber = page.theme.communication;
   const TextStyle style = page.type.body;
   const float room = band.width() - page.px(24);
@@ -135,7 +136,7 @@ void draw_band_of_number(const Page& page, const Number& number, const Rect& ban
             letter, stage::letter_of(number.program().step(number.conversion).conjugate), Align::Centre);
 }
 
-void draw_sum_of_number(const Page& page, const Number& number, const Rect& box) {
+void draw_sum_of_number(const OpenedPage& page, const Number& number, const Rect& box) {
   const AlikeNumbers alike = alike_numbers(number);
   const TextStyle word{page.context.fonts.body, page.px(17), page.theme.dim};
   const float room = box.width() - page.px(24);

@@ -63,7 +63,7 @@ DrawnMatrix operand_of(const Context& context, const Program& program, TensorId 
   return operand;
 }
 
-void draw_rank(const Page& page, const DrawnMatrix& operand, int ranks, int rank, const Rect& whole) {
+void draw_rank(const OpenedPage& page, const DrawnMatrix& operand, int ranks, int rank, const Rect& whole) {
   const auto& sample = operand.samples[static_cast<size_t>(rank)];
   const MatrixShape full = operand.shape(), local = local_matrix_shape(*operand.tensor, ranks, rank);
   const LayoutKind kind = operand.tensor->layout.kind;
@@ -107,7 +107,8 @@ void draw_rank(const Page& page, const DrawnMatrix& operand, int ranks, int rank
     outline_rect(page.list, whole.min, whole.max, page.theme.dim, 0, page.thin());
 }
 
-void draw_caption(const Page& page, const DrawnMatrix& operand, int ranks, const Rect& column, float y) {
+void draw_caption(const OpenedPage& page, const DrawnMatrix& operand, int ranks, const Rect& column,
+                  float y) {
   const float width = column.width();
   const TextStyle symbol{page.context.fonts.mono, page.px(17), page.theme.text};
   draw_text(page.list, {column.min.x, y}, symbol, operand.title());

@@ -27,9 +27,9 @@ struct DrawnMatrix {
 DrawnMatrix operand_of(const Context& context, const Program& program, TensorId id, bool turned);
 
 /// Draws what one rank holds, at its place in `whole`.
-void draw_rank(const Page& page, const DrawnMatrix& operand, int ranks, int rank, const Rect& whole);
+void draw_rank(const OpenedPage& page, const DrawnMatrix& operand, int ranks, int rank, const Rect& whole);
 
 /// Draws its symbol, shape and layout below it, in the width of `column`.
-void draw_caption(const Page& page, const DrawnMatrix& operand, int ranks, const Rect& column, float y);
+void draw_caption(const OpenedPage& page, const DrawnMatrix& operand, int ranks, const Rect& column, float y);
 
 }  // namespace shardlens::ui

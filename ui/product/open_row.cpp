@@ -90,7 +90,7 @@ std::vector<CutChoice> cut_choices(const Program& program, const Product& produc
 }
 
 /// Draws a link of the way back; returns true if it was clicked.
-bool link(const Page& page, const char* id, const std::string& text, float& x, float y, float height) {
+bool link(const OpenedPage& page, const char* id, const std::string& text, float& x, float y, float height) {
   const TextStyle style = page.type.body;
   const float width = text_width(style, text);
   ImGui::SetCursorScreenPos({x, y});
@@ -104,7 +104,7 @@ bool link(const Page& page, const char* id, const std::string& text, float& x, f
 }
 
 /// The way back, the title, and at the right what can be changed. Returns its height.
-float draw_header(const Page& page, const Opened& row, const Rect& room) {
+float draw_header(const OpenedPage& page, const Opened& row, const Rect& room) {
   const Context& context = page.context;
   auto& view = context.view.of<ProductView>();
   const float height = page.px(kControlHeight);
@@ -169,14 +169,14 @@ float draw_header(const Page& page, const Opened& row, const Rect& room) {
   return page.px(kHeader);
 }
 
-void draw_missing(const Page& page, const std::string& why, const Rect& room) {
+void draw_missing(const OpenedPage& page, const std::string& why, const Rect& room) {
   const TextStyle style = in(page.type.body, page.theme.dim);
   const float width = std::min(room.width(), page.px(560));
   draw_wrapped(page.list, {(room.min.x + room.max.x - width) / 2, room.min.y + room.height() / 3}, style, why,
                width);
 }
 
-void draw_number_page(Page& page, const Opened& row, Rect room) {
+void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
   auto& view = page.context.view.of<ProductView>();
   const MatrixShape shape = result_shape(row);
   view.row = std::clamp<int64_t>(view.row, 0, shape.rows - 1);
@@ -352,7 +352,7 @@ bool take_keys_to_row(const Context& context) {
 void draw_open_row(const Context& context) {
   const Opened row = opened(context);
   if (!can_open(row)) return;
-  Page page(context);
+  OpenedPage page(context);
   page.list = ImGui::GetWindowDrawList();
   const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
   Rect room{from, {from.x + size.x, from.y + size.y}};

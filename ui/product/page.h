@@ -1,6 +1,8 @@
 // Shared by the pages of an opened step: the room, the type, and how much the rows are stretched to fill it.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -15,8 +17,8 @@ namespace shardlens::ui {
 
 using stage::Rect;
 
-struct Page {
-  explicit Page(const Context& frame) : context(frame), theme(frame.theme), type(frame) {}
+struct OpenedPage {
+  explicit OpenedPage(const Context& frame) : context(frame), theme(frame.theme), type(frame) {}
 
   const Context& context;
   const Theme& theme;
@@ -38,30 +40,30 @@ struct Page {
 std::string element_text(const std::string& symbol, int64_t row, int64_t col);
 
 /// The formula, "Z[17, 203] = Σ G[17, k] · Wproj[k, 203]", and at the right where that is in the matrices.
-void draw_formula(const Page& page, const Number& number, const Rect& room);
+void draw_formula(const OpenedPage& page, const Number& number, const Rect& room);
 
 /// The panel of the lanes: every rank's pieces, its term, what comes between, and the sum.
-void draw_number(const Page& page, const std::shared_ptr<const Number>& number, const Rect& room);
+void draw_number(const OpenedPage& page, const std::shared_ptr<const Number>& number, const Rect& room);
 /// The height it needs.
 inline constexpr float kStretchedRows = 270;  ///< the part of it, at scale 1, that grows with the page's unit
-float number_height(const Page& page);
+float number_height(const OpenedPage& page);
 /// Its last two rows: the collective or why there is none; the sum beside the serial run's number.
-void draw_band_of_number(const Page& page, const Number& number, const Rect& band);
-void draw_sum_of_number(const Page& page, const Number& number, const Rect& box);
+void draw_band_of_number(const OpenedPage& page, const Number& number, const Rect& band);
+void draw_sum_of_number(const OpenedPage& page, const Number& number, const Rect& box);
 /// Which ranks hold the finished number.
 std::string holder_words(const Number& number);
 
 /// What GeLU makes of the sum and of the terms, or, for a gradient, what each rank would go on with alone.
 /// `terms`: the number, or the same number cut into terms; the number itself if it is not cut at all.
-void draw_bend(const Page& page, const Number& number, const Number& terms, const Rect& room);
+void draw_bend(const OpenedPage& page, const Number& number, const Number& terms, const Rect& room);
 /// The heading of that panel.
 std::string bend_title(const Number& number);
 
 /// The factors and the result as matrices side by side, with every rank's part in place. A click on the
 /// result opens a number.
-void draw_matrices(const Page& page, const Product& product, const Rect& room);
+void draw_matrices(const OpenedPage& page, const Product& product, const Rect& room);
 
 /// Attention's scores and probabilities, by head and rank.
-void draw_heads(const Page& page, const Step& step, const Rect& room);
+void draw_heads(const OpenedPage& page, const Step& step, const Rect& room);
 
 }  // namespace shardlens::ui

@@ -47,8 +47,8 @@ class GpuLibraries : public TestFolder {
     fs::create_directories(fs::path(path(file)).parent_path());
     return write(file, "library");
   }
-  Surroundings surroundings() const {
-    Surroundings surroundings;
+  GpuSurroundings surroundings() const {
+    GpuSurroundings surroundings;
     surroundings.program_folder = path("program/bin");
     surroundings.asked_for = path("asked") + "::" + path("nowhere");
     surroundings.pythons = {path("python")};
@@ -82,7 +82,7 @@ TEST_F(GpuLibraries, APythonIsFoundByThePathAlone) {
   const std::string usual = getenv("PATH");
   const std::string places = path("tools/bin") + "::" + path("environment/bin/");
   setenv("PATH", places.c_str(), 1);
-  const std::vector<std::string> pythons = Surroundings::of_this_process().pythons;
+  const std::vector<std::string> pythons = GpuSurroundings::of_this_process().pythons;
   setenv("PATH", usual.c_str(), 1);
   EXPECT_THAT(pythons, ::testing::Contains(path("environment")));
   EXPECT_THAT(pythons, ::testing::Not(::testing::Contains(path("tools"))));
@@ -103,7 +103,7 @@ TEST_F(GpuLibraries, NoPlaceIsRelative) {
     usual.emplace_back(value == nullptr ? "" : value);
     setenv(name, std::string(name) == "PATH" ? "bin:.:" : ".", 1);
   }
-  Surroundings found = Surroundings::of_this_process();
+  GpuSurroundings found = GpuSurroundings::of_this_process();
   for (size_t i = 0; i < names.size(); ++i)
     usual[i].empty() ? unsetenv(names[i]) : setenv(names[i], usual[i].c_str(), 1);
   found.asked_for.clear();

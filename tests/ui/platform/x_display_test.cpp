@@ -1,8 +1,6 @@
 // The scale of the screen, read from the server's resources.
 #include "ui/platform/x_display.h"
 
-#include <X11/Xatom.h>
-#include <X11/Xlib.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -10,6 +8,14 @@
 #include <thread>
 
 #include "ui/platform/platform.h"
+
+// After the tests' headers, whose names are macros here.
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+#define GLFW_EXPOSE_NATIVE_X11
+#include <GLFW/glfw3native.h>
+
+#include <X11/Xatom.h>
 
 namespace shardlens {
 namespace x_display_test {
