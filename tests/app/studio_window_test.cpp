@@ -89,8 +89,10 @@ class StudioWindow : public TestFolder {
   }
   void expect_state_and_nothing_beside_it() {
     EXPECT_THAT(contents("config/shardlens/studio.json"), HasSubstr("\"light\""));
+    EXPECT_EQ(contents("config/shardlens/studio.json.kept"), "{ broken") << "what could not be read is kept";
     for (const auto& entry : fs::directory_iterator(path("config") + "/shardlens"))
-      EXPECT_EQ(entry.path().filename(), "studio.json");
+      EXPECT_TRUE(entry.path().filename() == "studio.json" || entry.path().filename() == "studio.json.kept")
+          << entry.path();
   }
 
   pid_t server_ = 0, studio_ = 0;

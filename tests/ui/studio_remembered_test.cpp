@@ -7,8 +7,11 @@
 #include <fstream>
 
 #include "tests/ui/studio_harness.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/program_view.h"
+#include "ui/remember/start_attempt.h"
+#include "ui/remember/state_file.h"
 #include "ui/studio.h"
 
 namespace shardlens::ui {
@@ -213,6 +216,87 @@ TEST_F(RememberedStudio, WhatCannotBeWrittenIsSaidOnceAndTriedAgain) {
   std::string problem;
   EXPECT_EQ(read_state(path_, problem).theme, ThemeName::Light);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "and nothing beside it";
+}
+
+// One line of the tree of docked panels is missing: Dear ImGui would end the program.
+TEST_F(RememberedStudio, ALayoutWhoseTreeIsBrokenGivesWayToTheFirstOneAndCostsOnlyItself) {
+  std::ofstream(path_) << R"({"format":1,"theme":"light","scale":1,"lecture":false,"tab":"stage","layout":")"
+                       << R"([Docking][Data]\nDockSpace ID=0xB7A3AAE6 Window=0x47979DB6 Pos=0,38 )"
+                       << R"(Size=1200,762 Split=X\n  DockNode ID=0x00000001 Parent=0xB7A3AAE6 )"
+                       << R"(SizeRef=290,762 CentralNode=1\n"})";
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.draw_frames(16);
+    EXPECT_TRUE(is_shown("Message"));
+    EXPECT_EQ(ImGui::FindWindowByName("Setup")->Size.x, 288);
+    EXPECT_EQ(harness.view().theme, ThemeName::Light);
+    harness.view().theme = ThemeName::Dark;
+  }
+  EXPECT_TRUE(std::filesystem::exists(path_.string() + ".kept"));
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  EXPECT_FALSE(is_shown("Message")) << "it is said once";
+}
+
+// A start that dies leaves its marker. Here one is made as such a start would have left it.
+TEST_F(RememberedStudio, AStateThatEndedAStartIsNotPutInPlaceAgain) {
+  RememberedState state;
+  state.theme = ThemeName::Light;
+  state.recent = {"/a/run.shardlens"};
+  write_state(state, path_);
+  const std::string marker = path_.string() + ".starting";
+  const std::string left = path_.string() + ".left";
+  for (int died = 1; died <= 2; ++died) {
+    {
+      const StartAttempt attempt(path_);
+      EXPECT_EQ(attempt.died_before(), died - 1);
+      std::filesystem::copy_file(marker, left);
+    }
+    ASSERT_FALSE(std::filesystem::exists(marker)) << "a start that ends in order leaves nothing";
+    std::filesystem::rename(left, marker);
+  }
+  {
+    const StartAttempt attempt(path_);
+    EXPECT_EQ(attempt.died_before(), 2);
+  }
+  {
+    const StartAttempt attempt(path_);
+    std::filesystem::copy_file(marker, left);
+  }
+  std::filesystem::rename(left, marker);
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    EXPECT_EQ(harness.view().theme, ThemeName::Dark);
+    EXPECT_EQ(harness.view().recent, state.recent) << "what a person has done stays";
+    harness.draw_frames(16);
+    EXPECT_TRUE(is_shown("Message"));
+    EXPECT_FALSE(std::filesystem::exists(marker));
+    EXPECT_TRUE(std::filesystem::exists(path_.string() + ".kept"));
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(2);
+  EXPECT_FALSE(is_shown("Message")) << "it is said once";
+}
+
+TEST_F(RememberedStudio, TwoStudiosKeepWhatEachHasChanged) {
+  std::string problem;
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    RememberedState other = read_state(path_, problem), before = other;  // of another studio
+    other.recent = {"/b/other.shardlens"};
+    other.lessons["heads"].seen = {0, 1};
+    other.theme = ThemeName::Light;
+    write_state(other, path_, before);
+    harness.view().recent = {"/a/this.shardlens"};
+    harness.view().of<LessonView>().progress["heads"].seen = {2};
+    harness.view().of<LessonView>().progress["column-then-row"].right = {"a/1"};
+    harness.draw_frames(2);
+  }
+  const RememberedState state = read_state(path_, problem);
+  EXPECT_EQ(problem, "");
+  EXPECT_EQ(state.recent, (std::vector<std::string>{"/a/this.shardlens", "/b/other.shardlens"}));
+  EXPECT_EQ(state.lessons.at("heads").seen, (std::set<int>{0, 1, 2}));
+  EXPECT_EQ(state.lessons.at("column-then-row").right, std::set<std::string>{"a/1"});
+  EXPECT_EQ(state.theme, ThemeName::Light);
 }
 
 TEST_F(RememberedStudio, ARecordingWhoseNameIsNoTextIsRememberedWithEverythingElse) {

@@ -21,6 +21,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSaveEvery{5};
+constexpr int kProvingFrames = 12;  ///< in which every window is docked and every panel drawn
+
+/// What a person has done, without how anything looks.
+RememberedState records_of(const RememberedState& state) {
+  RememberedState records;
+  records.recent = state.recent;
+  records.lessons = state.lessons;
+  records.last_lesson = state.last_lesson;
+  return records;
+}
 
 }  // namespace
 
@@ -29,7 +39,19 @@ RememberedView::RememberedView(std::filesystem::path path) : path_(std::move(pat
 std::string RememberedView::restore(ViewState& view, DockTree& layout) {
   if (path_.empty()) return {};
   std::string problem;
+  attempt_.emplace(path_);
   state_ = read_state(path_, problem);
+  repairs_ = !problem.empty() && has_wrong_values(path_);
+  if (const int died = attempt_->died_before(); died > 0) {
+    replaces_ = true;
+    state_ = died == 1 ? records_of(state_) : RememberedState{};
+    problem = fmt::format(
+        "the last start ended while it put the state of {} in place: this one is as at the first start{}. "
+        "The "
+        "file is kept as {}",
+        path_.string(), died == 1 ? ", but for the lessons' progress and the recent recordings" : "",
+        kept_aside(path_).filename().string());
+  }
   view.theme = state_.theme;
   view.scale = state_.scale;
   view.set_lecture(state_.lecture);
@@ -55,6 +77,7 @@ std::string RememberedView::restore(ViewState& view, DockTree& layout) {
 std::string RememberedView::save(const ViewState& view, const DockTree& layout) {
   saved_ = Clock::now();
   if (path_.empty()) return {};
+  attempt_.reset();  // the state was shown, or the studio ends in order
   const auto& train = view.of<TrainView>();
   const auto& compare = view.of<CompareView>();
   RememberedState now{.theme = view.theme,
@@ -74,9 +97,10 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
                       .recent = view.recent,
                       .lessons = view.of<LessonView>().progress,
                       .last_lesson = view.of<LessonView>().last};
-  if (now == state_) return {};
+  if (now == state_ && !replaces_ && !repairs_) return {};
   try {
-    write_state(now, path_);
+    replaces_ ? replace_state(now, path_) : write_state(now, path_, state_);
+    replaces_ = repairs_ = false;
     state_ = std::move(now);
     return {};
   } catch (const std::exception& error) {
@@ -90,6 +114,11 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
 }
 
 std::string RememberedView::save_now_and_then(const ViewState& view, const DockTree& layout) {
+  if (frames_ < kProvingFrames) {
+    if (++frames_ < kProvingFrames) return {};
+    if (replaces_ || repairs_) return save(view, layout);
+    attempt_.reset();
+  }
   return Clock::now() - saved_ > kSaveEvery ? save(view, layout) : std::string();
 }
 

@@ -1,5 +1,6 @@
 // The state that the studio remembers between two starts: the look, and the places of the panels. It is one
-// small JSON file, written under another name and then renamed, so that it is whole or missing.
+// small JSON file, written under another name and then renamed, so that it is whole or missing. Several
+// studios may have it open: each writes only the values that it has changed.
 #pragma once
 
 #include <filesystem>
@@ -46,11 +47,25 @@ std::filesystem::path default_recordings_folder();
 /// The same for checkpoints of trainings.
 std::filesystem::path default_checkpoints_folder();
 
-/// Returns the state in `path`, or the defaults if there is no such file or it cannot be read. In the last
-/// case `problem` says in one sentence what was wrong; otherwise it is empty.
+/// Returns the state in `path`, or the defaults if there is no such file. A value that is not right is left
+/// at its default, and so is everything if the file cannot be read at all or has a newer format. `problem`
+/// then says in one sentence what was wrong; otherwise it is empty.
 RememberedState read_state(const std::filesystem::path& path, std::string& problem);
 
-/// Throws an Error with the path if it cannot be written. The old file then stays, and nothing beside it.
-void write_state(const RememberedState& state, const std::filesystem::path& path);
+/// Writes into `path` what this studio has changed from `before` to `now`. What another studio has changed
+/// meanwhile stays, and so do keys of newer versions. If the file, or a value in it, cannot be read, it is
+/// first copied to kept_aside(path). Throws an Error with the path if it cannot be written; the old file then
+/// stays, and nothing beside it.
+void write_state(const RememberedState& now, const std::filesystem::path& path,
+                 const RememberedState& before = {});
+/// Writes all of `now`, after copying the file to kept_aside(path), whether it can be read or not.
+void replace_state(const RememberedState& now, const std::filesystem::path& path);
+
+/// True if the file can be read, but for some of its values.
+bool has_wrong_values(const std::filesystem::path& path);
+
+/// Where the file is kept that cannot be read: "studio.json.kept", or "studio.json.kept-2" if there is
+/// already another one.
+std::filesystem::path kept_aside(const std::filesystem::path& path);
 
 }  // namespace shardlens::ui

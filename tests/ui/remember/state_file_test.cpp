@@ -9,9 +9,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/base/error.h"
+#include "engine/io/sole_writer.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/train/train_choices.h"
+#include "ui/remember/recent_recordings.h"
+#include "ui/remember/state_values.h"
 
 namespace shardlens::ui {
 namespace state_file_test {
@@ -24,6 +34,14 @@ class StateFile : public ::testing::Test {
   ~StateFile() override { std::filesystem::remove_all(folder_); }
 
   void write(const std::string& text) const { std::ofstream(path_) << text; }
+  std::string text(const std::filesystem::path& path) const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string text() const { return text(path_); }
+  int64_t files() const {
+    return std::distance(std::filesystem::directory_iterator(path_.parent_path()), {});
+  }
 
   const std::filesystem::path folder_ =
       std::filesystem::path(::testing::TempDir()) / ("shardlens-state-" + std::to_string(getpid()));
@@ -81,30 +99,175 @@ TEST_F(StateFile, NoFileIsTheFirstStart) {
   EXPECT_EQ(problem_, "");
 }
 
-TEST_F(StateFile, AWrongValueIsNamedByItsKey) {
-  std::filesystem::create_directories(path_.parent_path());
-  const std::string begin =
-      R"({"format":1,"theme":"dark","scale":1,"lecture":false,"tab":"stage","layout":"")";
+/// A state in which no value is the default one.
+RememberedState other_state() {
+  RememberedState state;
+  state.theme = ThemeName::Light;
+  state.scale = 1.5f;
+  state.lecture = true;
+  state.tab = Tab::Train;
+  state.memory_this_layer = true;
+  state.program_filter = "all-reduce";
+  state.layout = "[Window][Stage]\nPos=0,0\n";
+  state.train.steps = 7;
+  state.compared.steps = 8;
+  state.traffic_times = true;
+  state.scaling.tp = 4;
+  state.compare_page = ComparePage::Sweep;
+  state.compare_splits = {"row-row", kOwnSplit, ""};
+  state.writing.prompt = "And God said";
+  state.recent = {"/a/run.shardlens"};
+  state.lessons = {{"heads", {1, {0, 1}, {"heads/1"}, {}}}, {"walk", {2, {2}, {}, {}}}};
+  state.last_lesson = "heads";
+  return state;
+}
+
+TEST_F(StateFile, AWrongValueIsNamedByItsKeyAndCostsOnlyItself) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"(,"recent":[1]})", "recent: expected a list of texts"},
-      {R"(,"train":{"model":3}})", "train: \"model\" must be a text, found 3"},
-      {R"(,"writing":7})", "writing: expected an object, found 7"},
-      {R"(,"traffic_times":"yes"})", "\"traffic_times\" must be true or false, found \"yes\""},
-      {R"(,"compare_splits":["megatron"]})", "compare_splits: expected 3 names"},
-      {R"(,"lessons":{"heads":1}})", "lessons: expected a list"},
-      {R"(,"lessons":[{"lesson":"heads","scene":-1,"seen":[],"right":[]}]})",
-       "lessons: scenes are numbers from 0 to 99"},
-      {R"(,"lessons":[{"lesson":"heads","scene":0,"seen":[0,1e9],"right":[]}]})",
-       "lessons: scenes are numbers"},
-      {R"(,"lessons":[{"lesson":"heads","scene":0,"seen":[0],"right":[7]}]})",
-       "lessons: expected a list of texts"},
-      {R"(,"lessons":[{"scene":0,"seen":[0],"right":[]}]})", "\"lesson\""}};
-  for (const auto& [rest, why] : cases) {
-    write(begin + rest);
-    EXPECT_EQ(read_state(path_, problem_), RememberedState{});
-    EXPECT_THAT(problem_, HasSubstr(why));
+      {R"({"theme":"pink"})", "\"theme\""},
+      {R"({"scale":1e9})", "\"scale\": 1000000000 is not between 0.5 and 4"},
+      {R"({"scale":"big"})", "\"scale\" must be a number"},
+      {R"({"lecture":1})", "\"lecture\" must be true or false"},
+      {R"({"tab":"kitchen"})", "unknown tab \"kitchen\""},
+      {R"({"layout":7})", "\"layout\" must be a text"},
+      {R"({"layout":"[Docking][Data]\nDockNode ID=0x1"})", "line 2 of the layout"},
+      {R"({"memory_this_layer":"yes"})", "\"memory_this_layer\" must be true or false"},
+      {R"({"program_filter":[]})", "\"program_filter\" must be a text"},
+      {R"({"train":7})", "train: expected an object, found 7"},
+      {R"({"train":{"model":3}})", "train: \"model\" must be a text, found 3"},
+      {R"({"train":{"steps":0}})", "train, \"steps\": 0 is not between 1 and"},
+      {R"({"train":{"tp":-1,"batch":1e30}})", ", and 1 more like it"},
+      {R"({"compared":{"dropout":2}})", "compared, \"dropout\": 2 is not between 0 and 1"},
+      {R"({"writing":7})", "writing: expected an object, found 7"},
+      {R"({"writing":{"tokens":0}})", "\"tokens\": 0 is not between 1 and"},
+      {R"({"traffic_times":"yes"})", "\"traffic_times\" must be true or false, found \"yes\""},
+      {R"({"scaling":{"pp":1000000000}})", "scaling, \"pp\": 1000000000 is not between 1 and 1000000"},
+      {R"({"compare_page":"none"})", "\"compare_page\""},
+      {R"({"compare_splits":["megatron"]})", "compare_splits: expected 3 names"},
+      {R"({"recent":[1]})", "recent: expected a list of texts"},
+      {R"({"lessons":{"heads":1}})", "lessons: expected a list"},
+      {R"({"last_lesson":null})", "\"last_lesson\" must be a text"}};
+  for (const auto& [wrong, why] : cases) {
+    std::filesystem::remove_all(path_.parent_path());
+    write_state(other_state(), path_);
+    nlohmann::json json = nlohmann::json::parse(text());
+    const nlohmann::json harm = nlohmann::json::parse(wrong);
+    const std::string key = harm.begin().key();
+    json[key] = harm.begin().value();
+    write(json.dump());
+    const std::string harmed = text();
+
+    RememberedState found = read_state(path_, problem_);
+    EXPECT_THAT(problem_, HasSubstr(why)) << wrong;
+    EXPECT_THAT(problem_, HasSubstr(path_.string()));
     EXPECT_EQ(problem_.find("json.exception"), std::string::npos) << problem_;
+    for (const StateValue& value : state_values()) {
+      if (value.key == key) continue;
+      EXPECT_EQ(value.write(found), value.write(other_state())) << value.key << " went with " << wrong;
+    }
+    // The next change keeps the file aside and writes a sound one.
+    const RememberedState before = found;
+    found.program_filter = "changed";
+    write_state(found, path_, before);
+    EXPECT_EQ(read_state(path_, problem_), found) << wrong;
+    EXPECT_EQ(problem_, "");
+    EXPECT_EQ(text(path_.string() + ".kept"), harmed);
   }
+}
+
+TEST_F(StateFile, OneWrongLessonCostsNoOther) {
+  std::filesystem::create_directories(path_.parent_path());
+  const char* const wrong[] = {R"({"lesson":"walk","scene":-1,"seen":[],"right":[]})",
+                               R"({"lesson":"walk","scene":0,"seen":[1e9],"right":[]})",
+                               R"({"lesson":"walk","scene":0,"seen":[0],"right":[7]})",
+                               R"({"scene":0,"seen":[0],"right":[]})", "7"};
+  for (const char* one : wrong) {
+    write(std::string(R"({"format":1,"lessons":[)") + one +
+          R"(,{"lesson":"heads","scene":1,"seen":[1],"right":[]}]})");
+    const RememberedState found = read_state(path_, problem_);
+    EXPECT_THAT(problem_, HasSubstr("lessons"));
+    ASSERT_EQ(found.lessons.size(), 1) << one;
+    EXPECT_EQ(found.lessons.at("heads").scene, 1);
+  }
+}
+
+TEST_F(StateFile, WhatCannotBeReadIsKeptAsideBeforeItIsWrittenOver) {
+  std::filesystem::create_directories(path_.parent_path());
+  for (const auto& [wrong, kept] : {std::pair<const char*, const char*>{"{ broken", ".kept"},
+                                    {R"({"format":2,"new":true})", ".kept-2"},
+                                    {"{ broken", ".kept"}}) {
+    write(wrong);
+    RememberedState state = read_state(path_, problem_), before = state;
+    EXPECT_THAT(problem_, HasSubstr("studio.json" + std::string(kept)));
+    EXPECT_EQ(text(), wrong) << "as long as nothing has changed";
+    state.theme = ThemeName::Light;
+    write_state(state, path_, before);
+    EXPECT_EQ(text(path_.string() + kept), wrong);
+    EXPECT_EQ(read_state(path_, problem_).theme, ThemeName::Light);
+  }
+  EXPECT_EQ(files(), 3) << "the same is kept once";
+}
+
+TEST_F(StateFile, WhatANewerVersionHasAddedStays) {
+  std::filesystem::create_directories(path_.parent_path());
+  write(R"({"format":1,"theme":"light","added":{"later":1}})");
+  RememberedState state = read_state(path_, problem_), before = state;
+  EXPECT_EQ(problem_, "");
+  state.lecture = true;
+  write_state(state, path_, before);
+  EXPECT_THAT(text(), HasSubstr("\"later\": 1"));
+  EXPECT_EQ(files(), 1);
+}
+
+// Every value: one studio changes it, and another one every other value.
+TEST_F(StateFile, TwoStudiosMerge) {
+  const RememberedState other = other_state();
+  for (const StateValue& changed : state_values()) {
+    std::filesystem::remove_all(path_.parent_path());
+    write_state({}, path_);
+    RememberedState first;
+    changed.merge(first, {}, other);
+    RememberedState second = other;
+    const RememberedState defaults;
+    for (const StateValue& value : state_values())
+      if (value.key == std::string(changed.key)) value.merge(second, other, defaults);
+    write_state(first, path_, {});
+    write_state(second, path_, {});
+    EXPECT_EQ(read_state(path_, problem_), other) << changed.key;
+  }
+}
+
+TEST_F(StateFile, BothStudiosRecordingsAndProgressStay) {
+  const std::vector<std::string> before{"/a", "/b", "/c", "/d", "/e", "/f"};
+  using List = std::vector<std::string>;
+  EXPECT_EQ(merged_recent(before, {"/x", "/a", "/b", "/c", "/d", "/e"}, {"/y", "/a", "/b", "/c", "/d", "/e"}),
+            (List{"/x", "/y", "/a", "/b", "/c", "/d"}));
+  EXPECT_EQ(merged_recent(before, {"/c", "/a", "/b", "/d", "/e", "/f"}, {"/y", "/a", "/b", "/c", "/d", "/e"}),
+            (List{"/c", "/y", "/a", "/b", "/d", "/e"}));
+  EXPECT_EQ(merged_recent(before, before, {"/y", "/a"}), (List{"/y", "/a"}));
+  EXPECT_EQ(merged_recent({}, {"/x"}, {}), List{"/x"});
+
+  RememberedState state;
+  state.lessons = {{"heads", {1, {0, 1}, {"a"}, {"b"}}}, {"walk", {0, {0}, {}, {}}}};
+  write_state(state, path_);
+  RememberedState first = state, second = state;
+  first.lessons["heads"] = {2, {0, 1, 2}, {"a", "c"}, {"b"}};
+  first.lessons.erase("walk");
+  second.lessons["heads"].seen = {0, 1, 5};
+  second.lessons["mine"].scene = 3;
+  write_state(first, path_, state);
+  write_state(second, path_, state);
+  const RememberedState merged = read_state(path_, problem_);
+  EXPECT_EQ(merged.lessons.at("heads"), (LessonProgress{2, {0, 1, 2, 5}, {"a", "c"}, {"b"}}));
+  EXPECT_EQ(merged.lessons.at("mine").scene, 3);
+  EXPECT_FALSE(merged.lessons.contains("walk"));
+}
+
+// Another studio holds the lock and does not let go: it may be stopped.
+TEST_F(StateFile, AStudioThatDoesNotLetGoIsNotWaitedForForEver) {
+  write_state({}, path_);
+  const SoleWriter other(path_.string());
+  EXPECT_THROW(write_state(other_state(), path_), Error);
 }
 
 TEST_F(StateFile, APipeIsNotWaitedFor) {
@@ -128,13 +291,11 @@ TEST_F(StateFile, AFileThatMayNotBeReadGivesTheDefaultsAndASentence) {
 
 TEST_F(StateFile, AFileThatCannotBeUnderstoodGivesTheDefaultsAndASentence) {
   std::filesystem::create_directories(path_.parent_path());
-  for (const char* text :
-       {"", "not json", "{\"format\": 1", "[]", "{\"format\": 99}", "{\"format\": 1, \"theme\": \"pink\"}",
-        R"({"format":1,"theme":"dark","scale":1e9,"lecture":false,"tab":"stage","layout":""})",
-        R"({"format":1,"theme":"dark","scale":"big","lecture":false,"tab":"stage","layout":""})"}) {
-    write(text);
-    EXPECT_EQ(read_state(path_, problem_), RememberedState{}) << text;
-    EXPECT_THAT(problem_, HasSubstr(path_.string())) << text;
+  for (const char* wrong :
+       {"", "not json", "{\"format\": 1", "[]", "{}", "{\"format\": 99}", "{\"format\": \"1\"}"}) {
+    write(wrong);
+    EXPECT_EQ(read_state(path_, problem_), RememberedState{}) << wrong;
+    EXPECT_THAT(problem_, HasSubstr(path_.string())) << wrong;
   }
 }
 
