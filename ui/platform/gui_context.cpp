@@ -71,9 +71,21 @@ GuiContext::GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_b
   fonts_ = add_fonts(*io.Fonts);
   ImGui::GetStyle().FontSizeBase = ui::kBodySize;
   ImGui_ImplOpenGL3_Init("#version 330 core");
+  // At the first frame Dear ImGui would make its program itself, and draw with one that is none.
+  if (ImGui_ImplOpenGL3_CreateDeviceObjects()) return;
+  const std::string graphics = renderer();
+  end();
+  throw run_error(fmt::format(
+      "the graphics driver ({}) cannot make the program that draws the studio: its reason is above. "
+      "Mesa's software renderer can (set LIBGL_ALWAYS_SOFTWARE=1)",
+      graphics));
 }
 
 GuiContext::~GuiContext() {
+  end();
+}
+
+void GuiContext::end() {
   make_current();
   ImGui_ImplOpenGL3_Shutdown();
   ImPlot::DestroyContext(plots_);

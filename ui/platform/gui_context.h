@@ -23,7 +23,7 @@ class GuiContext {
  public:
   // `load` finds an OpenGL function by name in the current context. `colours_by`: who makes the colours of
   // heatmaps; make_value_shader() decides if none is given. Its contexts are the current ones from here on.
-  // Throws Error below OpenGL 3.3.
+  // Throws Error below OpenGL 3.3, and if the driver cannot link the program that draws.
   explicit GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_by = {});
   ~GuiContext();
   GuiContext(const GuiContext&) = delete;
@@ -48,6 +48,7 @@ class GuiContext {
  private:
   friend class CurrentGui;
   void make_current() const;
+  void end();
 
   ImGuiContext* gui_ = nullptr;
   ImPlotContext* plots_ = nullptr;

@@ -1,6 +1,8 @@
 // Packs a heatmap's look into a vertex colour, and switches between Dear ImGui's program and ours.
 #include "ui/platform/value_shader.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -171,9 +173,10 @@ std::unique_ptr<ValueShader> make_value_shader(std::optional<ui::ColoursBy> want
     return nullptr;
   try {
     return std::make_unique<ValueShader>();
-  } catch (const Error&) {
+  } catch (const Error& error) {
     if (wanted) throw;
-    return nullptr;  // the processor makes the same colours
+    spdlog::warn("{}. The processor makes the heatmaps' colours, which are the same", error.what());
+    return nullptr;
   }
 }
 
