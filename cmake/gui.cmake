@@ -1,5 +1,6 @@
-# shardlens_gui: Dear ImGui (docking), ImPlot, the Test Engine, the command palette and GLFW,
-# compiled from the pinned source package that app/setup.sh checked and unpacked.
+# shardlens_gui: Dear ImGui (docking), ImPlot, the command palette and GLFW, compiled from the pinned source package that
+# app/setup.sh checked and unpacked. shardlens_test_engine: the Test Engine, for tests alone, because its licence is not
+# free for everybody (THIRD_PARTY.md).
 set(bundle "${SHARDLENS_THIRD_PARTY}/imgui-bundle-1.93.0")
 if(NOT EXISTS "${bundle}/external/imgui/imgui/imgui.cpp")
   message(FATAL_ERROR "The GUI sources are not in ${bundle}. Run ./app/setup.sh: it fetches and unpacks them.")
@@ -42,14 +43,6 @@ add_library(shardlens_gui STATIC EXCLUDE_FROM_ALL
   ${imgui}/backends/imgui_impl_opengl3.cpp
   ${implot}/implot.cpp
   ${implot}/implot_items.cpp
-  ${test_engine}/imgui_test_engine/imgui_capture_tool.cpp
-  ${test_engine}/imgui_test_engine/imgui_te_context.cpp
-  ${test_engine}/imgui_test_engine/imgui_te_coroutine.cpp
-  ${test_engine}/imgui_test_engine/imgui_te_engine.cpp
-  ${test_engine}/imgui_test_engine/imgui_te_exporters.cpp
-  ${test_engine}/imgui_test_engine/imgui_te_perftool.cpp
-  ${test_engine}/imgui_test_engine/imgui_te_ui.cpp
-  ${test_engine}/imgui_test_engine/imgui_te_utils.cpp
   ${palette}/imcmd_command_palette.cpp
   ${palette}/imcmd_fuzzy_search.cpp)
 # One OpenGL loader for Dear ImGui's renderer and for our own drawing: the header-only glad that GLFW carries.
@@ -63,6 +56,7 @@ set_source_files_properties(${imgui}/backends/imgui_impl_opengl3.cpp PROPERTIES
 target_include_directories(shardlens_gui SYSTEM PUBLIC
   ${imgui} ${imgui}/backends ${imgui}/misc/cpp ${implot} ${test_engine} ${test_engine}/imgui_test_engine
   ${palette} ${glad} "${bundle}/external/glfw/glfw/include" "${bundle}/external/hello_imgui/hello_imgui/src/hello_imgui")
+# Dear ImGui calls the Test Engine's hooks if one is running. The studio's are empty (app/studio/without_test_engine.cpp).
 target_compile_definitions(shardlens_gui PUBLIC
   IMGUI_DEFINE_MATH_OPERATORS
   IMGUI_USE_WCHAR32
@@ -74,6 +68,19 @@ target_compile_definitions(shardlens_gui PUBLIC
 set_property(SOURCE ${implot}/implot_items.cpp APPEND PROPERTY COMPILE_OPTIONS
   "-DIMPLOT_CUSTOM_NUMERIC_TYPES=(double)")
 target_compile_options(shardlens_gui PRIVATE ${gui_options})
+
+add_library(shardlens_test_engine STATIC EXCLUDE_FROM_ALL
+  ${test_engine}/imgui_test_engine/imgui_capture_tool.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_context.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_coroutine.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_engine.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_exporters.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_perftool.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_ui.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_utils.cpp)
+target_compile_options(shardlens_test_engine PRIVATE ${gui_options})
+target_link_libraries(shardlens_test_engine PUBLIC shardlens_gui)
+
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(EGL REQUIRED IMPORTED_TARGET egl)
 find_package(Threads REQUIRED)

@@ -12,6 +12,7 @@
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
 #include "app/command_line/help.h"
+#include "app/command_line/licences.h"
 #include "app/command_line/messages.h"
 #include "app/command_line/out_of_memory.h"
 #include "app/command_line/request.h"
@@ -71,6 +72,7 @@ int run(int argc, char** argv) {
       "shardlens-cli"};
   app.footer(kExamples);
   cli::add_version(app);
+  cli::add_licences(app);
   cli::lay_out_help(app);
   app.require_subcommand(1);
   try {

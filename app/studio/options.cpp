@@ -10,6 +10,7 @@
 #include <map>
 
 #include "app/command_line/help.h"
+#include "app/command_line/licences.h"
 #include "app/command_line/outputs.h"
 #include "app/command_line/request.h"
 #include "app/command_line/run_options.h"
@@ -113,6 +114,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   cli::lay_out_help(app);
   app.footer(kExamples);
   cli::add_version(app);
+  cli::add_licences(app);
   cli::add_run_options(app, run, {cli::Part::Run, cli::Part::Layer, cli::Part::Delay});
   app.add_option("--train-dtype", train_dtype, "Number type of the Train tab: fp32, bf16, fp16 or fp64");
   app.add_option(

@@ -81,6 +81,16 @@ TEST_F(Bundle, LooksForNothingInTheCurrentFolder) {
   EXPECT_GT(looked_at, 10u);
 }
 
+TEST_F(Bundle, EveryLibraryThatItBringsIsInTheListOfLicences) {
+  const std::string notices = slurp((folder_ / "THIRD_PARTY.md").string());
+  for (const auto& entry : fs::directory_iterator(folder_ / "lib")) {
+    const std::string file = entry.path().filename().string(), name = file.substr(0, file.find(".so"));
+    if (name.starts_with("libshardlens_")) continue;
+    const bool listed = notices.find(" " + name + " ") != std::string::npos;
+    EXPECT_TRUE(listed) << file << " is not in THIRD_PARTY.md";
+  }
+}
+
 TEST_F(Bundle, BringsThePluginThatWasBuilt) {
   const Ended ended = run("info --backends --json");
   ASSERT_EQ(ended.code, 0) << ended.err;
