@@ -171,6 +171,10 @@ Drawn draw_character(const FontFace& letters, char32_t character, float size) {
 
 const FontFace* speller = nullptr;  // the face of letters and numbers; set once, before the first glyph
 
+// Of what was drawn in this program so far, in any window. Only the thread that draws uses it.
+enum class Direction { LeftToRight, DrewRightToLeft, Told };
+Direction direction = Direction::LeftToRight;
+
 // The glyph's number is the character's. Characters of which every font has one, and U+FFFD, which stands for
 // bytes that are no text, come from the embedded fonts.
 int index_of(ImFontAtlas*, ImFontConfig*, ImWchar character) {
@@ -181,6 +185,8 @@ int index_of(ImFontAtlas*, ImFontConfig*, ImWchar character) {
 bool load_glyph(ImFontAtlas* atlas, ImFontConfig* source, ImFontBaked* baked, void*, int index,
                 ImFontGlyph* glyph, float* advance) {
   Drawn drawn;
+  if (is_right_to_left(static_cast<char32_t>(index)) && direction == Direction::LeftToRight)
+    direction = Direction::DrewRightToLeft;
   try {
     drawn = draw_character(*speller, static_cast<char32_t>(index), baked->Size * baked->RasterizerDensity);
   } catch (const Error&) {
@@ -225,6 +231,18 @@ const ImFontLoader* other_characters_loader() {
 bool is_invisible(char32_t character) {
   return character == 0x200C || character == 0x200D || character == 0xFEFF ||
          (character >= 0xFE00 && character <= 0xFE0F);
+}
+
+bool is_right_to_left(char32_t character) {
+  return (character >= 0x0590 && character <= 0x08FF) || (character >= 0xFB1D && character <= 0xFDFF) ||
+         (character >= 0xFE70 && character <= 0xFEFE) || (character >= 0x10800 && character <= 0x10FFF) ||
+         (character >= 0x1E800 && character <= 0x1EFFF);
+}
+
+bool take_drawn_right_to_left() {
+  if (direction != Direction::DrewRightToLeft) return false;
+  direction = Direction::Told;
+  return true;
 }
 
 std::string spelling_of(char32_t character) {

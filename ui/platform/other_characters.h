@@ -17,6 +17,11 @@ void add_other_characters(ImFontAtlas& atlas, const FontFace& letters);
 
 /// True for characters that have no shape and are not shown either, such as the joiner of two emoji.
 bool is_invisible(char32_t character);
+/// True for letters of scripts that are written from right to left. They are drawn one after the other, like
+/// all characters.
+bool is_right_to_left(char32_t character);
+/// True once, after the first of them was drawn in this program.
+bool take_drawn_right_to_left();
 /// Returns how a character without a shape is spelled: "\x1b"; empty if it has a shape.
 std::string spelling_of(char32_t character);
 

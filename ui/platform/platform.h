@@ -69,6 +69,12 @@ class Platform {
   // Withdraws a person's wish to close the window.
   virtual void keep_open() {}
 
+  // True once another program has destroyed the window. Nothing can be shown any more.
+  virtual bool is_gone() const { return false; }
+
+  // Returns what a person should know about the last frame's input, in a sentence, once; empty if nothing.
+  virtual std::string take_said() { return {}; }
+
   // Calls `end` when the display goes away, on this thread, from inside any call that needs the display. It
   // must end the program itself: nothing of the window can be used any more, not even to destroy it.
   virtual void at_lost_display(std::function<void()> end) { (void)end; }

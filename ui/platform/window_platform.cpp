@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +19,10 @@
 #include "engine/base/error.h"
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
+#include "ui/platform/keyboard.h"
 #include "ui/platform/own_gui.h"
 #include "ui/platform/platform.h"
+#include "ui/platform/x_clipboard.h"
 #include "ui/platform/x_display.h"
 
 #define GLFW_INCLUDE_NONE
@@ -115,9 +118,8 @@ class SecondGlfwWindow final : public SecondWindow {
     gui_.emplace(&glfwGetProcAddress, KeptPicture::Bytes::OfWindows);
     gui_->with_current([this] { ImGui_ImplGlfw_InitForOpenGL(window(), true); });
     glfwSetWindowUserPointer(window(), this);
-    glfwSetKeyCallback(window(), [](GLFWwindow* window, int key, int code, int action, int modifiers) {
-      const auto& self = *static_cast<SecondGlfwWindow*>(glfwGetWindowUserPointer(window));
-      ImGui_ImplGlfw_KeyCallback(self.first_, key, code, action, modifiers);
+    glfwSetKeyCallback(window(), [](GLFWwindow* window, int key, int code, int action, int) {
+      tell_key(window, key, code, action);  // the first window's context is the current one
     });
     glfwSetWindowRefreshCallback(window(), [](GLFWwindow* window) {
       static_cast<SecondGlfwWindow*>(glfwGetWindowUserPointer(window))->shown_ = false;
@@ -142,7 +144,9 @@ class SecondGlfwWindow final : public SecondWindow {
     shown_ = true;
   }
 
-  bool should_close() const override { return glfwWindowShouldClose(window()) == GLFW_TRUE; }
+  bool should_close() const override {
+    return glfwWindowShouldClose(window()) == GLFW_TRUE || shardlens::is_gone(glfwGetX11Window(window()));
+  }
 
   Image read_pixels() override {
     const Current here(*this);
@@ -227,6 +231,10 @@ class WindowPlatform final : public Platform {
     most_pixels_ = KeptPicture::most_pixels();
     ImGui_ImplGlfw_InitForOpenGL(window_, true);
     glfwSetWindowUserPointer(window_, this);
+    glfwSetKeyCallback(window_, [](GLFWwindow* window, int key, int code, int action, int) {
+      tell_key(window, key, code, action);
+    });
+    take_over_clipboard();
     glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
       auto& self = *static_cast<WindowPlatform*>(glfwGetWindowUserPointer(window));
       self.dropped_.insert(self.dropped_.end(), paths, paths + count);
@@ -237,6 +245,7 @@ class WindowPlatform final : public Platform {
   }
 
   ~WindowPlatform() override {
+    give_up_clipboard();
     if (gui_) ImGui_ImplGlfw_Shutdown();
     picture_.reset();
     gui_.reset();
@@ -301,6 +310,8 @@ class WindowPlatform final : public Platform {
   bool should_close() const override { return glfwWindowShouldClose(window_) == GLFW_TRUE; }
   void keep_open() override { glfwSetWindowShouldClose(window_, GLFW_FALSE); }
   void at_lost_display(std::function<void()> end) override { handle_x_errors(std::move(end)); }
+  bool is_gone() const override { return shardlens::is_gone(glfwGetX11Window(window_)); }
+  std::string take_said() override { return std::exchange(said_, {}); }
   int screens() const override { return static_cast<int>(all_screens().size()); }
   std::unique_ptr<SecondWindow> open_second_window(const std::string& title, PixelSize size) override {
     return std::make_unique<SecondGlfwWindow>(window_, title, scaled(size, scale_));
@@ -316,8 +327,51 @@ class WindowPlatform final : public Platform {
     return size;
   }
 
+  // GLFW's own functions wait without end for the program that has the clipboard, and for its manager.
+  void take_over_clipboard() {
+    clipboard_.emplace(glfwGetX11Display());
+    ImGuiPlatformIO& io = ImGui::GetPlatformIO();
+    io.Platform_ClipboardUserData = this;
+    io.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) {
+      auto& self = *static_cast<WindowPlatform*>(ImGui::GetPlatformIO().Platform_ClipboardUserData);
+      glfwSetClipboardString(self.window_, text);
+      self.own_clipboard_ = self.clipboard_->owner();
+    };
+    io.Platform_GetClipboardTextFn = [](ImGuiContext*) -> const char* {
+      return static_cast<WindowPlatform*>(ImGui::GetPlatformIO().Platform_ClipboardUserData)
+          ->clipboard_text();
+    };
+  }
+
+  bool owns_clipboard() const { return own_clipboard_ != 0 && clipboard_->owner() == own_clipboard_; }
+
+  /// Null if nothing can be pasted.
+  const char* clipboard_text() {
+    if (owns_clipboard()) return glfwGetClipboardString(window_);
+    try {
+      pasted_ = clipboard_->text();
+      return pasted_.c_str();
+    } catch (const Error& error) {
+      said_ =
+          fmt::format("Nothing was pasted: {}. Copy the text again, or from another program.", error.what());
+      return nullptr;
+    }
+  }
+
+  void give_up_clipboard() {
+    if (!clipboard_ || !owns_clipboard()) return;
+    try {
+      clipboard_->hand_over(&glfwWaitEventsTimeout);
+    } catch (const Error& error) {
+      spdlog::warn("what was copied is not kept: {}", error.what());
+    }
+  }
+
   GlfwLibrary library_;
   GLFWwindow* window_ = nullptr;
+  std::optional<XClipboard> clipboard_;
+  unsigned long own_clipboard_ = 0;  // this program's owner of the clipboard, after a text was copied
+  std::string pasted_, said_;
   int most_pixels_ = 0;  // of a picture, in each direction
   float scale_ = 1;
   Clock::time_point scale_asked_ = Clock::now();

@@ -1,7 +1,4 @@
 // The window on an X server. Without one only the refusal can be tested.
-#define GLFW_INCLUDE_NONE
-#include <GLFW/glfw3.h>
-#include <X11/Xlib.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
 
@@ -11,8 +8,15 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "tests/ui/platform/x_server.h"
 #include "ui/platform/gl.h"
 #include "ui/platform/platform.h"
+
+// After the tests' headers, whose names are macros here.
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+#define GLFW_EXPOSE_NATIVE_X11
+#include <GLFW/glfw3native.h>
 
 namespace shardlens {
 namespace window_platform_test {
@@ -139,6 +143,33 @@ TEST(WindowPlatform, FilesDroppedOnItAreTakenOnce) {
   EXPECT_EQ(platform->take_dropped_files(),
             (std::vector<std::string>{"/tmp/one.shardlens", "/tmp/two.shardlens", "/tmp/three.shardlens"}));
   EXPECT_TRUE(platform->take_dropped_files().empty());
+}
+
+// Another program may destroy a window, by accident or with xkill's cousins. Every request is refused then.
+TEST(WindowPlatform, AWindowThatAnotherProgramDestroysIsGone) {
+  const XServer server;
+  if (!server.is_there()) GTEST_SKIP() << "no Xvfb";
+  const auto platform = make_window_platform("shardlens test", PixelSize{320, 200}, VerticalSync::off);
+  const auto draw = [&] {
+    platform->begin_frame();
+    ImGui::GetForegroundDrawList()->AddRectFilled({0, 0}, {320, 200}, IM_COL32(255, 0, 0, 255));
+    platform->render();
+    platform->present();
+  };
+  draw();
+  EXPECT_FALSE(platform->is_gone());
+  {
+    const std::unique_ptr<Display, decltype(&XCloseDisplay)> other(XOpenDisplay(nullptr), &XCloseDisplay);
+    XDestroyWindow(other.get(), glfwGetX11Window(glfwGetCurrentContext()));
+    XSync(other.get(), False);
+  }
+  ::testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  for (int frame = 0; frame < 20; ++frame) draw();
+  const std::string said =
+      ::testing::internal::GetCapturedStderr() + ::testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(platform->is_gone());
+  EXPECT_LT(std::count(said.begin(), said.end(), '\n'), 10) << said;
 }
 
 TEST(WindowPlatform, WithoutADisplayItSaysWhatWouldWork) {
