@@ -171,9 +171,28 @@ Studio::~Studio() {
 
 void Studio::end() {
   if (std::exchange(ended_, true)) return;
-  remembered_.save(view_, layout_);
+  unsaved_state_ = remembered_.save(view_, layout_);
   const bool drops = !view_.of<ClosingView>().saves.value_or(true);
   sessions_.end(drops ? TrainingSession::Others::Dropped : TrainingSession::Others::Saved);
+}
+
+std::string Studio::not_saved() {
+  std::string text;
+  const auto add = [&](const std::string& problem) {
+    if (!problem.empty()) text += (text.empty() ? "" : "; ") + problem;
+  };
+  const auto train = sessions_.training.snapshot();
+  const bool dropped = view_.of<ClosingView>().saves == false;
+  for (const auto& curve : train->curves)
+    if (!dropped && !curve->save_problem.empty())
+      add(fmt::format("{} is not saved: {}", curve->name, curve->save_problem));
+  // What went wrong with a recording before was said in the window.
+  const BeingRecorded& said = recording_.recorded();
+  if (train->recording.problem != said.steps.problem) add(train->recording.problem);
+  const auto run = sessions_.run.snapshot();
+  if (run->recording.problem != said.runs.problem) add(run->recording.problem);
+  add(unsaved_state_);
+  return text;
 }
 
 bool Studio::ends() const {
@@ -181,11 +200,27 @@ bool Studio::ends() const {
 }
 
 bool Studio::may_close() {
-  std::string& lost = view_.of<ClosingView>().lost;
-  lost = lost_steps(*sessions_.training.snapshot());
-  if (ends() || lost.empty()) return true;
-  view_.close_covers();
-  view_.closing_open = true;
+  if (ends()) return true;
+  // What another part could not write down is said once; a second wish closes all the same.
+  if (std::string problem = remembered_.save(view_, layout_); !problem.empty()) {
+    message_.say({problem + " Close the window again to end the studio all the same."});
+    return stays_open();
+  }
+  const auto train = sessions_.training.snapshot();
+  auto& closing = view_.of<ClosingView>();
+  closing.lost = lost_steps(*train);
+  const bool saves = closing.lost.empty() && has_unsaved_steps(*train);
+  if (closing.lost.empty() && !saves) return true;
+  if (!view_.closing_open) {
+    view_.close_covers();
+    closing.problem.clear();
+    closing.wants_save = saves;
+    view_.closing_open = true;
+  }
+  return stays_open();
+}
+
+bool Studio::stays_open() {
   last_touch_ = Clock::now();
   return false;
 }
@@ -420,6 +455,7 @@ void Studio::frame() {
   draw_palette(now);
   draw_sheet(now);
   draw_recording_chooser(now);
+  follow_closing(now, *sessions_.training.snapshot());
   draw_closing(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
   lesson_.follow(now);
@@ -516,7 +552,8 @@ void Studio::draw_words_beside_tabs(const Context& context) {
 double Studio::idle_seconds() const {
   const bool runs_beside = view_.of<ReplayView>().beside && is_busy(*sessions_.run.snapshot());
   if (view_.playing || view_.of<CollectiveView>().playing || held_.replay->playing ||
-      held_.history->is_busy() || seconds_since(last_touch_) < kSettleSeconds)
+      held_.history->is_busy() || view_.of<ClosingView>().awaited ||
+      seconds_since(last_touch_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (is_busy(*held_.shown) || runs_beside || held_.train->is_active() || held_.breaks->is_active() ||
       held_.comparison->busy || held_.diff->busy || held_.lesson->busy || !lesson_is_settled_ ||

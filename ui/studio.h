@@ -53,6 +53,8 @@ class Studio {
   /// becomes true with the answer.
   bool may_close();
   bool ends() const;
+  /// After end(): says what could not be written down, though nobody wanted to drop it; empty if nothing.
+  std::string not_saved();
   /// Says that the last frame could not be drawn, and closes what may be the reason.
   void say_not_drawn(const std::string& problem);
 
@@ -109,6 +111,7 @@ class Studio {
   void take_snapshots();
   void follow_calibration();
   void leave_frozen();
+  bool stays_open();             ///< false, for may_close(), and the next frames come quickly
   void end_frame(ImVec2 mouse);  ///< `mouse`: where it was before a picture hid it
   void send_commands();
 
@@ -140,6 +143,7 @@ class Studio {
   std::shared_ptr<const Hardware> calibrated_;  ///< the calibration used for the plan's predicted times
   BackgroundRelease released_;
   bool ended_ = false;
+  std::string unsaved_state_;  ///< why the state could not be written at the end
   std::string told_;       ///< the words beside the tabs in the last frame
   double told_since_ = 0;  ///< ImGui's time at which they came
   HeldSnapshots held_;     ///< the snapshots of this frame; before the first frame the newest

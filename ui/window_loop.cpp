@@ -5,7 +5,10 @@
 #include <spdlog/spdlog.h>
 
 #include <exception>
+#include <string>
 #include <utility>
+
+#include "ui/platform/other_characters.h"
 
 namespace shardlens::ui {
 namespace {
@@ -15,7 +18,7 @@ constexpr double kAfterFailureSeconds = 0.25;  // the next frame may fail too
 }  // namespace
 
 bool WindowLoop::next_frame() {
-  if (told_to_end_ != 0 || studio_.ends()) return false;
+  if (told_to_end_ != 0 || studio_.ends() || platform_.is_gone()) return false;
   if (platform_.should_close()) {
     if (failed_ || studio_.may_close()) return false;  // a question could not be drawn either
     platform_.keep_open();
@@ -44,6 +47,12 @@ void WindowLoop::draw() {
   studio_.write_picture(platform_);
   platform_.present();
   studio_.draw_notes_window(platform_);
+  if (std::string words = platform_.take_said(); !words.empty()) studio_.view().said = std::move(words);
+  if (take_drawn_right_to_left())
+    studio_.view().said = {
+        "The studio draws text from left to right only. Arabic, Hebrew and other text that is written from "
+        "right "
+        "to left appears in the wrong order here; it is stored and used as it is."};
   wait_seconds_ = studio_.idle_seconds();
 }
 

@@ -45,19 +45,19 @@ std::unique_ptr<Platform> open_platform(const Options& options) {
   return make_window_platform("Shardlens", options.size);
 }
 
-/// Ends the studio and says what of a training was saved.
-void end(ui::Studio& studio) {
+/// Ends the studio and says what of a training was saved. Returns false, and says why, if something could not
+/// be.
+bool end(ui::Studio& studio) {
   const bool trained =
       studio.training().snapshot()->is_active() || studio.training().snapshot()->state == TrainState::Paused;
   studio.end();
-  if (!trained) return;
-  for (const auto& curve : studio.training().snapshot()->curves) {
-    if (!curve->save_problem.empty())
-      cli::say(fmt::format("{} is not saved: {}", curve->name, curve->save_problem));
-    else if (curve->saved_step > 0)
+  for (const auto& curve : studio.training().snapshot()->curves)
+    if (trained && curve->save_problem.empty() && curve->saved_step > 0)
       cli::say(
           fmt::format("step {} of {} is saved in {}", curve->saved_step, curve->name, curve->checkpoint));
-  }
+  const std::string problem = studio.not_saved();
+  if (!problem.empty()) cli::say(problem);
+  return problem.empty();
 }
 
 /// Returns the exit code.
@@ -92,8 +92,13 @@ int open_window(const Options& options) {
     select_wanted(options, studio.snapshot().plan->program, studio.view());
     step_wanted = false;
   }
-  end(studio);
-  return told_to_end == 0 ? 0 : cli::kStoppedBySignal + told_to_end;
+  const bool saved = end(studio);
+  if (platform->is_gone()) {
+    cli::say("another program has destroyed the window, so the studio has ended as if it had been closed");
+    return cli::kFailedRun;
+  }
+  if (told_to_end != 0) return cli::kStoppedBySignal + told_to_end;
+  return saved ? 0 : cli::kFailedRun;
 }
 
 /// Returns the exit code.

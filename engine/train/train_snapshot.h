@@ -95,6 +95,7 @@ struct TrainSnapshot {
   std::vector<std::shared_ptr<const TrainCurve>> curves;
   std::shared_ptr<const FrozenStep> frozen;  ///< null: nothing is frozen
   RecordingState recording;                  ///< recording of the steps
+  int64_t saves = 0;                         ///< how many Save commands are done
 
   bool is_active() const { return state == TrainState::Preparing || state == TrainState::Running; }
 };
@@ -138,12 +139,18 @@ struct Freeze {
 struct Record {
   std::string folder;
 };
+/// Pauses after the present step, and saves what is in no checkpoint yet: of the models that are saved to
+/// one, and with `all` of the others too, in new folders in Start::checkpoints. TrainSnapshot::saves counts
+/// it, and TrainCurve::save_problem says why a model could not be saved.
+struct Save {
+  bool all = false;
+};
 struct LetGo {};  ///< the frozen step is no longer shown; the run stays paused
 }  // namespace train_command
 
 using TrainCommand =
     std::variant<train_command::Start, train_command::Restart, train_command::Write, train_command::LoseRank,
                  train_command::Pause, train_command::Resume, train_command::Stop, train_command::Freeze,
-                 train_command::Record, train_command::LetGo>;
+                 train_command::Record, train_command::Save, train_command::LetGo>;
 
 }  // namespace shardlens

@@ -27,7 +27,9 @@ void TrainedModel::keep_up_to(int64_t step, const TrainCurve& before) {
 
 void TrainedModel::save_if_due() {
   const int64_t every = curve.options.checkpoint_every, step = trainer->steps_done();
-  if (curve.checkpoint.empty() || (step % every != 0 && !curve.done())) return;
+  // Without an interval it has a checkpoint since the studio tried to close; its end is saved there.
+  const bool is_step_due = every > 0 && step % every == 0;
+  if (curve.checkpoint.empty() || (!is_step_due && !curve.done())) return;
   save();
 }
 

@@ -144,7 +144,7 @@ class TrainingSession::Worker {
   void train_one_step();
   void make_step(TrainedModel& run, bool sampled);
   void finish_if_done();
-  void save_at_end(Others others);
+  void save_rest(Others others);
   void stop_with(TrainState state, const std::string& message);
   void touch(TrainedModel& run) { run.published = nullptr; }
   void publish();
@@ -205,12 +205,12 @@ void TrainingSession::Worker::main() {
     }
   }
   ended_.set_value();
-  if (saved_at_end_) save_at_end(*saved_at_end_);
+  if (saved_at_end_) save_rest(*saved_at_end_);
   recordings_.close();
   publish();
 }
 
-void TrainingSession::Worker::save_at_end(Others others) {
+void TrainingSession::Worker::save_rest(Others others) {
   if (now_.state != TrainState::Running && now_.state != TrainState::Paused) return;
   for (TrainedModel& run : runs_) {
     if (run.curve.checkpoint.empty() && others == Others::Dropped) continue;
@@ -230,6 +230,11 @@ void TrainingSession::Worker::handle(TrainCommand command) {
   if (const auto* wish = std::get_if<train_command::Write>(&command)) return write(*wish);
   if (const auto* wish = std::get_if<train_command::Record>(&command)) {
     recordings_.set_folder(wish->folder);
+  } else if (const auto* save = std::get_if<train_command::Save>(&command)) {
+    freeze_wanted_.reset();
+    if (now_.state == TrainState::Running) now_.state = TrainState::Paused;
+    save_rest(save->all ? Others::Saved : Others::Dropped);
+    ++now_.saves;
   } else if (std::holds_alternative<train_command::LetGo>(command)) {
     now_.frozen = nullptr;
   } else if (std::holds_alternative<train_command::Pause>(command)) {
@@ -294,6 +299,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
   turn_ = 0;
   TrainSnapshot fresh;
   fresh.version = now_.version;
+  fresh.saves = now_.saves;
   fresh.machine = machine_description(wish.models.front().options.settings);  // one machine for all
   fresh.state = TrainState::Preparing;
   now_ = std::move(fresh);

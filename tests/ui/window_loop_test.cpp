@@ -4,18 +4,25 @@
 
 #include <gmock/gmock.h>
 #include <imgui.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/record/live_link.h"
 #include "engine/record/recording.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/train_snapshot.h"
+#include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/frame/closing.h"
 #include "ui/panels/scaling/scaling_view.h"
 #include "ui/panels/train/train_view.h"
 
@@ -31,7 +38,8 @@ class ToldPlatform final : public Platform {
   explicit ToldPlatform(Platform& inner) : inner_(inner) {}
 
   float scale = 1;
-  bool closes = false;
+  bool closes = false, gone = false;
+  std::string says;
   int failures = 0;  ///< of the next frames
 
   void begin_frame(double wait_seconds) override { inner_.begin_frame(wait_seconds); }
@@ -56,6 +64,8 @@ class ToldPlatform final : public Platform {
   }
   bool should_close() const override { return closes; }
   void keep_open() override { closes = false; }
+  bool is_gone() const override { return gone; }
+  std::string take_said() override { return std::exchange(says, {}); }
   std::string renderer() const override { return inner_.renderer(); }
   const Fonts& fonts() const override { return inner_.fonts(); }
 
@@ -97,10 +107,29 @@ class Loop : public TestFolder {
     return -1;
   }
 
-  StudioHarness harness_{{1280, 720}};
+  /// The training is being saved, in its own thread, and then the loop ends.
+  bool ends_soon() {
+    bool ended = false;
+    return harness_.draw_until([&] { return ended = ended || !loop_.next_frame(); });
+  }
+  const ClosingView& closing() { return harness_.view().of<ClosingView>(); }
+
+  explicit Loop(const fs::path& state = {}) : harness_({1280, 720}, small_settings(), state) {}
+
+  StudioHarness harness_;
   ToldPlatform platform_{harness_.platform()};
   std::atomic<int> told_to_end_{0};
   WindowLoop loop_{platform_, harness_.studio(), told_to_end_};
+};
+
+fs::path state_of_this_test() {
+  return fs::path(::testing::TempDir()) / ("shardlens-loop-" + std::to_string(getpid())) / "studio.json";
+}
+
+class LoopWithState : public Loop {
+ protected:
+  LoopWithState() : Loop(state_of_this_test()) {}
+  ~LoopWithState() override { fs::remove_all(state_of_this_test().parent_path()); }
 };
 
 TEST_F(Loop, FollowsTheScreensScaleWithAPersonsOnTop) {
@@ -164,7 +193,7 @@ TEST_F(Loop, ClosingDuringATrainingAsksAndSaves) {
   EXPECT_FALSE(platform_.closes) << "the window stays";
   EXPECT_TRUE(harness_.view().closing_open);
   harness_.perform([](ImGuiTestContext& person) { person.ItemClick("//Close/Save and close"); });
-  EXPECT_FALSE(loop_.next_frame());
+  EXPECT_TRUE(ends_soon());
   harness_.studio().end();
   EXPECT_GT(saved(), 3);
   const auto last = harness_.studio().training().snapshot();
@@ -196,10 +225,97 @@ TEST_F(Loop, ClosingDuringATrainingCanGoOnAndCanSaveNothing) {
 TEST_F(Loop, ATrainingThatIsSavedAnywayIsNotAskedAbout) {
   train(1000);
   platform_.closes = true;
-  EXPECT_FALSE(loop_.next_frame());
+  EXPECT_TRUE(ends_soon());
   harness_.studio().end();
   EXPECT_GT(saved(), 3);
   EXPECT_EQ(saved(), steps()) << "with its last step, though none was due";
+}
+
+// A disk that is full when the studio is to close.
+TEST_F(Loop, ATrainingThatCannotBeSavedKeepsTheWindowOpenAndIsAskedAboutAgain) {
+  train(0);
+  platform_.closes = true;
+  draw(3);
+  {
+    const testing::FullDisk full(1 << 10);
+    harness_.perform([](ImGuiTestContext& person) { person.ItemClick("//Close/Save and close"); });
+    ASSERT_TRUE(harness_.draw_until([&] { return !closing().problem.empty(); }));
+    draw(3);
+  }
+  EXPECT_TRUE(harness_.view().closing_open);
+  EXPECT_THAT(closing().problem, HasSubstr("File too large"));
+  EXPECT_THAT(closing().problem, HasSubstr("checkpoints"));
+  EXPECT_THAT(texts_in(harness_, "Close"), ::testing::Contains(HasSubstr("could not be saved")));
+  EXPECT_EQ(saved(), -1) << "and nothing half-written";
+  const int64_t paused_at = steps();
+  harness_.perform([](ImGuiTestContext& person) { person.ItemClick("//Close/Go on training"); });
+  ASSERT_TRUE(harness_.draw_until([&] { return steps() > paused_at; })) << "it goes on";
+  platform_.closes = true;
+  draw(1);
+  ASSERT_TRUE(ends_soon()) << "the disk has room again, and the training now has a place";
+  harness_.studio().end();
+  EXPECT_EQ(saved(), steps());
+  EXPECT_EQ(harness_.studio().not_saved(), "");
+}
+
+TEST_F(Loop, ACheckpointThatCannotBeWrittenAtTheEndIsAskedAboutToo) {
+  train(1'000'000);
+  {
+    const testing::FullDisk full(1 << 10);
+    platform_.closes = true;
+    draw(1);
+    ASSERT_TRUE(harness_.draw_until([&] { return !closing().problem.empty(); }));
+    harness_.perform([](ImGuiTestContext& person) { person.ItemClick("//Close/Try again"); });
+    ASSERT_TRUE(harness_.draw_until([&] { return !closing().awaited; }));
+    draw(2);
+    EXPECT_TRUE(harness_.view().closing_open) << "it still fails";
+  }
+  harness_.perform([](ImGuiTestContext& person) { person.ItemClick("//Close/Try again"); });
+  EXPECT_TRUE(ends_soon());
+  harness_.studio().end();
+  EXPECT_EQ(saved(), steps());
+}
+
+// Another program can destroy any window. Nobody can be asked then.
+TEST_F(Loop, AWindowThatIsGoneEnds) {
+  draw(2);
+  platform_.gone = true;
+  EXPECT_FALSE(loop_.next_frame());
+}
+
+TEST_F(Loop, TextFromRightToLeftIsSaidToBeDrawnFromLeftToRightOnce) {
+  harness_.wait_until_at_rest();
+  const auto said = [&] {
+    const std::vector<std::string> texts = texts_in(harness_, "Message");
+    return std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
+      return text.find("from left to right only") != std::string::npos;
+    });
+  };
+  harness_.view().told = "\u05E9\u05DC\u05D5\u05DD";
+  draw(4);
+  EXPECT_TRUE(said());
+  harness_.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/Close"); });
+  harness_.view().told = "\u0633\u0644\u0627\u0645";
+  draw(4);
+  EXPECT_FALSE(said());
+}
+
+TEST_F(Loop, WhatThePlatformSaysIsShown) {
+  platform_.says = "Nothing was pasted.";
+  draw(3);
+  EXPECT_THAT(texts_in(harness_, "Message"), ::testing::Contains(HasSubstr("Nothing was pasted")));
+}
+
+// A folder in the place of the file: root may write anywhere.
+TEST_F(LoopWithState, AStateThatCannotBeWrittenKeepsTheWindowOpenOnce) {
+  fs::create_directories(state_of_this_test());
+  harness_.view().theme = ThemeName::Light;
+  platform_.closes = true;
+  draw(2);
+  EXPECT_FALSE(platform_.closes);
+  EXPECT_THAT(texts_in(harness_, "Message"), ::testing::Contains(HasSubstr("cannot remember")));
+  platform_.closes = true;
+  EXPECT_FALSE(loop_.next_frame()) << "a person who closes it again knows";
 }
 
 // As with SIGTERM: nobody can answer.

@@ -126,6 +126,7 @@ void Session::Worker::main() {
   }
   record_result();
   recordings_.close();
+  publish();  // what became of the recording
   executor_.reset();
   serial_executor_.reset();
   loss_executor_.reset();
