@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -173,6 +174,44 @@ TEST_F(StateFile, AWrongValueIsNamedByItsKeyAndCostsOnlyItself) {
     EXPECT_EQ(problem_, "");
     EXPECT_EQ(text(path_.string() + ".kept"), harmed);
   }
+}
+
+// Whatever is in the file: what is read is a state that the studio could have written.
+TEST_F(StateFile, AHarmedFileGivesASoundState) {
+  write_state(other_state(), path_);
+  const std::string sound = text();
+  const std::filesystem::path again = path_.parent_path() / "again.json";
+  std::mt19937 random(1);
+  const auto below = [&](size_t end) { return static_cast<size_t>(random() % end); };
+  const std::string bytes = "0123456789-+.eE\"{}[]:,ntf\\ \x01\xff";
+  int read_at_all = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string harmed = sound;
+    for (size_t edits = 1 + below(3); edits > 0; --edits) {
+      const size_t at = below(harmed.size());
+      switch (below(4)) {
+        case 0:
+          harmed[at] = bytes[below(bytes.size())];
+          break;
+        case 1:
+          harmed.insert(at, 1, bytes[below(bytes.size())]);
+          break;
+        case 2:
+          harmed.erase(at, 1 + below(12));
+          break;
+        default:
+          harmed.insert(at, harmed.substr(below(harmed.size()), below(40)));
+      }
+    }
+    write(harmed);
+    const RememberedState found = read_state(path_, problem_);
+    if (!(found == RememberedState{})) ++read_at_all;
+    std::filesystem::remove(again);
+    write_state(found, again);
+    EXPECT_EQ(read_state(again, problem_), found) << harmed;
+    EXPECT_EQ(problem_, "") << harmed;
+  }
+  EXPECT_GT(read_at_all, 100) << "most harm is elsewhere than in a value";
 }
 
 TEST_F(StateFile, OneWrongLessonCostsNoOther) {
