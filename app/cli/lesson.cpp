@@ -131,6 +131,16 @@ int print_check(const Lesson& lesson, const LessonOptions& options) {
   return check.holds() ? 0 : 1;
 }
 
+int mark(LessonRun& run, const LessonOptions& options) {
+  try {
+    return print_marks(run.mark(read_answers(options.answers), options.answers), options);
+  } catch (const Error& error) {
+    // Gradescope shows what is on stdout; without it a student would see that the autograder failed.
+    if (options.gradescope) fmt::print("{}\n", json_text(no_marks_for_gradescope(error.what())));
+    throw;
+  }
+}
+
 int run_lesson(const LessonOptions& options) {
   const int wanted = options.questions + options.check + !options.answers.empty();
   if (options.functions) {
@@ -150,7 +160,7 @@ int run_lesson(const LessonOptions& options) {
   if (options.check) return print_check(*lesson, options);
   LessonRun run(*lesson, options.seed);
   if (options.questions) return print_questions(run, options.json);
-  return print_marks(run.mark(read_answers(options.answers), options.answers), options);
+  return mark(run, options);
 }
 
 }  // namespace

@@ -23,12 +23,14 @@
 #include "engine/io/temporary_folder.h"
 #include "engine/lesson/built_in.h"
 #include "engine/planner/delays.h"
+#include "engine/runtime/recordings/history_reader.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/session/comparison.h"
 #include "engine/runtime/session/scaling_snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/collective/collective_view.h"
+#include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/program/figures_view.h"
@@ -259,6 +261,37 @@ void compare_all(const std::string& view, Platform& platform, ui::Studio& studio
   wait_for_comparison(platform, studio);
 }
 
+/// Draws until the chosen recordings are compared. Throws a request Error if they cannot be.
+void wait_for_diff(Platform& platform, ui::Studio& studio) {
+  const auto begin = Clock::now();
+  for (;;) {
+    const auto& view = studio.view().of<ui::DiffView>();
+    const std::shared_ptr<const DiffSnapshot> diff = studio.diff().wait_until_idle(0.02);
+    if (diff->wish == DiffWish{view.a, view.b_here ? "" : view.b}) {
+      if (diff->compared) return;
+      if (!diff->message.empty()) throw request_error(diff->message);
+    }
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the recordings were not compared within {:.0f} s", kTimeoutSeconds));
+    draw_frame(platform, studio);
+  }
+}
+
+/// Throws what a scene's mistake, training or comparison ended with, if it is not what the scene shows.
+void require_shown(Platform& platform, ui::Studio& studio) {
+  const std::shared_ptr<const BreakSnapshot> breaks = studio.breaks().snapshot();
+  if (breaks->planted && breaks->state == BreakState::Refused) throw request_error(breaks->message);
+  if (breaks->planted && breaks->state == BreakState::Failed) throw run_error(breaks->message);
+  const std::shared_ptr<const TrainSnapshot> train = studio.training().snapshot();
+  if (train->state == TrainState::Refused) throw request_error(train->message);
+  if (train->state == TrainState::Failed) throw run_error(train->message);
+  ui::ViewState& view = studio.view();
+  const auto& diff = view.of<ui::DiffView>();
+  const bool compares =
+      view.tab == ui::Tab::Compare && view.of<ui::CompareView>().page == ui::ComparePage::Recordings;
+  if (compares && !diff.a.empty() && (diff.b_here || !diff.b.empty())) wait_for_diff(platform, studio);
+}
+
 /// Compares the two named recordings, or two of the gallery.
 void compare_recordings(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (view != kRecordingsView) return;
@@ -267,15 +300,8 @@ void compare_recordings(const std::string& view, Platform& platform, ui::Studio&
     diff.a = "gallery:loss-fused";
     diff.b = "gallery:loss-gathered";
   }
-  const auto begin = Clock::now();
   for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);  // the page asks for it
-  while (!studio.diff().snapshot()->compared) {
-    const std::string message = studio.diff().wait_until_idle(0.02)->message;
-    if (!message.empty()) throw request_error(message);
-    if (seconds_since(begin) > kTimeoutSeconds)
-      throw run_error(fmt::format("the recordings were not compared within {:.0f} s", kTimeoutSeconds));
-    draw_frame(platform, studio);
-  }
+  wait_for_diff(platform, studio);
 }
 
 /// Draws until `is_so()` of the replay.
@@ -336,6 +362,10 @@ void draw_frame(Platform& platform, ui::Studio& studio) {
   studio.frame();
   platform.render();
   platform.present();
+  const std::shared_ptr<const ReplaySnapshot> replay = studio.replay().snapshot();
+  if (replay->failures > 0) throw request_error(replay->message);
+  const std::shared_ptr<const HistorySnapshot> history = studio.history().snapshot();
+  if (!history->message.empty()) throw request_error(history->message);
 }
 
 void wait_for_rest(Platform& platform, ui::Studio& studio) {
@@ -388,6 +418,7 @@ void OffscreenStudio::wait_for_lesson() {
   studio_.comparison().wait_until_idle(kTimeoutSeconds);
   studio_.diff().wait_until_idle(kTimeoutSeconds);
   draw_frame();
+  require_shown(*platform_, studio_);
 }
 
 void OffscreenStudio::show_scene(int scene) {

@@ -25,6 +25,8 @@ inline double seconds_since(Clock::time_point then) {
 
 /// True if nothing runs, is planned or is compared.
 bool is_at_rest(const Snapshot& snapshot);
+/// Draws a frame. Throws a request Error with the reader's words if the open recording cannot be read: what a
+/// picture waits for then never comes.
 void draw_frame(Platform& platform, ui::Studio& studio);
 /// Draws until the engine has nothing left to do. Throws a run Error if that takes too long or the run
 /// failed.

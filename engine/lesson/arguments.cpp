@@ -77,7 +77,7 @@ StepId step_named(const Program& program, const std::string& name) {
 }
 
 const Program& Arguments::program() const {
-  return where_.evidence.program();
+  return where_.evidence->program();
 }
 
 Value Arguments::value(size_t at) const {

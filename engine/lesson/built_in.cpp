@@ -79,14 +79,15 @@ std::string lessons_folder() {
   return folder.empty() ? "" : folder + "/lessons";
 }
 
-std::vector<LessonEntry> list_lessons(const std::string& folder) {
+std::vector<LessonEntry> list_lessons(const std::string& folder, const std::stop_token& stop) {
   std::vector<LessonEntry> entries;
   for (const auto& lesson : built_in_lessons()) entries.push_back(entry_of(*lesson));
   for (const std::filesystem::path& path : files_of(folder)) {
     LessonEntry entry;
     try {
-      entry = entry_of(read_lesson(path.string()));
+      entry = entry_of(read_lesson(path.string(), stop));
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Cancelled) throw;
       entry.problem = error.what();
     }
     entry.name = path.stem().string();
@@ -96,15 +97,15 @@ std::vector<LessonEntry> list_lessons(const std::string& folder) {
   return entries;
 }
 
-std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file) {
+std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file, const std::stop_token& stop) {
   for (const auto& lesson : built_in_lessons())
     if (lesson->name == name_or_file) return lesson;
   if (name_or_file.find('/') != std::string::npos || ending_of(name_or_file) == ".md")
-    return std::make_shared<const Lesson>(read_lesson(name_or_file));
+    return std::make_shared<const Lesson>(read_lesson(name_or_file, stop));
   std::vector<std::string> names;
   for (const auto& lesson : built_in_lessons()) names.push_back(lesson->name);
   for (const std::filesystem::path& path : files_of(lessons_folder())) {
-    if (path.stem() == name_or_file) return std::make_shared<const Lesson>(read_lesson(path.string()));
+    if (path.stem() == name_or_file) return std::make_shared<const Lesson>(read_lesson(path.string(), stop));
     names.push_back(path.stem().string());
   }
   throw unknown_name("lesson", name_or_file, names);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,12 @@ std::vector<Lesson> built_in_heads();
 /// The folder of the user's own lessons; empty if the environment names none.
 std::string lessons_folder();
 
-/// The built-in lessons, then the files of `folder` by name.
-std::vector<LessonEntry> list_lessons(const std::string& folder = lessons_folder());
+/// The built-in lessons, then the files of `folder` by name. Throws a Cancelled Error if `stop` is requested.
+std::vector<LessonEntry> list_lessons(const std::string& folder = lessons_folder(),
+                                      const std::stop_token& stop = {});
 
 /// A built-in lesson by name, a file (a text that ends in .md or has a slash), or a lesson of the user's
-/// folder. Throws a request Error that names the nearest.
-std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file);
+/// folder. Throws a request Error that names the nearest, and a Cancelled Error if `stop` is requested.
+std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file, const std::stop_token& stop = {});
 
 }  // namespace shardlens

@@ -10,6 +10,10 @@
 #include "engine/lesson/names.h"
 #include "engine/lesson/parse.h"
 #include "engine/lesson/run_keys.h"
+#include "engine/program/product.h"
+#include "engine/record/gallery.h"
+#include "engine/record/recording.h"
+#include "engine/train/experiments/run_again.h"
 
 namespace shardlens {
 namespace {
@@ -26,47 +30,29 @@ class NameCheck {
       : lesson_(lesson), drawn_(drawn), store_(store) {}
 
   void check(const SceneState& state) {
-    if (!state.recording.empty()) return;  // the Program is the recording's
-    Evidence& evidence = store_.of(settings(state), state.mistake);
-    const auto places = [&](const std::string& name) { check_place(evidence, state, state.line, name); };
-    if (!state.select.empty())
-      guarded(state.line, [&] { check_step_or_tensor(evidence.program(), state.select); });
-    for (const std::string& name : state.spotlight) places(name);
-    for (const Callout& callout : state.callouts) check_place(evidence, state, callout.line, callout.at);
-    if (!state.run_to.empty()) guarded(state.line, [&] { step_named(evidence.program(), state.run_to); });
-    if (state.rank) guarded(state.line, [&] { check_rank(evidence.program(), *state.rank); });
-    if (state.page == "collective")
-      guarded(state.line, [&] {
-        const Step& step = evidence.program().step(step_named(evidence.program(), state.select));
-        if (!is_collective(step.op))
+    if (state.recording.empty()) {
+      const std::shared_ptr<Evidence> evidence = store_.of(settings(state), state.mistake);
+      guarded(state.line, [&] { evidence->program(); });  // that it can be planned at all
+      check_places(evidence->program(), state);
+      if (state.train && settings(state).block != Block::Model)
+        guarded(state.line, [] {
           throw request_error(
-              fmt::format("{} is no collective, and the page \"collective\" opens one", step.name));
-      });
-    if (state.number)
-      guarded(state.line, [&] {
-        const Program& program = evidence.program();
-        const MatrixShape matrix =
-            matrix_shape(program.tensor(program.step(step_named(program, state.select)).outputs.front()));
-        if (state.number->row >= matrix.rows || state.number->col >= matrix.cols)
-          throw request_error(
-              fmt::format("the result of {} has {} rows and {} columns, so there is no number at row {}, "
-                          "column {}",
-                          state.select, matrix.rows, matrix.cols, state.number->row, state.number->col));
-      });
-    if (state.train && settings(state).block != Block::Model)
-      guarded(state.line, [] {
-        throw request_error(
-            "only a whole model trains: add block = \"model\" and a small model such as gpt2-tiny to `run`");
-      });
-    // That it can be planned at all.
-    guarded(state.line, [&] { evidence.program(); });
+              "only a whole model trains: add block = \"model\" and a small model such as gpt2-tiny to "
+              "`run`");
+        });
+    } else {
+      std::optional<Recording> recording;
+      guarded(state.line, [&] { recording.emplace(recording_path(state.recording)); });
+      check_places(recording->header().program, state);
+    }
+    guarded(state.line, [&] { check_comparison(state); });
   }
 
   void check(const Scene& scene, const Question& question) {
     if (question.items.empty() || !scene.state.recording.empty()) return;
-    Evidence& evidence = store_.of(settings(scene.state), scene.state.mistake);
+    const std::shared_ptr<Evidence> evidence = store_.of(settings(scene.state), scene.state.mistake);
     for (const std::string& item : question.items)
-      guarded(question.line, [&] { check_step_or_tensor(evidence.program(), item); });
+      guarded(question.line, [&] { check_step_or_tensor(evidence->program(), item); });
   }
 
  private:
@@ -77,8 +63,51 @@ class NameCheck {
     try {
       action();
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Cancelled) throw;
       throw lesson_error(lesson_.source, line, error.what());
     }
+  }
+
+  /// Everything that the state names in the Program that it shows.
+  void check_places(const Program& program, const SceneState& state) const {
+    const auto places = [&](const std::string& name) { check_place(program, state, state.line, name); };
+    if (!state.select.empty()) guarded(state.line, [&] { check_step_or_tensor(program, state.select); });
+    for (const std::string& name : state.spotlight) places(name);
+    for (const Callout& callout : state.callouts) check_place(program, state, callout.line, callout.at);
+    if (!state.run_to.empty()) guarded(state.line, [&] { step_named(program, state.run_to); });
+    if (state.rank) guarded(state.line, [&] { check_rank(program, *state.rank); });
+    guarded(state.line, [&] { check_opened_step(program, state); });
+  }
+
+  /// What the pages of the Stage open.
+  static void check_opened_step(const Program& program, const SceneState& state) {
+    if (state.page != "product" && state.page != "number" && state.page != "collective") return;
+    const Step& step = program.step(step_named(program, state.select));
+    if (state.page == "collective") {
+      if (!is_collective(step.op) || group_ranks(program, step) < 2)
+        throw request_error(fmt::format(
+            "{} is no collective of several ranks, and the page \"collective\" opens one", step.name));
+      return;
+    }
+    const std::optional<Product> product = product_of(program, step.id);
+    if (!product && (state.page == "number" || step.op != Op::Attention))
+      throw request_error(
+          fmt::format("{} is no matrix product, and the page \"{}\" opens one: select a step "
+                      "such as mlp.proj",
+                      step.name, state.page));
+    if (!state.number) return;
+    const MatrixShape matrix = matrix_shape(program.tensor(product->out));
+    if (state.number->row >= matrix.rows || state.number->col >= matrix.cols)
+      throw request_error(fmt::format(
+          "the result of {} has {} rows and {} columns, so there is no number at row {}, column {}",
+          state.select, matrix.rows, matrix.cols, state.number->row, state.number->col));
+  }
+
+  /// The recording that is compared: with the scene's own, or with its settings run again here.
+  static void check_comparison(const SceneState& state) {
+    if (!state.compare || state.compare->recording.empty()) return;
+    const Recording recording(recording_path(state.compare->recording));
+    if (state.recording.empty()) plan_again(recording, state.compare->recording);
   }
 
   static void check_step_or_tensor(const Program& program, const std::string& name) {
@@ -98,11 +127,11 @@ class NameCheck {
           fmt::format("there is no rank {}: they are 0 to {}", rank, program.tp() * program.dp() - 1));
   }
 
-  void check_place(Evidence& evidence, const SceneState& state, int line, const std::string& name) const {
+  void check_place(const Program& program, const SceneState& state, int line, const std::string& name) const {
     guarded(line, [&] {
-      if (const std::optional<int> rank = rank_named(name)) return check_rank(evidence.program(), *rank);
+      if (const std::optional<int> rank = rank_named(name)) return check_rank(program, *rank);
       if (state.view == "memory" && is_memory_kind(name)) return;
-      check_step_or_tensor(evidence.program(), name);
+      check_step_or_tensor(program, name);
     });
   }
 
@@ -135,8 +164,9 @@ void check_names(const Lesson& lesson, const Drawn& drawn, EvidenceStore& store)
   }
 }
 
-void check_names(const Lesson& lesson) {
+void check_names(const Lesson& lesson, std::stop_token stop) {
   EvidenceStore store;
+  store.stop_with(std::move(stop));
   check_names(lesson, draw(lesson, {}), store);
 }
 

@@ -247,6 +247,35 @@ Value arithmetic(const std::string& op, const Value& left, const Value& right) {
   return number_of(a / b, of_b == Counts::Things ? of_a : Counts::Things);
 }
 
+/// As it may stand in a file: `1e+308 * 10`. Only for messages.
+std::string written(const Expression& expression) {
+  const auto inner = [&](size_t at) {
+    const Expression& one = part(expression, at);
+    return one.kind == Expression::Kind::Binary ? "(" + written(one) + ")" : written(one);
+  };
+  switch (expression.kind) {
+    case Expression::Kind::Number:
+      return fmt::format("{}", expression.number);
+    case Expression::Kind::Text:
+      return '"' + expression.text + '"';
+    case Expression::Kind::Name:
+      return expression.text;
+    case Expression::Kind::Negative:
+      return "-" + inner(0);
+    case Expression::Kind::Not:
+      return "not " + inner(0);
+    case Expression::Kind::Binary:
+      return fmt::format("{} {} {}", inner(0), expression.text, inner(1));
+    case Expression::Kind::Call:
+      break;
+  }
+  std::vector<std::string> arguments;
+  for (const ExpressionPtr& one : expression.parts) arguments.push_back(written(*one));
+  return fmt::format("{}({})", expression.text, join(arguments));
+}
+
+Value value_of(const Expression& expression, const Surroundings& where);
+
 }  // namespace
 
 ExpressionPtr parse_expression(std::string_view text, const Names& own_names) {
@@ -274,7 +303,20 @@ bool needs_run(const Expression& expression) {
                      [](const auto& one) { return needs_run(*one); });
 }
 
+// A value that is no finite number is refused where it arises, so that no text, comparison or answer is made
+// of it.
 Value evaluate(const Expression& expression, const Surroundings& where) {
+  Value value = value_of(expression, where);
+  if (const LessonNumber* number = std::get_if<LessonNumber>(&value); number && !std::isfinite(number->value))
+    throw request_error(
+        fmt::format("`{}` is {}: ask for a value that is a finite number", shown(written(expression), 120),
+                    std::isnan(number->value) ? "not a number (NaN)" : "larger than any number (infinite)"));
+  return value;
+}
+
+namespace {
+
+Value value_of(const Expression& expression, const Surroundings& where) {
   switch (expression.kind) {
     case Expression::Kind::Number:
       return number_of(expression.number);
@@ -311,6 +353,8 @@ Value evaluate(const Expression& expression, const Surroundings& where) {
   if (op == "!=") return !equal(left, right);
   return arithmetic(op, left, right);
 }
+
+}  // namespace
 
 bool Template::reads_evidence() const {
   return std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) {

@@ -44,11 +44,12 @@ bool needs_run(const Expression& expression);
 /// Where an expression is evaluated: the settings that it is about and what the lesson drew.
 struct Surroundings {
   EvidenceStore& store;
-  Evidence& evidence;
+  std::shared_ptr<Evidence> evidence;  ///< held: the store may free what nobody holds
   const Drawn& drawn;
 };
 
-/// Throws a request Error that says what is wrong (an unknown step, a text where a number is needed).
+/// Throws a request Error that says what is wrong (an unknown step, a text where a number is needed, a value
+/// that is no finite number). Throws a Cancelled Error if the store was stopped.
 Value evaluate(const Expression& expression, const Surroundings& where);
 
 /// A text with {{expressions}} in it.

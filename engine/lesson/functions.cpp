@@ -58,7 +58,7 @@ Value with(const Arguments& a) {
       }
     if (!is_run_key(key)) throw unknown_name("setting in with()", key, run_key_names());
   }
-  Evidence& other = a.where().store.of(settings, mistake);
+  const std::shared_ptr<Evidence> other = a.where().store.of(settings, mistake);
   return a.value(a.count() - 1, {a.where().store, other, a.where().drawn});
 }
 
@@ -89,6 +89,7 @@ Value rounded(const Arguments& a) {
 }
 Value percent(const Arguments& a) {
   const double share = a.number(0) * 100;
+  if (!std::isfinite(share)) throw request_error("percent: the number is too large");
   return fmt::format("{:.{}f} %", share, std::abs(share) < 10 && share != std::round(share) ? 1 : 0);
 }
 Value exactly(const Arguments& a) {
@@ -139,7 +140,7 @@ constexpr Function kOfNothing[] = {
 // clang-format on
 
 // clang-format off
-#define SETTING(expression) [](const Surroundings& w) { const Settings& s = w.evidence.settings(); return expression; }
+#define SETTING(expression) [](const Surroundings& w) { const Settings& s = w.evidence->settings(); return expression; }
 const KnownName kNames[] = {
     {"ranks", "T, the ranks that share a layer", true, SETTING(things(s.tp))},
     {"replicas", "D, the copies of those T", true, SETTING(things(s.dp))},
@@ -159,7 +160,7 @@ const KnownName kNames[] = {
     {"tokens", "tokens that one replica works on at a time", true, SETTING(things(s.tokens()))},
     {"hardware", "the machine that times are predicted for", true, SETTING(Value(s.hardware))},
     {"mistake", "the planted mistake; \"none\"", true,
-     [](const Surroundings& w) { return Value(w.evidence.mistake() ? to_string(*w.evidence.mistake()) : std::string("none")); }},
+     [](const Surroundings& w) { return Value(w.evidence->mistake() ? to_string(*w.evidence->mistake()) : std::string("none")); }},
     {"forward", "the phase", false, [](const Surroundings&) { return Value(to_string(Phase::Forward)); }},
     {"backward", "the phase", false, [](const Surroundings&) { return Value(to_string(Phase::Backward)); }},
     {"update", "the phase: the optimizer", false, [](const Surroundings&) { return Value(to_string(Phase::Update)); }},

@@ -17,7 +17,7 @@ class Arguments {
   Arguments(const Expression& call, const Surroundings& where) : call_(call), where_(where) {}
 
   const Surroundings& where() const { return where_; }
-  Evidence& evidence() const { return where_.evidence; }
+  Evidence& evidence() const { return *where_.evidence; }
   const Program& program() const;
   size_t count() const { return call_.parts.size(); }
   Value value(size_t at) const;

@@ -9,6 +9,7 @@
 #include "engine/base/suggest.h"
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/lesson.h"
+#include "engine/lesson/price.h"
 #include "engine/runtime/window_reader.h"
 
 namespace shardlens {
@@ -82,9 +83,9 @@ Value right_value_of_run(const Arguments& a) {
   const Tensor& tensor = a.program().tensor(a.tensor(0));
   const MatrixShape matrix = matrix_shape(tensor);
   const int64_t row = a.whole(1, 0, matrix.rows - 1), col = a.whole(2, 0, matrix.cols - 1);
-  Evidence& sound = a.where().store.of(a.evidence().settings());
+  const std::shared_ptr<Evidence> sound = a.where().store.of(a.evidence().settings());
   const std::vector<double> values =
-      serial_values(a.program(), sound.serial(), {tensor.id, {row, row + 1}, {col, col + 1}});
+      serial_values(a.program(), sound->serial(), {tensor.id, {row, row + 1}, {col, col + 1}});
   if (values.empty())
     throw request_error(fmt::format("right_value: the run on one rank has no {}", tensor.value));
   return number_of(values.front());

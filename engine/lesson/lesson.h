@@ -17,8 +17,6 @@
 
 namespace shardlens {
 
-inline constexpr int64_t kMostLessonSteps = 200;  ///< of a training in a lesson
-
 /// Some words of one style.
 struct LessonSpan {
   Template text;

@@ -1,7 +1,11 @@
 // The worker behind a LessonSession.
+//
+// Protocol. Commands are carried out one after the other. One that opens or closes a lesson ends what is
+// planned or run for the lesson before through a stop token, as the destructor does.
 #include "engine/lesson/lesson_session.h"
 
 #include <algorithm>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -26,12 +30,18 @@ class LessonSession::Worker {
   }
 
   ~Worker() {
-    mail_.close();
+    mail_.close([this] { stop_.request_stop(); });
     thread_.join();
   }
 
   void send(LessonCommand command) {
-    mail_.send(std::move(command), [](auto& queue) {
+    const bool ends_lesson = std::holds_alternative<lesson_command::Open>(command) ||
+                             std::holds_alternative<lesson_command::Close>(command);
+    mail_.send(std::move(command), [this, ends_lesson](auto& queue) {
+      if (ends_lesson) {
+        queue.clear();  // they are about the lesson before
+        stop_.request_stop();
+      }
       // Of several wishes to look at the file, one is enough.
       std::erase_if(queue, [](const LessonCommand& waiting) {
         return std::holds_alternative<lesson_command::Look>(waiting);
@@ -58,9 +68,12 @@ class LessonSession::Worker {
                                              const RightAnswer& right);
   void publish();
 
+  // shared with callers
   Mailbox<LessonCommand, LessonSnapshot> mail_;
+  std::stop_source stop_;  ///< of the present or the next command; under the mailbox's lock
 
   // the worker's own
+  std::stop_token token_;
   LessonSnapshot now_;
   std::unique_ptr<LessonRun> run_;        ///< of now_.lesson
   std::shared_ptr<EvidenceStore> store_;  ///< what was planned and run; it outlives a changed file
@@ -71,6 +84,16 @@ class LessonSession::Worker {
   std::thread thread_;
 };
 
+namespace {
+
+// Nothing is wrong then: the lesson was closed, or another one opened.
+bool is_stopped(const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  return known != nullptr && known->kind() == ErrorKind::Cancelled;
+}
+
+}  // namespace
+
 void LessonSession::Worker::publish() {
   ++now_.version;
   mail_.publish(std::make_shared<LessonSnapshot>(now_));
@@ -78,6 +101,8 @@ void LessonSession::Worker::publish() {
 
 void LessonSession::Worker::main() {
   while (mail_.wait(false)) {
+    // Made before the command is taken: what arrives from here on stops it.
+    token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
     const std::optional<LessonCommand> command = mail_.take();
     if (!command) continue;
     // A look at a file that has not changed is no news.
@@ -87,10 +112,11 @@ void LessonSession::Worker::main() {
       now_.message.clear();
       publish();
     }
+    if (store_) store_->stop_with(token_);
     try {
       std::visit([this](const auto& wish) { handle(wish); }, *command);
     } catch (const std::exception& error) {
-      now_.message = words_of(error);
+      if (!is_stopped(error)) now_.message = words_of(error);
       news_ = true;
     }
     now_.making = -1;
@@ -115,10 +141,11 @@ void LessonSession::Worker::take(std::shared_ptr<const Lesson> lesson, const Fil
 
 void LessonSession::Worker::handle(const lesson_command::Open& command) {
   now_.asked = command.name_or_file;
-  std::shared_ptr<const Lesson> lesson = find_lesson(command.name_or_file);
+  std::shared_ptr<const Lesson> lesson = find_lesson(command.name_or_file, token_);
   const FileState file = state_of_file(lesson->source);
   const std::optional<uint64_t> seed = std::exchange(seed_, command.seed);
   if (!store_) store_ = std::make_shared<EvidenceStore>();
+  store_->stop_with(token_);
   std::shared_ptr<const Lesson> old = now_.lesson;  // run_ needs it until it is replaced
   try {
     take(std::move(lesson), file);
@@ -146,10 +173,10 @@ void LessonSession::Worker::handle(const lesson_command::Look&) {
   if (file == file_ || file == failed_) return;
   try {
     std::shared_ptr<const Lesson> old = now_.lesson;
-    take(find_lesson(now_.path), file);
+    take(find_lesson(now_.path, token_), file);
     news_ = true;
-  } catch (const std::exception&) {
-    failed_ = file;
+  } catch (const std::exception& error) {
+    if (!is_stopped(error)) failed_ = file;
     throw;
   }
 }
@@ -165,6 +192,7 @@ void LessonSession::Worker::handle(const lesson_command::Make& command) {
         std::make_shared<ShownScene>(run_->show(now_.lesson->scenes[static_cast<size_t>(command.scene)]));
     made.problem.clear();
   } catch (const std::exception& error) {
+    if (is_stopped(error)) throw;
     made.problem = words_of(error);
   }
 }

@@ -84,7 +84,7 @@ using LessonCommand =
 class LessonSession {
  public:
   LessonSession();
-  ~LessonSession();  ///< waits for the run of the present command, and joins the thread
+  ~LessonSession();  ///< stops what is planned or run, and joins the thread
   LessonSession(const LessonSession&) = delete;
   LessonSession& operator=(const LessonSession&) = delete;
 

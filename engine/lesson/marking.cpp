@@ -106,16 +106,17 @@ struct CutTried {
 CutTried try_cut(const Lesson& lesson, const Question& question, Settings settings, const Split& split,
                  const std::optional<Fault>& mistake, const Surroundings& where) {
   settings.split = split;
-  Evidence& evidence = where.store.of(settings, mistake);
+  const std::shared_ptr<Evidence> evidence = where.store.of(settings, mistake);
   try {
-    evidence.program();
+    evidence->program();
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Cancelled) throw;
     return {false, error.what()};
   }
   const Surroundings here{where.store, evidence, where.drawn};
   const Value value = at_line(lesson, question.line, [&] { return evaluate(*question.answer, here); });
   if (!is_yes(value, question, lesson)) return {false, ""};
-  if (!mistake && !evidence.run().parity_summary.agrees)
+  if (!mistake && !evidence->run().parity_summary.agrees)
     return {false, "its run differs from the run on one rank"};
   return {true, ""};
 }
@@ -144,7 +145,7 @@ LessonRun::LessonRun(const Lesson& lesson, std::optional<uint64_t> seed, std::sh
       drawn_(draw(lesson, seed)),
       store_(store ? std::move(store) : std::make_shared<EvidenceStore>()) {}
 
-Evidence& LessonRun::evidence_of(const SceneState& state) {
+std::shared_ptr<Evidence> LessonRun::evidence_of(const SceneState& state) {
   return store_->of(settings_of(lesson_, state, drawn_), state.mistake);
 }
 
@@ -188,7 +189,7 @@ ShownScene LessonRun::show(const Scene& scene) {
   const Surroundings where = surroundings(scene.state);
   ShownScene shown;
   shown.scene = &scene;
-  shown.settings = where.evidence.settings();
+  shown.settings = where.evidence->settings();
   shown.title = scene.title;
   shown.text = shown_text(scene.text, where, lesson_);
   shown.notes = shown_text(scene.notes, where, lesson_);
@@ -233,9 +234,12 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
     case QuestionKind::Number: {
       const Value value = answer();
       const LessonNumber* number = std::get_if<LessonNumber>(&value);
-      if (!number || !std::isfinite(number->value))
+      if (!number)
         throw fail(fmt::format("the answer of a number must be a number, and is {}", to_text(value)));
       right.number = in_unit(*number, question.unit);
+      if (!std::isfinite(right.number))
+        throw fail(
+            fmt::format("the answer is too large to be told in {}: choose a larger unit", question.unit));
       right.accepted = {number_text(right.number, question.unit, question.tolerance)};
       break;
     }
@@ -262,7 +266,7 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
       break;
     }
     case QuestionKind::Cut: {
-      const Settings settings = where.evidence.settings();
+      const Settings settings = where.evidence->settings();
       for (const Split& split : splits_to_try()) {
         if (!try_cut(lesson_, question, settings, split, scene.state.mistake, where).does) continue;
         Settings cut = settings;
@@ -283,6 +287,13 @@ RightAnswer LessonRun::right_answer(const Scene& scene, const Question& question
 
 namespace {
 
+std::string kind_of(const nlohmann::json& value) {
+  if (value.is_null()) return "null";
+  if (value.is_boolean()) return "true or false";
+  if (value.is_number()) return "a number";
+  return value.is_string() ? "a text" : value.is_array() ? "a list" : "an object";
+}
+
 // What is wrong with an answer, apart from being wrong.
 struct Unreadable {
   std::string message;
@@ -299,7 +310,7 @@ std::string answered_text(const nlohmann::json& answer) {
 
 std::string text_answer(const nlohmann::json& answer, const char* what) {
   if (!answer.is_string())
-    throw Unreadable{fmt::format("must be {} as a text, and is {}", what, answer.type_name())};
+    throw Unreadable{fmt::format("must be {} as a text, and is {}", what, kind_of(answer))};
   return answer.get<std::string>();
 }
 
@@ -311,7 +322,7 @@ bool is_choice_right(const ShownQuestion& question, const RightAnswer& right, co
 }
 
 bool is_number_right(const Question& question, const RightAnswer& right, const nlohmann::json& answer) {
-  if (!answer.is_number()) throw Unreadable{fmt::format("must be a number, and is {}", answer.type_name())};
+  if (!answer.is_number()) throw Unreadable{fmt::format("must be a number, and is {}", kind_of(answer))};
   const double given = answer.get<double>();
   if (!std::isfinite(given)) throw Unreadable{"must be a finite number"};
   return is_close(given, right.number, question.tolerance);
@@ -350,7 +361,7 @@ bool is_point_right(const Question& question, const RightAnswer& right, const Pr
 
 bool is_order_right(const Question& question, const RightAnswer& right, const nlohmann::json& answer) {
   if (!answer.is_array())
-    throw Unreadable{fmt::format("must be a list of names, and is {}", answer.type_name())};
+    throw Unreadable{fmt::format("must be a list of names, and is {}", kind_of(answer))};
   Names given;
   for (const nlohmann::json& one : answer) {
     given.push_back(text_answer(one, "a list of names"));
@@ -383,7 +394,7 @@ Marked LessonRun::mark(const Scene& scene, const Question& question, const nlohm
         marked.right = is_number_right(question, right, answer);
         break;
       case QuestionKind::Point:
-        marked.right = is_point_right(question, right, evidence_of(scene.state).program(), answer);
+        marked.right = is_point_right(question, right, evidence_of(scene.state)->program(), answer);
         break;
       case QuestionKind::Order:
         marked.right = is_order_right(question, right, answer);
@@ -392,7 +403,7 @@ Marked LessonRun::mark(const Scene& scene, const Question& question, const nlohm
         if (!answer.is_object())
           throw Unreadable{fmt::format(
               "must be an object as in a split file, such as {{\"mlp.fc\": \"column\"}}, and is {}",
-              answer.type_name())};
+              kind_of(answer))};
         Split split;
         try {
           split = split_from_json(answer, "answer");
@@ -401,10 +412,10 @@ Marked LessonRun::mark(const Scene& scene, const Question& question, const nlohm
         }
         const Surroundings where = surroundings(scene.state);
         const CutTried tried =
-            try_cut(lesson_, question, where.evidence.settings(), split, scene.state.mistake, where);
+            try_cut(lesson_, question, where.evidence->settings(), split, scene.state.mistake, where);
         marked.right = tried.does;
         marked.message = tried.why_not;
-        marked.answered = cut_text(split, where.evidence.settings().block);
+        marked.answered = cut_text(split, where.evidence->settings().block);
         break;
       }
     }
@@ -420,7 +431,7 @@ Marks LessonRun::mark(const nlohmann::json& file, const std::string& source) {
   const nlohmann::json& answers = reader.child("answers");
   if (!answers.is_object())
     throw request_error(fmt::format("{}, answers: must be an object of question and answer, and is {}",
-                                    source, answers.type_name()));
+                                    source, kind_of(answers)));
   // Who made the file may say so.
   for (const char* key : {"lesson", "seed", "student"}) reader.has(key);
   reader.finish();

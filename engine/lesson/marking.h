@@ -102,7 +102,7 @@ class LessonRun {
   Marks mark(const nlohmann::json& answers, const std::string& source);
 
   /// The evidence that a scene's expressions read.
-  Evidence& evidence_of(const SceneState& state);
+  std::shared_ptr<Evidence> evidence_of(const SceneState& state);
 
  private:
   Surroundings surroundings(const SceneState& state);
@@ -126,6 +126,8 @@ nlohmann::json read_answers(const std::string& path);
 nlohmann::ordered_json questions_as_json(LessonRun& run);
 nlohmann::ordered_json marks_as_json(const Marks& marks);
 nlohmann::ordered_json marks_for_gradescope(const Marks& marks);
+/// No points, and why: what Gradescope shows a student whose answers cannot be read.
+nlohmann::ordered_json no_marks_for_gradescope(const std::string& why);
 
 /// A unit of a Number: what one of it is in the unit of the expression.
 struct LessonUnit {

@@ -224,13 +224,13 @@ Lesson parse_lesson_head(const std::string& text, const std::string& file) {
   return FileReader(lines, file).read_head_alone();
 }
 
-Lesson read_lesson(const std::string& path) {
+Lesson read_lesson(const std::string& path, std::stop_token stop) {
   const InputFile file(path);
   if (file.size() > static_cast<int64_t>(kLargestLesson))
     throw lesson_error(
         path, 1, fmt::format("the file has {} bytes; a lesson has at most {}", file.size(), kLargestLesson));
   Lesson lesson = parse_lesson(file.text(), path);
-  check_names(lesson);
+  check_names(lesson, std::move(stop));
   return lesson;
 }
 

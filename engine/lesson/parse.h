@@ -3,6 +3,7 @@
 // begins "FILE:LINE: " and says what is wrong and what would work.
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 #include "engine/lesson/lesson.h"
@@ -25,11 +26,12 @@ Lesson parse_lesson(const std::string& text, const std::string& file);
 Lesson parse_lesson_head(const std::string& text, const std::string& file);
 
 /// Checks that every step, tensor and rank that a scene or question names is in the Program planned for it,
-/// for the lesson without a seed. Throws a request Error with file and line.
-void check_names(const Lesson& lesson);
+/// for the lesson without a seed; and that every recording it names is there and can be shown. Throws a
+/// request Error with file and line, and a Cancelled Error if `stop` is requested.
+void check_names(const Lesson& lesson, std::stop_token stop = {});
 
 /// Reads a file, parses it and checks its names.
-Lesson read_lesson(const std::string& path);
+Lesson read_lesson(const std::string& path, std::stop_token stop = {});
 
 /// What the studio writes for *Save as scene*: a heading and a scene block, to be put at the end of a lesson.
 /// Texts in it are as given; `run` is what differs from the lesson's settings (run_keys.h).

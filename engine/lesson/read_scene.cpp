@@ -9,6 +9,7 @@
 #include "engine/config/splits.h"
 #include "engine/laboratory/laboratory.h"
 #include "engine/lesson/parse.h"
+#include "engine/lesson/price.h"
 #include "engine/lesson/read_blocks.h"
 #include "engine/lesson/run_keys.h"
 #include "engine/lesson/views.h"
@@ -66,7 +67,7 @@ void read_callouts(TableReader& reader, const BlockPlace& place, SceneState& sta
   }
 }
 
-// A recording of the gallery is looked up; a file may come later.
+// A recording of the gallery is looked up; a file is opened when all names are checked (check_names.cpp).
 std::string read_recording(TableReader& reader) {
   return reader.word("recording", [](const std::string& word) {
     if (!word.starts_with(kGallery)) return word;
@@ -138,6 +139,13 @@ void check_together(const TableReader& reader, const SceneState& state) {
     need(state.page == page, "page", !state.select.empty(), "opens the selected step: add select = \"…\"");
   need(!state.recording.empty() && !state.run.empty(), "recording", false,
        "has its own settings: leave out `run`, or the recording");
+  need(!state.recording.empty() && state.mistake, "mistake", false,
+       "is planted in a run made here: leave out `mistake`, or the recording");
+  need(!state.run_to.empty(), "run_to", state.recording.empty() && !state.mistake && !state.train,
+       "stops the scene's own sound run: leave it out; a recording stands still at its `moment`");
+  const bool recordings = state.view == "compare" && state.page == "recordings";
+  need(recordings && state.compare, "compare", recordings && !state.compare->recording.empty(),
+       "names splits, which the page \"splits\" shows: leave out `page`");
 }
 
 }  // namespace
@@ -189,6 +197,13 @@ SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std
       throw reader.fail(
           "panels", unknown_name("panel", panel, {lesson_panels().begin(), lesson_panels().end()}).what());
   reader.finish();
+  // A recording has one page that compares it.
+  if (state.view == "compare" && state.compare && !state.compare->recording.empty()) {
+    if (!state.page.empty() && state.page != "recordings")
+      throw reader.fail("compare",
+                        "names a recording, which the page \"recordings\" compares: leave out `page`");
+    state.page = "recordings";
+  }
   check_together(reader, state);
   return state;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "engine/base/suggest.h"
 #include "engine/config/hardware.h"

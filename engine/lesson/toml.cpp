@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 
 #define TOML_HEADER_ONLY 1
@@ -54,6 +55,38 @@ TomlValue converted(const toml::node& node, const Source& source) {
     throw lesson_error(source.file, value.line, "dates and times mean nothing here: write a text in quotes");
   }
   return value;
+}
+
+// What the library says, in our words. It has some hundred sentences; these are the mistakes that people
+// make.
+const char* why_not_toml(std::string_view said) {
+  static constexpr std::pair<std::string_view, const char*> kCauses[] = {
+      {"redefine", "a key stands twice: state it once"},
+      {"cannot insert", "a key stands twice: state it once"},
+      {"nested", "it is nested too deeply"},
+      {"end-of-file", "it ends before a text, a list or a table is closed"},
+      {"expected '='", "a key needs = and a value after it"},
+      {"control character", "a text is not closed on its line, or holds a control character"},
+      {"escape", "a text has a \\ that means nothing: write two, or put the text in single quotes"},
+      {"interpret", "a value cannot be read: a text stands in quotes"},
+      {"determine value type", "a value cannot be read: a text stands in quotes"},
+      {"expected value", "a value is missing, or a text has no quotes"},
+      {"comma or closing", "between two values a comma is missing, or a bracket is not closed"},
+      {"representable", "a number is too large"},
+      {"zeroes", "a number begins with 0: leave the 0 out"},
+      {"digit", "a number is not written in digits"},
+  };
+  for (const auto& [part, cause] : kCauses)
+    if (said.find(part) != std::string_view::npos) return cause;
+  return "a line is `key = value`, and a text stands in quotes";
+}
+
+std::string_view line_at(std::string_view text, int line) {
+  for (; line > 1 && !text.empty(); --line) {
+    const size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace
@@ -110,12 +143,10 @@ TomlValue parse_toml(std::string_view text, const std::string& file, int first_l
     value.line = first_line;
     return value;
   } catch (const toml::parse_error& error) {
-    const int line =
-        first_line - 1 + static_cast<int>(std::max<toml::source_index>(error.source().begin.line, 1));
-    throw lesson_error(
-        file, line,
-        fmt::format("this is not TOML: {}. A line is `key = value`, and a text stands in quotes",
-                    error.description()));
+    const int line = static_cast<int>(std::max<toml::source_index>(error.source().begin.line, 1));
+    throw lesson_error(file, first_line - 1 + line,
+                       fmt::format("this is not TOML: in or before `{}` {}", shown(line_at(text, line)),
+                                   why_not_toml(error.description())));
   }
 }
 

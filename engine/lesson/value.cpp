@@ -14,7 +14,6 @@ namespace shardlens {
 namespace {
 
 std::string things_text(double value) {
-  if (!std::isfinite(value)) return "no number";
   if (std::floor(value) == value && std::abs(value) < 1e15) return grouped_text(static_cast<int64_t>(value));
   const double size = std::abs(value);
   const char* sign = value < 0 ? "-" : "";
@@ -26,6 +25,7 @@ std::string things_text(double value) {
 
 std::string seconds_text(double seconds) {
   static constexpr std::array<std::string_view, 4> kUnits{"ns", "µs", "ms", "s"};
+  if (std::abs(seconds) > 1e15) return fmt::format("{:.2e} s", seconds);
   return in_units(seconds * 1e9, 1000, kUnits);
 }
 
@@ -33,7 +33,6 @@ std::string seconds_text(double seconds) {
 
 std::string to_text(const Value& value) {
   if (const LessonNumber* number = std::get_if<LessonNumber>(&value)) {
-    if (!std::isfinite(number->value)) return "no number";
     return number->counts == Counts::Bytes     ? bytes_text(number->value)
            : number->counts == Counts::Seconds ? seconds_text(number->value)
                                                : things_text(number->value);

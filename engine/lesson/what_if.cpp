@@ -45,12 +45,13 @@ std::optional<WhatIf> settings_where_right(LessonRun& run, const Scene& scene, c
       (question.kind == QuestionKind::Choice || question.kind == QuestionKind::Number) && question.answer &&
       !needs_run(*question.answer);
   if (!can_be_planned || scene.state.mistake || !scene.state.recording.empty()) return std::nullopt;
-  for (WhatIf& other : neighbours(run.evidence_of(scene.state).settings())) {
+  for (WhatIf& other : neighbours(run.evidence_of(scene.state)->settings())) {
     try {
       validate(other.settings);
       const Surroundings there{run.store(), run.store().of(other.settings), run.drawn()};
       if (is_right(question, evaluate(*question.answer, there), answer)) return std::move(other);
-    } catch (const Error&) {  // cannot be planned, or has no such step
+    } catch (const Error& error) {  // cannot be planned, or has no such step
+      if (error.kind() == ErrorKind::Cancelled) throw;
     }
   }
   return std::nullopt;

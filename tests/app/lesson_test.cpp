@@ -88,12 +88,28 @@ TEST(CliLesson, WhatCannotBeReadEndsWithTwoAndARemedy) {
   EXPECT_EQ(run_cli("lesson column-then-row").code, 2);
 }
 
+// What is on stdout is all that a student sees there.
+TEST(CliLesson, GradescopeIsToldWhyNothingWasMarked) {
+  for (const std::string text :
+       {"", "[1]", "{\"answers\": [1]}", "{\"answers\": {}, \"lesson\": \"heads\"}"}) {
+    const Ended ended = run_cli("lesson column-then-row --gradescope --answers " + file_with(text));
+    EXPECT_EQ(ended.code, 2) << text;
+    const json marks = json::parse(ended.out, nullptr, false);
+    ASSERT_TRUE(marks.is_object()) << text << ": " << ended.out;
+    EXPECT_EQ(marks["score"], 0);
+    EXPECT_THAT(ended.err, HasSubstr("lesson_answers_"));
+    EXPECT_THAT(marks["output"].get<std::string>(), HasSubstr("lesson_answers_"));
+  }
+  const Ended nowhere = run_cli("lesson column-then-row --gradescope --answers /nowhere.json");
+  EXPECT_THAT(nowhere.out, HasSubstr("/nowhere.json"));
+}
+
 TEST(CliLesson, AWrongAnswerAndAnExtraOneAreNamed) {
   const Ended ended =
       run_cli("lesson column-then-row --answers " +
               file_with("{\"answers\": {\"two-matrices/1\": \"many\", \"two-matrices/2\": 1}}"));
   EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("must be a number, and is string"));
+  EXPECT_THAT(ended.out, HasSubstr("must be a number, and is a text"));
   EXPECT_THAT(ended.err, HasSubstr("did you mean \"two-matrices/1\"?"));
 }
 

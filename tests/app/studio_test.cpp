@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "engine/io/sqlite.h"
+
 namespace studio_test {
 
 using ::testing::HasSubstr;
@@ -116,6 +118,41 @@ TEST_F(StudioProgram, AFileByItselfIsTheRecording) {
   const Ended ended = run(recording.string() + " --view replay --size 640x480 --screenshot " + path.string());
   EXPECT_EQ(ended.code, 0) << ended.out;
   EXPECT_EQ(png_size(path), std::pair(640, 480));
+}
+
+// What a picture waits for then never comes: each way to make one ends with the reader's words.
+TEST_F(StudioProgram, APictureOfAnUnreadableRecordingEndsWithTheReadersWords) {
+  const std::filesystem::path recording = folder_ / "run.shardlens", lesson = folder_ / "lesson.md";
+  const std::string record = SHARDLENS_CLI_PROGRAM " step --updates 3 " + std::string(kTiny) + "--record ";
+  ASSERT_EQ(std::system((record + recording.string() + " >/dev/null").c_str()), 0);
+  shardlens::Database(recording.string(), shardlens::Database::Access::ReadWrite)
+      .run("UPDATE passes SET begin_ns = 'soon' WHERE pass = 1");
+  const auto lesson_of = [&](const std::string& scene) {
+    std::ofstream(lesson) << "+++\ntitle = \"T\"\nasks = \"?\"\nminutes = 5\n[run]\nmodel = \"gpt2-tiny\"\n"
+                             "batch = 1\nseq = 8\ntp = 2\n+++\n## A\nWords.\n```scene\n"
+                          << scene << "\n```\n";
+    return "--lesson " + lesson.string();
+  };
+  const std::string file = recording.string(),
+                    picture = " --size 640x480 --screenshot " + (folder_ / "a.png").string(),
+                    scene = "recording = \"" + file + "\"\nmoment = 100.0";
+  const std::string wishes[] = {
+      file + " --pass 1 --view replay" + picture,
+      file + " --view replay" + picture,  // the middle pass
+      file + " --at 100" + picture,
+      file + " --size 640x480 --video " + (folder_ / "a.mp4").string(),
+      file + " --figure " + (folder_ / "a.svg").string(),
+      lesson_of(scene) + picture,
+      lesson_of(scene) + " --slides " + (folder_ / "slides").string(),
+      lesson_of(scene) + " --handout " + (folder_ / "a.html").string(),
+      lesson_of("view = \"compare\"\ncompare = { recording = \"" + file + "\" }") + picture,
+  };
+  for (const std::string& wish : wishes) {
+    const Ended ended = run(wish);
+    EXPECT_EQ(ended.code, 2) << wish;
+    EXPECT_THAT(ended.out, HasSubstr("its begin_ns is a text")) << wish;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.png"));
 }
 
 TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {

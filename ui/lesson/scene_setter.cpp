@@ -47,10 +47,12 @@ bool has(const std::vector<std::string>& names, const char* name) {
 /// Compares splits, or a recording with the scene's own.
 void compare(const Context& c, const SceneState& state) {
   if (!state.compare) return;
-  auto& splits = c.view.of<CompareView>().splits;
-  for (size_t i = 0; i < splits.size(); ++i)
-    splits[i] = i < state.compare->splits.size() ? state.compare->splits[i] : "";
-  if (state.compare->recording.empty()) return;
+  if (state.compare->recording.empty()) {
+    auto& splits = c.view.of<CompareView>().splits;
+    for (size_t i = 0; i < splits.size(); ++i)
+      splits[i] = i < state.compare->splits.size() ? state.compare->splits[i] : "";
+    return;
+  }
   auto& diff = c.view.of<DiffView>();
   diff.b_here = state.recording.empty();  // the scene's own run is made here
   diff.a = diff.b_here ? state.compare->recording : state.recording;

@@ -36,12 +36,17 @@ void Replay::Worker::main() {
     try {
       while (const std::optional<ReplayCommand> command = mail_.take()) handle(*command);
       look_at_writer();
-      if (has_metrics_left()) read_metrics();
       if (now_.playing) advance();
     } catch (const std::exception& error) {
       now_.playing = false;
+      fail(words_of(error));
+    }
+    try {
+      if (has_metrics_left()) read_metrics();
+    } catch (const std::exception& error) {
       metrics_.complete = true;  // what could be read is shown
-      say(words_of(error));
+      now_.metrics = std::make_shared<const MetricTable>(metrics_);
+      fail(words_of(error));
     }
     if (now_.playing) std::this_thread::sleep_for(kTick);
   }
@@ -68,6 +73,11 @@ void Replay::Worker::say(const std::string& message) {
   now_.message = message;
   ++now_.messages;
   publish();
+}
+
+void Replay::Worker::fail(const std::string& message) {
+  ++now_.failures;
+  say(message);
 }
 
 void Replay::Worker::handle(const ReplayCommand& command) {
@@ -188,7 +198,7 @@ void Replay::Worker::open(const std::string& path_or_piece) {
     now_.looked_at = std::move(looked_at);
     notes_ = std::move(notes);
   } catch (const std::exception& error) {
-    return say(words_of(error));
+    return fail(words_of(error));
   }
   metrics_ = {};
   metric_rows_ = 0;
@@ -209,6 +219,7 @@ void Replay::Worker::close() {
   ReplaySnapshot closed;
   closed.version = now_.version;
   closed.messages = now_.messages;
+  closed.failures = now_.failures;
   closed.list = now_.list;
   now_ = std::move(closed);
 }

@@ -43,7 +43,7 @@ void Replay::Worker::look_at_writer() {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Request) return;  // the writer was busy: try again at the next check
     close();                                         // the file has gone, or is another one
-    say(error.what());
+    fail(error.what());
   }
 }
 

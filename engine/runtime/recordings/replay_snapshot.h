@@ -90,6 +90,9 @@ struct ReplaySnapshot {
   std::shared_ptr<const MetricTable> metrics;  ///< null: none is open
   std::string message;                         ///< why a file was refused or a note not saved
   uint64_t messages = 0;                       ///< counts the messages, so that a repeated message is seen
+  /// Counts the messages that say why something cannot be shown: a file that was refused, a pass that cannot
+  /// be read. What was asked for then never comes, so nobody should wait for it.
+  uint64_t failures = 0;
   std::shared_ptr<const RecordingList> list;   ///< null until asked for
 
   bool is_open() const { return recording != nullptr; }

@@ -65,6 +65,7 @@ class Replay::Worker {
   void close();
   void publish();
   void say(const std::string& message);
+  void fail(const std::string& message);
 
   Shown read_pass(const Recording& recording, const std::shared_ptr<const Plan>& plan, int64_t pass,
                   const std::vector<BytesByKind>& high_water_bytes, bool live) const;

@@ -70,6 +70,19 @@ void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path,
 
 }  // namespace
 
+std::shared_ptr<const Plan> plan_again(const Recording& recording, const std::string& name) {
+  const RecordingHeader& header = recording.header();
+  if (is_training(header.verb))
+    throw request_error(fmt::format(
+        "{} is the recording of a training run, and the training text is not in it: record the same training "
+        "here and give both files",
+        name));
+  if (recording.passes() == 0) throw request_error(fmt::format("{} holds no pass to compare with", name));
+  std::shared_ptr<const Plan> plan = make_plan(settings_here(header.program.settings));
+  check_runnable(*plan);
+  return plan;
+}
+
 RunAgain::RunAgain(const Recording& recording, const std::string& name, std::stop_token stop)
     : folder_(files_of_recording(kName)) {
   run(recording, name, stop);
@@ -81,14 +94,7 @@ std::string RunAgain::path() const {
 
 void RunAgain::run(const Recording& recording, const std::string& name, const std::stop_token& stop) {
   const RecordingHeader& header = recording.header();
-  if (is_training(header.verb))
-    throw request_error(fmt::format(
-        "{} is the recording of a training run, and the training text is not in it: record the same training "
-        "here and give both files",
-        name));
-  if (recording.passes() == 0) throw request_error(fmt::format("{} holds no pass to compare with", name));
-  const std::shared_ptr<const Plan> plan = make_plan(settings_here(header.program.settings));
-  check_runnable(*plan);
+  const std::shared_ptr<const Plan> plan = plan_again(recording, name);
   if (header.program.settings.block != Block::Model) return run_layer(plan, path(), stop);
   double learning_rate = 0;
   recording.metrics(0, 1, 1, [&](int64_t, const std::string& metric, double value) {

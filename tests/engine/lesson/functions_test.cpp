@@ -18,7 +18,9 @@
 namespace shardlens {
 namespace lesson_functions_test {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::small_layer;
 
 class LessonFunctions : public ::testing::Test {
@@ -63,6 +65,20 @@ TEST_F(LessonFunctions, ArithmeticAndComparison) {
   EXPECT_THAT(refusal("1 and yes"), HasSubstr("needs a yes or no"));
 }
 
+TEST_F(LessonFunctions, AValueThatIsNoFiniteNumberIsRefusedByName) {
+  for (const char* const formula :
+       {"1e308 * 10", "exactly(1e308*10)", "-(1e308 * 10)", "2 ^ 5000", "(-8) ^ 0.5", "1e308 + 1e308",
+        "1e308 * 10 > 1", "'a' + 1e308 * 10", "max(1, 1e308 * 10)", "if(yes, 1e308 * 10, 1)",
+        "1 / 1e-309 / 1e-9", "bytes() ^ 99", "digits(1e308 * 10, 3)", "percent(1e308)", "round(1e308, 9)",
+        "plain(1e308 * 10)"}) {
+    const std::string words = refusal(formula);
+    EXPECT_THAT(words, AnyOf(HasSubstr("(infinite)"), HasSubstr("(NaN)"), HasSubstr("too large"))) << formula;
+    EXPECT_THAT(words, Not(HasSubstr("accepted"))) << formula;
+  }
+  EXPECT_THAT(refusal("1 + (1e308 * 10)"), HasSubstr("`1e+308 * 10` is larger than any number (infinite)"));
+  EXPECT_EQ(text("exactly(1e15)"), "1000000000000000");
+}
+
 TEST_F(LessonFunctions, ReadThePlan) {
   const Program program = plan_program(settings_);
   int forward = 0;
@@ -85,9 +101,9 @@ TEST_F(LessonFunctions, ReadThePlan) {
   EXPECT_EQ(text("shape('Wfc')"), text("shape('mlp.fc.weight')"));
   EXPECT_EQ(number("bytes('weights')"),
             static_cast<double>(
-                store_.of(settings_).plan().memory[0].arena_bytes[static_cast<size_t>(MemoryKind::Weight)]));
+                store_.of(settings_)->plan().memory[0].arena_bytes[static_cast<size_t>(MemoryKind::Weight)]));
   EXPECT_EQ(number("bytes()"),
-            static_cast<double>(total_bytes(store_.of(settings_).plan().memory[0].arena_bytes)));
+            static_cast<double>(total_bytes(store_.of(settings_)->plan().memory[0].arena_bytes)));
   EXPECT_EQ(number("hops(collective(1))"), 6);
   EXPECT_EQ(number("heads_on(3)"), 3);
   EXPECT_EQ(text("in_order('mlp.proj', 'attn.proj', 'mlp.fc')"), "attn.proj, mlp.fc, mlp.proj");

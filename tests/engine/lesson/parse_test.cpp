@@ -10,9 +10,11 @@
 namespace shardlens {
 namespace lesson_parse_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::kHead;
 using testing::lesson_text;
+using ::testing::Not;
 using testing::question_block;
 using testing::scene_block;
 using ::testing::StartsWith;
@@ -188,6 +190,49 @@ TEST(LessonParse, AWrongFileIsNamedWithLineAndRemedy) {
     const std::string message = refusal(one.text);
     EXPECT_THAT(message, StartsWith(one.where)) << one.text.substr(0, 400);
     EXPECT_THAT(message, HasSubstr(one.message)) << one.text.substr(0, 400);
+  }
+}
+
+TEST(LessonParse, KeysThatNoViewShowsTogetherAreRefused) {
+  const std::string recording = "recording = \"gallery:late-rank\"\n";
+  const std::pair<std::string, std::string> scenes[] = {
+      {"view = \"compare\"\npage = \"splits\"\ncompare = { recording = \"gallery:late-rank\" }",
+       "leave out `page`"},
+      {"view = \"compare\"\npage = \"sweep\"\ncompare = { recording = \"gallery:late-rank\" }",
+       "leave out `page`"},
+      {"view = \"compare\"\npage = \"recordings\"\ncompare = { splits = [\"megatron\"] }",
+       "leave out `page`"},
+      {recording + "mistake = \"skip-f\"", "leave out `mistake`"},
+      {recording + "run_to = \"mlp.fc\"", "its `moment`"},
+      {"mistake = \"skip-f\"\nrun_to = \"mlp.fc\"", "leave it out"},
+      {recording + "run = { tp = 2 }", "leave out `run`"},
+  };
+  for (const auto& [scene, remedy] : scenes)
+    EXPECT_THAT(refusal(lesson_text(scene_block(scene))), AllOf(StartsWith("bad.md:1"), HasSubstr(remedy)))
+        << scene;
+}
+
+// The library's own sentences are about its grammar.
+TEST(LessonParse, WhatIsNoTomlIsSaidInOurWords) {
+  const std::pair<std::string, std::string> blocks[] = {
+      {"view = stage", "a text stands in quotes"},
+      {"view = \"stage", "not closed on its line"},
+      {"view = \"a\"\nview = \"b\"", "a key stands twice"},
+      {"view \"stage\"", "a key needs = and a value"},
+      {"view =", "a value is missing"},
+      {"zoom = 99999999999999999999", "too large"},
+      {"zoom = 01", "begins with 0"},
+      {"select = \"a\\qb\"", "write two, or put the text in single quotes"},
+      {"spotlight = [\"a\" \"b\"]", "a comma is missing"},
+      {"spotlight = [\"a\"", "is closed"},
+      {"a = " + std::string(600, '['), "nested too deeply"},
+      {"[run\ntp = 2", "is not TOML"},
+  };
+  for (const auto& [block, words] : blocks) {
+    const std::string message = refusal(lesson_text(scene_block(block)));
+    EXPECT_THAT(message, AllOf(HasSubstr("this is not TOML"), HasSubstr(words)));
+    for (const char* const theirs : {"saw '", "encountered", "expected", "TOML_", "prohibited", "bare key"})
+      EXPECT_THAT(message, Not(HasSubstr(theirs)));
   }
 }
 

@@ -38,10 +38,13 @@ std::vector<Split> compared_splits(const CompareView& view, const Settings& sett
   return splits;
 }
 
-/// After a change of the settings' split: if no column has it, the first column does from now on.
+/// After a change of the settings' split: if no column has it, the first column does from now on. Where there
+/// is no column, the settings' split is one.
 void follow_split(const Context& context) {
   CompareView& view = context.view.of<CompareView>();
   const Split& split = context.snapshot.settings.split;
+  if (std::all_of(view.splits.begin(), view.splits.end(), [](const auto& name) { return name.empty(); }))
+    view.splits[0] = kOwnSplit;
   if (split == view.followed_split) return;
   view.followed_split = split;
   const std::vector<Split> shown = compared_splits(view, context.snapshot.settings);
@@ -402,6 +405,7 @@ void draw_side_by_side(const Context& context) {
   ask_splits(context);
   follow_selection(context);
   const SplitTrials* trials = context.comparison.trials.get();
+  if (trials != nullptr && trials->trials.empty()) trials = nullptr;  // planned for no column
   const ImVec2 head = ImGui::GetCursorScreenPos();
   const float head_right = head.x + ImGui::GetContentRegionAvail().x;
   std::string refused = why_not_measured(context);

@@ -42,6 +42,7 @@ LessonShelf::~LessonShelf() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    stop_.request_stop();
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -53,13 +54,14 @@ void LessonShelf::main() {
     try {
       FolderState now = state_of(folder_);
       if (!lessons() || now != known) {
-        auto read = std::make_shared<const std::vector<LessonEntry>>(list_lessons(folder_));
+        auto read =
+            std::make_shared<const std::vector<LessonEntry>>(list_lessons(folder_, stop_.get_token()));
         const std::lock_guard lock(mutex_);
         lessons_ = std::move(read);
         known = std::move(now);
       }
     } catch (const std::exception&) {
-      // Such as too little memory: what was read stays, and the next look tries again.
+      // Such as too little memory, or it is being closed: what was read stays, and the next look tries again.
     }
     std::unique_lock lock(mutex_);
     looks_ = false;

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,6 +37,7 @@ class LessonShelf {
   mutable std::condition_variable changed_;
   List lessons_;
   bool looks_ = true, closed_ = false;
+  std::stop_source stop_;  ///< of reading; requested when it is closed
   std::thread thread_;
 };
 

@@ -283,6 +283,28 @@ TEST_F(ReplayTest, WhatIsRefusedLeavesWhatIsOpen) {
   EXPECT_FALSE(opened(path("text"))->is_open());
 }
 
+// Who waits for what was asked for sees that it will not come.
+TEST_F(ReplayTest, APassThatCannotBeReadIsCountedAsAFailure) {
+  const std::string file = record("run");
+  Database(file, Database::Access::ReadWrite).run("UPDATE passes SET begin_ns = 'soon' WHERE pass = 2");
+  EXPECT_EQ(opened(file)->failures, 0u);
+  const Shown shown = after(replay_command::ShowPass{2});
+  EXPECT_TRUE(shown->is_open()) << "the other passes can be seen";
+  EXPECT_EQ(shown->failures, 1u);
+  EXPECT_THAT(shown->message, HasSubstr("begin_ns"));
+  EXPECT_EQ(after(replay_command::ShowPass{3})->pass, 3);
+  EXPECT_EQ(opened(path("nowhere"))->failures, 2u) << "and so is a file that is refused";
+}
+
+TEST_F(ReplayTest, MetricsThatCannotBeReadAreComplete) {
+  const std::string file = record("run");
+  Database(file, Database::Access::ReadWrite).run("UPDATE metrics SET value = 'much' WHERE pass = 2");
+  const Shown shown = opened(file);
+  ASSERT_TRUE(shown->is_open());
+  EXPECT_TRUE(shown->metrics->complete) << "nobody waits for more";
+  EXPECT_EQ(shown->failures, 1u);
+}
+
 TEST_F(ReplayTest, AHostileProgramIsRefused) {
   const std::string file = record("run");
   const std::vector<std::function<void(nlohmann::ordered_json&)>> harms{
