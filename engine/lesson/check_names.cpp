@@ -9,10 +9,12 @@
 #include "engine/lesson/functions.h"
 #include "engine/lesson/names.h"
 #include "engine/lesson/parse.h"
+#include "engine/lesson/price.h"
 #include "engine/lesson/run_keys.h"
 #include "engine/program/product.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
+#include "engine/train/experiments/break_snapshot.h"
 #include "engine/train/experiments/run_again.h"
 
 namespace shardlens {
@@ -34,12 +36,7 @@ class NameCheck {
       const std::shared_ptr<Evidence> evidence = store_.of(settings(state), state.mistake);
       guarded(state.line, [&] { evidence->program(); });  // that it can be planned at all
       check_places(evidence->program(), state);
-      if (state.train && settings(state).block != Block::Model)
-        guarded(state.line, [] {
-          throw request_error(
-              "only a whole model trains: add block = \"model\" and a small model such as gpt2-tiny to "
-              "`run`");
-        });
+      guarded(state.line, [&] { check_training(evidence->plan(), state); });
     } else {
       std::optional<Recording> recording;
       guarded(state.line, [&] { recording.emplace(recording_path(state.recording)); });
@@ -77,6 +74,20 @@ class NameCheck {
     if (!state.run_to.empty()) guarded(state.line, [&] { step_named(program, state.run_to); });
     if (state.rank) guarded(state.line, [&] { check_rank(program, *state.rank); });
     guarded(state.line, [&] { check_opened_step(program, state); });
+  }
+
+  /// What the studio trains for the state can be trained, in the time that a reader waits.
+  static void check_training(const Plan& plan, const SceneState& state) {
+    const bool whole = plan.program.settings.block == Block::Model;
+    if (state.train) {
+      if (!whole)
+        throw request_error(
+            "only a whole model trains: add block = \"model\" and a small model such as gpt2-tiny to `run`");
+      const int64_t models = *state.train == SceneTraining::Norms ? 2 : 1;
+      refuse_long_run(plan, models * state.training_steps.value_or(kSceneTrainingSteps));
+    } else if (state.mistake) {  // beside the sound run
+      refuse_long_run(plan, whole ? 2 * state.training_steps.value_or(break_command::Start{}.steps) : 0);
+    }
   }
 
   /// What the pages of the Stage open.

@@ -19,6 +19,7 @@
 
 namespace shardlens {
 
+inline constexpr const char* kStoppedEvidence = "the lesson was closed before this was computed";
 inline constexpr int64_t kMostKeptBytes = int64_t{256} << 20;  ///< of all results together
 
 /// How a lesson trains these settings, a whole model: by loss(step), and where a scene shows the curve.
@@ -55,7 +56,8 @@ class Evidence {
   int64_t kept_bytes() const;
 
  private:
-  void check_size(int64_t passes);
+  void require_wanted() const;
+  void check_size(int64_t steps);
   std::shared_ptr<const SerialReference> run_serial();
 
   const std::stop_token& stop_;

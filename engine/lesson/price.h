@@ -9,11 +9,12 @@
 
 namespace shardlens {
 
-inline constexpr int64_t kMostLessonSteps = 200;  ///< of a training
-inline constexpr int64_t kMostPlannedSteps =
-    600'000;                                        ///< of a plan, on all ranks of a replica: about a second
-inline constexpr double kMostLessonFlops = 4e11;    ///< of one pass: some seconds on two cores
-inline constexpr double kMostTrainingFlops = 4e12;  ///< of all steps of a training: about a minute
+inline constexpr int64_t kMostLessonSteps = 200;    ///< of a training
+inline constexpr int64_t kSceneTrainingSteps = 20;  ///< of a training whose scene does not state how many
+/// Of a plan, on all ranks of a replica together: about a second.
+inline constexpr int64_t kMostPlannedSteps = 600'000;
+inline constexpr double kMostLessonFlops = 4e11;      ///< of one pass: some seconds on two cores
+inline constexpr double kMostTrainingFlops = 4e12;    ///< of all steps of a training: about a minute
 inline constexpr double kMostLessonDelaySeconds = 5;  ///< of all delays of a run together
 
 /// Throws a request Error if planning these settings takes too long. Plans nothing.

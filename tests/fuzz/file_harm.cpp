@@ -270,6 +270,9 @@ std::string harm_file(FileKind kind, std::string bytes, Random& random, std::str
         case FileKind::Protobuf:
           way = harm_protobuf;
           break;
+        case FileKind::Lesson:
+          way = harm_lesson;
+          break;
       }
     }
     bytes = way(std::move(bytes), random, done);

@@ -101,6 +101,8 @@ std::vector<std::unique_ptr<Form>> files(const std::string& scratch) {
   add("text", sound_texts(), read_text);
   add("corpus", sound_corpora(scratch), read_corpus);
   add("checkpoint", sound_checkpoints(scratch), read_checkpoint);
+  add("lesson", sound_lessons(), read_lesson_file);
+  add("answers", sound_answers(), read_answers_file);
   return forms;
 }
 

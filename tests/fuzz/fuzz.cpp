@@ -136,6 +136,7 @@ Fuzzer::Fuzzer(const Options& options)
   folder_ = (base / "reader-fuzz-XXXXXX").string();
   if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no folder can be made for the cases");
   setenv("TMPDIR", folder_.c_str(), 1);
+  setenv("XDG_CACHE_HOME", (folder_ + "/cache").c_str(), 1);  // where the gallery is unpacked
   void* shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   errors_ = memfd_create("stderr of cases", MFD_CLOEXEC);
   if (shared == MAP_FAILED || errors_ < 0) throw std::runtime_error("no memory can be shared");

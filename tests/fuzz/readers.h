@@ -15,5 +15,10 @@ void read_hardware(const std::string& folder);
 void read_text(const std::string& folder);
 void read_corpus(const std::string& folder);
 void read_checkpoint(const std::string& folder);
+void read_lesson_file(const std::string& folder);
+void read_answers_file(const std::string& folder);  ///< to answered_lesson()
+
+/// A lesson with a question of each kind, whose answers need plans and no runs.
+const char* answered_lesson();
 
 }  // namespace shardlens::fuzz

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "engine/config/assets.h"
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/model_config.h"
@@ -20,6 +21,7 @@
 #include "engine/train/data/corpus.h"
 #include "engine/train/tokenizer/sentencepiece_training.h"
 #include "tests/data_folder.h"
+#include "tests/fuzz/readers.h"
 
 namespace shardlens::fuzz {
 namespace {
@@ -126,6 +128,98 @@ SoundFiles in_two_files(const fs::path& whole, const fs::path& scratch) {
   files.push_back({"model.safetensors.index.json", FileKind::Json, index.dump(2)});
   return files;
 }
+
+// A scene for each view, with most of what a scene can state.
+const char* const kLessonOfScenes = R"lesson(+++
+title = "T"
+asks = "?"
+minutes = 5
+sources = ["A text"]
+[run]
+model = "gpt2-tiny"
+tp = 2
+batch = 2
+seq = 16
+[draw]
+batch = [2, 4]
+matrix = ["mlp.fc", "mlp.proj"]
++++
+## A
+**{{ranks}}** of {{local_shape(matrix + ".weight")}}, *{{percent(1 / ranks)}}* and `{{bytes()}}`.
+
+- {{with("tp", 4, "micro_batches", 2, "block", "model", sent_bytes(forward))}}
+- {{if(ranks > 2, "many", exactly(2 ^ 10))}}
+```scene
+view = "stage"
+page = "number"
+select = "mlp.proj"
+number = { row = 1, column = 2 }
+rank = 1
+zoom = 2.0
+spotlight = ["mlp.proj", "rank 1"]
+callouts = [{ at = "mlp.proj", text = "{{shape('mlp.proj.out')}}" }]
+panels = ["setup", "inspector"]
+```
+```notes
+Say {{layers}}.
+```
+## B
+```scene
+page = "collective"
+select = "all-reduce mlp.proj.sum"
+hop = 2
+play = true
+run = { split = "megatron", hardware = "h100-80gb", delays = ["1:mlp.proj:1"] }
+```
+## C
+```scene
+view = "memory"
+page = "layer"
+run = { block = "model", recompute = "full", update = true, dropout = 0.1, dtype = "bf16", micro_batches = 2 }
+```
+## D
+```scene
+view = "compare"
+compare = { splits = ["megatron", "reversed"] }
+run_to = "mlp.fc"
+```
+## E
+```scene
+view = "program"
+page = "algebra"
+operation = "LayerNorm"
+way = 1
+```
+## F
+```scene
+view = "break-it"
+page = "loss"
+mistake = "skip-g"
+training_steps = 3
+run = { block = "model" }
+```
+```question
+ask = "Which?"
+choices = [{ text = "a", right = "ranks == 2" }, { text = "b", right = "ranks > 2", shows = { select = "mlp.fc" } }]
+because = "mistake_sentence()"
+points = 2
+shows = { view = "traffic", page = "times" }
+```
+## G
+```scene
+view = "train"
+page = "curves"
+train = "norms"
+training_steps = 3
+run = { block = "model", norm = "post" }
+```
+## H
+```scene
+recording = "gallery:late-rank"
+moment = 0.01
+select = "mlp.proj"
+```
+)lesson";
 
 nlohmann::ordered_json training_json(const Settings& settings) {
   return {{"format", 1},
@@ -256,6 +350,35 @@ std::vector<SoundFiles> sound_checkpoints(const std::string& scratch) {
            {"optimizer.safetensors", FileKind::Safetensors, bytes},
            {kCheckpointState, FileKind::Json, training_json(settings).dump(2)},
            {kCheckpointState, FileKind::Json, training_json(settings).dump(2)}}};
+}
+
+std::vector<SoundFiles> sound_lessons() {
+  std::vector<SoundFiles> lessons{{{"lesson.md", FileKind::Lesson, answered_lesson()}},
+                                  {{"lesson.md", FileKind::Lesson, kLessonOfScenes}}};
+  for (const EmbeddedFile& file : embedded_assets())
+    if (file.name.starts_with("lessons/"))
+      lessons.push_back({{"lesson.md", FileKind::Lesson, std::string(file.contents)}});
+  return lessons;
+}
+
+std::vector<SoundFiles> sound_answers() {
+  const nlohmann::ordered_json right = {{"a/1", "1"},
+                                        {"a/2", 36},
+                                        {"a/3", "mlp.gelu"},
+                                        {"a/4", "rank 3"},
+                                        {"a/5", "Sharded(1)"},
+                                        {"a/6", {"mlp.fc", "mlp.gelu", "mlp.proj"}},
+                                        {"b/1", {{"mlp.fc", "replicated"}, {"mlp.proj", "replicated"}}}};
+  const nlohmann::ordered_json wrong = {{"a/1", 4}, {"a/2", "36"},       {"a/3", "mlp.fc.weight"},
+                                        {"a/4", 2}, {"a/6", {"mlp.fc"}}, {"c/9", nullptr}};
+  std::vector<SoundFiles> answers;
+  for (const nlohmann::ordered_json& given : {right, wrong, nlohmann::ordered_json::object()})
+    answers.push_back({{"answers.json", FileKind::Json, nlohmann::ordered_json{{"answers", given}}.dump(1)}});
+  answers.push_back(
+      {{"answers.json", FileKind::Json,
+        nlohmann::ordered_json{{"lesson", "answered"}, {"seed", 1}, {"student", "s"}, {"answers", right}}
+            .dump(1)}});
+  return answers;
 }
 
 }  // namespace shardlens::fuzz

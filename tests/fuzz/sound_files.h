@@ -26,5 +26,7 @@ std::vector<SoundFiles> sound_hardware();
 std::vector<SoundFiles> sound_texts();
 std::vector<SoundFiles> sound_corpora(const std::string& scratch);
 std::vector<SoundFiles> sound_checkpoints(const std::string& scratch);
+std::vector<SoundFiles> sound_lessons();
+std::vector<SoundFiles> sound_answers();
 
 }  // namespace shardlens::fuzz

@@ -7,6 +7,7 @@
 
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
+#include "engine/lesson/price.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
@@ -35,8 +36,6 @@
 
 namespace shardlens::ui {
 namespace {
-
-constexpr int64_t kTrainingSteps = 20;  ///< if a scene does not state how many
 
 constexpr float kRoomy = 1000;  ///< the least width of a window with the Inspector beside a page and the card
 
@@ -162,7 +161,8 @@ void SceneSetter::begin_training(const Context& c) {
   const bool is_own = !trained_.empty() && shows(c.train, trained_);
   trained_.clear();
   const SceneState& state = wanted_->state;
-  TrainOptions options = lesson_training(wanted_->settings, state.training_steps.value_or(kTrainingSteps));
+  TrainOptions options =
+      lesson_training(wanted_->settings, state.training_steps.value_or(kSceneTrainingSteps));
   std::vector<train_command::Model> models =
       *state.train == SceneTraining::Norms
           ? both_norms(std::move(options))
@@ -240,7 +240,11 @@ void SceneSetter::advance(const Context& c) {
   if (is_set()) return;
   if (training_due_ && !c.replay.is_open()) begin_training(c);  // until then it shows the recording's
   if (!has_arrived(c)) return;
-  place(c);
+  // A recording that cannot be read shows nothing of the scene; its message says why.
+  const bool is_there =
+      wanted_->state.recording.empty() ||
+      (c.replay.is_open() && !same_recording(c.replay.recording.get(), recording_before_.get()));
+  if (is_there) place(c);
   settings_ = c.wanted();
   set_ = true;
 }

@@ -53,6 +53,18 @@ TEST(CheckNames, ATrainingIsNotRunAgainForAComparison) {
             "accepted");
 }
 
+TEST(CheckNames, WhatASceneTrainsIsPriced) {
+  const std::string run = "\nrun = { model = \"gpt2-tiny\", block = \"model\", batch = 64, seq = 128 }";
+  const std::string page = "view = \"train\"\npage = \"curves\"\n";
+  EXPECT_EQ(refusal(page + "train = \"model\"\ntraining_steps = 2" + run), "accepted");
+  EXPECT_THAT(refusal(page + "train = \"model\"\ntraining_steps = 200" + run),
+              AllOf(StartsWith("names.md:15: "), HasSubstr("200 training steps")));
+  EXPECT_THAT(refusal(page + "train = \"norms\"\ntraining_steps = 150" + run),
+              HasSubstr("300 training steps"));
+  EXPECT_THAT(refusal("mistake = \"skip-f\"\ntraining_steps = 150" + run), HasSubstr("300 training steps"));
+  EXPECT_THAT(refusal("train = \"model\"\n" + page), HasSubstr("only a whole model trains"));
+}
+
 TEST(CheckNames, APageOpensOnlyWhatItCanShow) {
   EXPECT_EQ(refusal("page = \"product\"\nselect = \"mlp.proj\""), "accepted");
   EXPECT_THAT(refusal("page = \"product\"\nselect = \"mlp.gelu\""), HasSubstr("is no matrix product"));

@@ -177,19 +177,25 @@ TEST(SceneKeys, WhatIsCheckedIsShown) {
       ASSERT_NE(made.shown, nullptr) << made.problem;
       const SceneState& state = made.shown->scene->state;
       EXPECT_EQ(names_of(harness.view().tab).word, state.view);
-      if (!state.page.empty()) EXPECT_EQ(shown_page(harness.view()), state.page);
+      if (!state.page.empty()) {
+        EXPECT_EQ(shown_page(harness.view()), state.page);
+      }
       EXPECT_EQ(studio.replay().snapshot()->failures, 0u) << studio.replay().snapshot()->message;
       EXPECT_EQ(studio.replay().snapshot()->is_open(), !state.recording.empty());
       EXPECT_NE(studio.session().snapshot()->state, RunState::Failed) << studio.session().snapshot()->message;
       const auto breaks = studio.breaks().snapshot();
       EXPECT_EQ(breaks->planted, state.mistake);
       EXPECT_NE(breaks->state, BreakState::Failed) << breaks->message;
-      if (state.mistake) EXPECT_NE(breaks->state, BreakState::Refused) << breaks->message;
+      if (state.mistake) {
+        EXPECT_NE(breaks->state, BreakState::Refused) << breaks->message;
+      }
       EXPECT_NE(studio.training().snapshot()->state, TrainState::Refused)
           << studio.training().snapshot()->message;
       EXPECT_NE(studio.training().snapshot()->state, TrainState::Failed)
           << studio.training().snapshot()->message;
-      if (state.page == "recordings" && state.compare) EXPECT_EQ(studio.diff().snapshot()->message, "");
+      if (state.page == "recordings" && state.compare) {
+        EXPECT_EQ(studio.diff().snapshot()->message, "");
+      }
       if (::testing::Test::HasFatalFailure()) return;
     }
   }
