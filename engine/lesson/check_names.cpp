@@ -5,6 +5,7 @@
 
 #include "engine/base/shown.h"
 #include "engine/base/suggest.h"
+#include "engine/config/validate.h"
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/names.h"
@@ -79,6 +80,7 @@ class NameCheck {
   /// What the studio trains for the state can be trained, in the time that a reader waits.
   static void check_training(const Plan& plan, const SceneState& state) {
     const bool whole = plan.program.settings.block == Block::Model;
+    if (state.train || state.mistake) validate_executable(plan.program.settings);
     if (state.train) {
       if (!whole)
         throw request_error(

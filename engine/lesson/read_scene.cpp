@@ -139,6 +139,8 @@ void check_together(const TableReader& reader, const SceneState& state) {
     need(state.page == page, "page", !state.select.empty(), "opens the selected step: add select = \"…\"");
   need(!state.recording.empty() && !state.run.empty(), "recording", false,
        "has its own settings: leave out `run`, or the recording");
+  need(!state.recording.empty() && state.view == "start", "recording", false,
+       "is not shown by the view \"start\": choose another view, such as \"stage\"");
   need(!state.recording.empty() && state.mistake, "mistake", false,
        "is planted in a run made here: leave out `mistake`, or the recording");
   need(!state.run_to.empty(), "run_to", state.recording.empty() && !state.mistake && !state.train,

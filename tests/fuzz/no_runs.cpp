@@ -1,5 +1,7 @@
 // What readers of lessons refer to and never call: runs. The fuzzer with sanitizers is linked without what
 // runs, which would take long to compile a second time. lesson_readers.cpp leaves out what needs a run.
+#include <stdexcept>
+
 #include "engine/laboratory/laboratory.h"
 #include "engine/lesson/evidence.h"
 #include "engine/train/experiments/run_again.h"
@@ -41,7 +43,7 @@ std::shared_ptr<const Plan> plan_again(const Recording&, const std::string&) {
 namespace lab {
 
 std::span<const Experiment> experiments() {
-  static const std::vector<Experiment> all = {{.name = "LayerNorm", .ways = std::vector<Way>(2)}};
+  static const std::vector<Experiment> all = {{"LayerNorm", "", "", {}, {}, std::vector<Way>(2)}};
   return all;
 }
 Outcome run(const Experiment&, const Way&, int) {

@@ -135,6 +135,7 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   if (!state.train && is_own && c.train.is_active()) c.send(train_command::Stop{});
   if (!state.train) trained_.clear();
   training_due_ = state.train.has_value();
+  if (!state.mistake && c.breaks.planted) c.send(break_command::Clear{});
   if (!state.recording.empty()) {
     c.send(replay_command::Open{state.recording});
     return;
@@ -144,8 +145,6 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
     const BreakPage page = view.of<BreakView>().page;
     plant(c, wanted_->settings, *state.mistake, state.training_steps.value_or(break_command::Start{}.steps));
     view.of<BreakView>().page = page;
-  } else if (c.breaks.planted) {
-    c.send(break_command::Clear{});
   }
   if (c.replay.is_open() || c.train.frozen) {
     view.wanted.sent(c.snapshot, wanted_->settings);
@@ -238,6 +237,9 @@ void SceneSetter::place(const Context& c) const {
 
 void SceneSetter::advance(const Context& c) {
   if (is_set()) return;
+  // The settings that the scene has sent switch off the mistake that was shown before them, and not the
+  // scene's.
+  if (wanted_->state.mistake) c.view.of<BreakView>().left = false;
   if (training_due_ && !c.replay.is_open()) begin_training(c);  // until then it shows the recording's
   if (!has_arrived(c)) return;
   // A recording that cannot be read shows nothing of the scene; its message says why.

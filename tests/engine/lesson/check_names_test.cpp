@@ -63,6 +63,8 @@ TEST(CheckNames, WhatASceneTrainsIsPriced) {
               HasSubstr("300 training steps"));
   EXPECT_THAT(refusal("mistake = \"skip-f\"\ntraining_steps = 150" + run), HasSubstr("300 training steps"));
   EXPECT_THAT(refusal("train = \"model\"\n" + page), HasSubstr("only a whole model trains"));
+  EXPECT_THAT(refusal("mistake = \"skip-f\"\nrun = { dtype = \"bf16\" }"),
+              AllOf(StartsWith("names.md:15: "), HasSubstr("can be planned but not run")));
 }
 
 TEST(CheckNames, APageOpensOnlyWhatItCanShow) {

@@ -202,6 +202,7 @@ TEST(LessonParse, KeysThatNoViewShowsTogetherAreRefused) {
        "leave out `page`"},
       {"view = \"compare\"\npage = \"recordings\"\ncompare = { splits = [\"megatron\"] }",
        "leave out `page`"},
+      {recording + "view = \"start\"", "choose another view"},
       {recording + "mistake = \"skip-f\"", "leave out `mistake`"},
       {recording + "run_to = \"mlp.fc\"", "its `moment`"},
       {"mistake = \"skip-f\"\nrun_to = \"mlp.fc\"", "leave it out"},
