@@ -141,7 +141,7 @@ TEST_F(StudioProgram, APictureOfAnUnreadableRecordingEndsWithTheReadersWords) {
       file + " --view replay" + picture,  // the middle pass
       file + " --at 100" + picture,
       file + " --size 640x480 --video " + (folder_ / "a.mp4").string(),
-      file + " --figure " + (folder_ / "a.svg").string(),
+      file + " --export " + (folder_ / "a.svg").string(),
       lesson_of(scene) + picture,
       lesson_of(scene) + " --slides " + (folder_ / "slides").string(),
       lesson_of(scene) + " --handout " + (folder_ / "a.html").string(),
