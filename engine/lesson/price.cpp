@@ -6,30 +6,26 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/config/validate.h"
+#include "engine/planner/planner.h"
+#include "engine/planner/program_size.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
-namespace {
-
-// About so many steps has a Program for each layer and part of the batch, forward and backward.
-constexpr double kStepsOfALayer = 40;
-constexpr double kStepsOfAChunk = 5;  // each further part of an overlapped product adds these
-
-}  // namespace
 
 void refuse_large_plan(const Settings& settings) {
+  validate(settings);
   const bool whole = settings.block == Block::Model;
-  const int64_t layers = whole ? settings.model.layers : 1, parts = whole ? settings.micro_batches : 1;
-  // In doubles: the product of settings that are each allowed can be larger than any integer.
-  const double steps = static_cast<double>(layers) * static_cast<double>(parts) * settings.tp *
-                       (kStepsOfALayer + kStepsOfAChunk * (settings.overlap_chunks - 1));
-  if (steps <= static_cast<double>(kMostPlannedSteps)) return;
-  throw request_error(fmt::format(
-      "the plan of {} × {} × {} × {} would have about {:.2g} steps on all ranks, and a lesson plans at most "
-      "{}: "
-      "choose fewer micro_batches, layers, ranks or overlap_chunks",
-      counted(layers, "layer"), counted(parts, "micro-batch", "micro-batches"), counted(settings.tp, "rank"),
-      counted(settings.overlap_chunks, "chunk"), steps, grouped_text(kMostPlannedSteps)));
+  const int64_t steps =
+      whole ? expected_steps(settings, plan_program) : std::ssize(plan_program(settings).steps);
+  if (steps * settings.tp <= kMostPlannedSteps) return;
+  throw request_error(
+      fmt::format("the plan of {} in {} would have about {} steps on each of {}, and a lesson plans at most "
+                  "{} in all: choose "
+                  "fewer micro_batches, layers, overlap_chunks or a smaller tp",
+                  counted(whole ? settings.model.layers : 1, "layer"),
+                  counted(whole ? settings.micro_batches : 1, "micro-batch", "micro-batches"),
+                  grouped_text(steps), counted(settings.tp, "rank"), grouped_text(kMostPlannedSteps)));
 }
 
 void refuse_long_run(const Plan& plan, int64_t steps) {
