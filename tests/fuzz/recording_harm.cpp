@@ -26,7 +26,7 @@ void write_all(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-std::string harm_bytes(const std::string& path, Random& random) {
+std::string harm_any_bytes(const std::string& path, Random& random) {
   std::string bytes = read_all(path);
   const uint64_t count = 1 + below(random, 32);
   for (uint64_t i = 0; i < count && !bytes.empty(); ++i) {
@@ -199,7 +199,7 @@ std::vector<std::pair<size_t, size_t>> tokens_of(const std::string& json) {
   return tokens;
 }
 
-std::string harm_json(const std::string& path, Random& random) {
+std::string harm_json_value(const std::string& path, Random& random) {
   Connection connection(path);
   const std::vector<std::string> found = connection.texts("SELECT value FROM meta WHERE key = 'program'");
   if (found.empty() || found[0].empty()) return "nothing";
@@ -277,11 +277,11 @@ std::string harm_schema(const std::string& path, Random& random) {
 
 std::string harm_recording(const std::string& path, Random& random) {
   const auto which = below(random, 16);
-  auto* const way = which < 2    ? harm_bytes
+  auto* const way = which < 2    ? harm_any_bytes
                     : which < 3  ? harm_pages
                     : which < 4  ? harm_length
                     : which < 9  ? harm_values
-                    : which < 14 ? harm_json
+                    : which < 14 ? harm_json_value
                                  : harm_schema;
   std::string done;
   const uint64_t times = way == harm_values ? 1 + below(random, 4) : 1;
