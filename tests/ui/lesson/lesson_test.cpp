@@ -152,6 +152,7 @@ class Lessons : public ::testing::Test {
   bool settle() {
     harness_.draw_frames(2);  // what was pressed is on its way
     session().wait_until_idle(kTimeoutSeconds);
+    harness_.draw_frames(2);  // what came is seen: until then all is settled as before
     const bool settled = harness_.draw_until([&] { return harness_.studio().lesson_is_settled(); });
     session().wait_until_idle(kTimeoutSeconds);  // the next scene is made
     harness_.draw_frames(2);
