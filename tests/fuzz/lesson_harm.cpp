@@ -55,11 +55,11 @@ const std::string kSceneKeys[] = {
     "answer",    "because", "choices", "items", "unit",           "tolerance", "at",        "points",
     "shows",     "title",   "minutes"};
 
-std::string any_value(Random& random) {
+std::string any_lesson_value(Random& random) {
   return below(random, 3) == 0 ? std::to_string(one_of(random, kNumbers)) : one_of(random, kValues);
 }
 
-std::string any_key(Random& random) {
+std::string any_lesson_key(Random& random) {
   return below(random, 2) == 0 ? one_of(random, kSceneKeys) : std::string(one_of(random, run_keys()).name);
 }
 
@@ -109,15 +109,15 @@ void harm_entry(std::string& text, Random& random, std::string& done) {
   if (!entry) return;
   switch (below(random, 3)) {
     case 0:
-      text.replace(entry->value, entry->end - entry->value, any_value(random));
+      text.replace(entry->value, entry->end - entry->value, any_lesson_value(random));
       done += "another value";
       break;
     case 1:
-      text.replace(entry->key, entry->value - 3 - entry->key, any_key(random));
+      text.replace(entry->key, entry->value - 3 - entry->key, any_lesson_key(random));
       done += "another key";
       break;
     default:
-      text.insert(entry->end, fmt::format("\n{} = {}", any_key(random), any_value(random)));
+      text.insert(entry->end, fmt::format("\n{} = {}", any_lesson_key(random), any_lesson_value(random)));
       done += "one more key";
   }
 }
@@ -137,7 +137,7 @@ void harm_expression(std::string& text, Random& random, std::string& done) {
       break;
     case 2:
       text.replace(begin, end - begin,
-                   fmt::format("with('{}', {}, {})", any_key(random), one_of(random, kNumbers), inside));
+                   fmt::format("with('{}', {}, {})", any_lesson_key(random), one_of(random, kNumbers), inside));
       break;
     default:
       text.replace(begin, end - begin,
