@@ -4,6 +4,7 @@
 
 #include "engine/laboratory/laboratory.h"
 #include "engine/lesson/evidence.h"
+#include "engine/runtime/window_reader.h"
 #include "engine/train/experiments/run_again.h"
 
 namespace shardlens {
@@ -33,7 +34,7 @@ const std::vector<double>& Evidence::losses(int64_t) {
 std::vector<double> Evidence::sound_losses(int64_t) {
   refuse();
 }
-const SerialValue* SerialReference::value(const std::string&) const {
+std::vector<double> serial_values(const Program&, const SerialReference&, const TensorWindow&) {
   refuse();
 }
 std::shared_ptr<const Plan> plan_again(const Recording&, const std::string&) {
