@@ -12,13 +12,13 @@ import pathlib
 import re
 import sys
 
-# What each program is made of. A name may be defined once in each.
+# What each program is made of: folders, and of some only the headers. A name may be defined once in each.
 PROGRAMS = {
     "shardlens": ["engine", "ui", "app/command_line", "app/studio"],
     "shardlens-cli": ["engine", "app/command_line", "app/cli"],
     "engine_tests": ["engine", "tests/engine", "tests/*"],
-    "ui_tests": ["engine", "ui", "tests/engine", "tests/ui", "tests/*"],
-    "app_tests": ["engine", "tests/engine", "tests/app", "tests/*"],
+    "ui_tests": ["engine", "ui", "tests/engine headers", "tests/ui", "tests/*"],
+    "app_tests": ["engine", "tests/engine headers", "tests/app", "tests/*"],
     "cuda_on_host": ["engine", "tests/cuda_on_host"],
     "reader_fuzz": ["engine", "tests/fuzz"],
 }
@@ -74,9 +74,11 @@ def definitions(text):
 
 def files_of(root, folders):
     for folder in folders:
+        folder, _, only = folder.partition(" ")
+        endings = {".h"} if only == "headers" else ENDINGS
         own = (root / folder[:-2]).glob("*") if folder.endswith("/*") else (root / folder).rglob("*")
         yield from (path for path in sorted(own)
-                    if path.suffix in ENDINGS and path.is_file() and PLAYED not in path.as_posix())
+                    if path.suffix in endings and path.is_file() and PLAYED not in path.as_posix())
 
 
 def pairs(files, text_of):
