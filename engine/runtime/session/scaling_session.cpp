@@ -187,7 +187,7 @@ class ScalingSession::Worker {
     } catch (const std::exception& error) {
       change([&](ScalingSnapshot& now) {
         now.activity.clear();
-        now.message = error.what();
+        now.message = words_of(error);
       });
       mail_.release();
     }

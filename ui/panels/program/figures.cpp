@@ -7,6 +7,7 @@
 #include <span>
 
 #include "engine/base/counted.h"
+#include "engine/io/file_problem.h"
 #include "engine/train/experiments/figures_of_runs.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/break_it/break_view.h"
@@ -239,7 +240,7 @@ void draw_program_figures(const Context& context) {
     if (view.figures.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
       found = &view.figures.get();
   } catch (const std::exception& error) {  // no thread could start, or no memory is left
-    words = std::string("The examples could not be run: ") + error.what();
+    words = "The examples could not be run: " + words_of(error);
   }
   if (found == nullptr) {
     const Type type(context);
