@@ -42,7 +42,7 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
   try {
     run();
   } catch (const std::exception& error) {
-    if (recorder) recorder->finish(words_of(error));
+    if (recorder) recorder->finish(message_of(error));
     throw;
   }
 }

@@ -130,7 +130,7 @@ void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
     if (const std::string said = csv_->append(row); !said.empty()) note(said);
   } catch (const std::exception& error) {
     csv_.reset();
-    note(fmt::format("{}; the run goes on without its log", words_of(error)));
+    note(fmt::format("{}; the run goes on without its log", message_of(error)));
   }
 }
 

@@ -32,7 +32,7 @@ void say(const std::string& sentence) {
 }
 
 void say(const std::exception& error) {
-  say(words_of(error));
+  say(message_of(error));
 }
 
 }  // namespace shardlens::cli

@@ -9,8 +9,8 @@ inline double per_second(double amount, double seconds) {
   return seconds > 0 ? amount / seconds : 0;
 }
 
-/// Returns part / whole, or 0 for "not known" if the whole is 0: a ceiling that was measured while the clock stood
-/// still.
+/// Returns part / whole, or 0 for "not known" if the whole is 0: a ceiling that was measured while the clock
+/// stood still.
 inline double ratio_or_zero(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }

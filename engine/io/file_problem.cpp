@@ -66,7 +66,7 @@ std::string reason_and_remedy(int error_number, Refused what) {
   return help.empty() ? words : words + "; " + help;
 }
 
-std::string words_of(const std::exception& error) {
+std::string message_of(const std::exception& error) {
   // The programs throw one with words of its own (app/command_line/out_of_memory.h).
   if (typeid(error) == typeid(std::bad_alloc))
     return "there is not enough memory: choose smaller sizes or a smaller model";

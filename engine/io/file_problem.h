@@ -23,7 +23,7 @@ std::string reason_and_remedy(int error_number, Refused what = Refused::Write);
 /// What a person reads of an exception. The errors of this program are texts already; one of std::filesystem
 /// becomes "PATH: reason and remedy", one about memory a sentence. Call it wherever a `std::exception` is
 /// caught and shown.
-std::string words_of(const std::exception& error);
+std::string message_of(const std::exception& error);
 
 /// Makes a folder and the folders around it, if they do not exist. Throws a request Error that names the
 /// folder, the reason and a remedy.

@@ -116,7 +116,7 @@ void LessonSession::Worker::main() {
     try {
       std::visit([this](const auto& wish) { handle(wish); }, *command);
     } catch (const std::exception& error) {
-      if (!is_stopped(error)) now_.message = words_of(error);
+      if (!is_stopped(error)) now_.message = message_of(error);
       news_ = true;
     }
     now_.making = -1;
@@ -193,7 +193,7 @@ void LessonSession::Worker::handle(const lesson_command::Make& command) {
     made.problem.clear();
   } catch (const std::exception& error) {
     if (is_stopped(error)) throw;
-    made.problem = words_of(error);
+    made.problem = message_of(error);
   }
 }
 

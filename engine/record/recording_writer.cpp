@@ -398,7 +398,7 @@ void RecordingWriter::main() {
       add(totals_, added);
       file_bytes_ = bytes;
     } catch (const std::exception& error) {
-      problem = words_of(error);
+      problem = message_of(error);
       try {
         database_->run("ROLLBACK");
       } catch (const std::exception&) {  // SQLite may have rolled it back itself
@@ -464,7 +464,7 @@ RecordingTotals RecordingWriter::finish(const std::string& failure) {
       overview_ ? overview_->keep(next_pass_) : database_->run(kFinish);  // now all of it is on the disk
       file_bytes_ = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
     } catch (const std::exception& error) {
-      if (totals_.problem.empty()) totals_.problem = words_of(error);
+      if (totals_.problem.empty()) totals_.problem = message_of(error);
     }
     if (database_->is_gone()) {
       totals_.dropped_passes += std::exchange(totals_.passes, 0);

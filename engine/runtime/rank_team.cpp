@@ -586,8 +586,7 @@ void RankTeam::rank_main(Rank& rank) {
       if (stopping_) break;
       if (rank.claimed == 0) take_core_locked(rank);
       at = static_cast<StepId>(rank.claimed);
-      const auto steps =
-          std::span(own_steps).subspan(rank.claimed, end_of_call_locked(rank) - rank.claimed);
+      const auto steps = std::span(own_steps).subspan(rank.claimed, end_of_call_locked(rank) - rank.claimed);
       rank.claimed += steps.size();
       rank.claimed_seconds = now_seconds();
       const uint64_t pass = pass_;

@@ -293,7 +293,7 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
   } catch (const std::exception& error) {
     const bool before = fs::exists(path / kState);
     throw run_error(
-        fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, words_of(error),
+        fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, message_of(error),
                     before ? fmt::format(". The previous checkpoint in {} is unchanged", folder) : ""));
   }
 }

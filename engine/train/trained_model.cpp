@@ -39,7 +39,7 @@ void TrainedModel::save() {
     curve.saved_step = trainer->steps_done();
     curve.save_problem.clear();
   } catch (const std::exception& error) {
-    curve.save_problem = words_of(error);
+    curve.save_problem = message_of(error);
   }
 }
 
@@ -48,7 +48,7 @@ void TrainedModel::save_rest(const std::function<std::string()>& free_folder) {
   try {
     if (curve.checkpoint.empty()) trainer->save_in(curve.checkpoint = free_folder());
   } catch (const std::exception& error) {
-    curve.save_problem = words_of(error);
+    curve.save_problem = message_of(error);
     return;
   }
   save();

@@ -201,7 +201,7 @@ void TrainingSession::Worker::main() {
     } catch (const Error& error) {
       stop_with(error.kind() == ErrorKind::Request ? TrainState::Refused : TrainState::Failed, error.what());
     } catch (const std::exception& error) {
-      stop_with(TrainState::Failed, words_of(error));
+      stop_with(TrainState::Failed, message_of(error));
     }
   }
   ended_.set_value();

@@ -136,8 +136,9 @@ void harm_expression(std::string& text, Random& random, std::string& done) {
       text.insert(end, one_of(random, kOperators) + any_call(random));
       break;
     case 2:
-      text.replace(begin, end - begin,
-                   fmt::format("with('{}', {}, {})", any_lesson_key(random), one_of(random, kNumbers), inside));
+      text.replace(
+          begin, end - begin,
+          fmt::format("with('{}', {}, {})", any_lesson_key(random), one_of(random, kNumbers), inside));
       break;
     default:
       text.replace(begin, end - begin,

@@ -52,7 +52,7 @@ void export_window(const Context& context) {
 Said failed_export(const std::exception& error) {
   return {
       fmt::format("{}. Exports go to the folder where the studio was started: start it in another folder.",
-                  words_of(error))};
+                  message_of(error))};
 }
 
 void add_figure_commands(std::vector<UiCommand>& table) {

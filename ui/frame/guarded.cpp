@@ -31,7 +31,7 @@ void draw_guarded(const Context& c, DrawPanel draw) {
   try {
     return draw(c);
   } catch (const std::exception& error) {
-    problem = words_of(error);
+    problem = message_of(error);
   }
   here.back();
   log_once(problem);

@@ -54,7 +54,7 @@ void NotesWindow::follow(const Context& c, Platform& platform) {
     window_.reset();
     view.notes_window = false;
     view.notes = true;
-    c.view.said = {as_sentence(words_of(error)) + ". The notes are in the card."};
+    c.view.said = {as_sentence(message_of(error)) + ". The notes are in the card."};
   }
 }
 

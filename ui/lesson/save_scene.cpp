@@ -100,7 +100,7 @@ void save_scene(const Context& c) {
             ? "Mend that, or close the lesson: the scene then goes into a file of your folder"
             : "Mend that, or move the file away: the scene then goes into a new one";
     c.view.said = {
-        fmt::format("The scene is not saved, and no file was changed: {}. {}", words_of(error), remedy)};
+        fmt::format("The scene is not saved, and no file was changed: {}. {}", message_of(error), remedy)};
   }
 }
 

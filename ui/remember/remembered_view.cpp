@@ -105,11 +105,11 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
     return {};
   } catch (const std::exception& error) {
     if (std::exchange(told_, true)) return {};
-    spdlog::warn("cannot remember the layout: {}", words_of(error));
+    spdlog::warn("cannot remember the layout: {}", message_of(error));
     return fmt::format(
         "The studio cannot remember where the panels stand, nor what was opened last: {}. It tries again as "
         "long as it is open.",
-        words_of(error));
+        message_of(error));
   }
 }
 

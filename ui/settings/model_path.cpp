@@ -71,7 +71,7 @@ void take_model(const Context& context, const std::string& path) {
     context.view.chooser_open = false;  // the list would cover the new model
     context.want_weights(changed);
   } catch (const std::exception& error) {
-    context.view.said = {words_of(error)};
+    context.view.said = {message_of(error)};
   }
 }
 

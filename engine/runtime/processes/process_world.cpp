@@ -467,7 +467,7 @@ void ProcessWorld::listen() {
     lock.unlock();
     lose(rank, lost_text(late) + (told.empty() ? "" : "; it was told " + told));
   } catch (const std::exception& error) {
-    lose(0, fmt::format("rank 0 can no longer receive from the other processes: {}", words_of(error)));
+    lose(0, fmt::format("rank 0 can no longer receive from the other processes: {}", message_of(error)));
   }
 }
 

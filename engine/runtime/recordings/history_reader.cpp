@@ -57,7 +57,7 @@ class HistoryReader::Worker {
         live_ = false;
         history_.reset();
         now_.whole = now_.slice = nullptr;
-        now_.message = words_of(error);
+        now_.message = message_of(error);
       }
       publish();
     }

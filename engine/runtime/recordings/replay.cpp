@@ -39,14 +39,14 @@ void Replay::Worker::main() {
       if (now_.playing) advance();
     } catch (const std::exception& error) {
       now_.playing = false;
-      fail(words_of(error));
+      fail(message_of(error));
     }
     try {
       if (has_metrics_left()) read_metrics();
     } catch (const std::exception& error) {
       metrics_.complete = true;  // what could be read is shown
       now_.metrics = std::make_shared<const MetricTable>(metrics_);
-      fail(words_of(error));
+      fail(message_of(error));
     }
     if (now_.playing) std::this_thread::sleep_for(kTick);
   }
@@ -198,7 +198,7 @@ void Replay::Worker::open(const std::string& path_or_piece) {
     now_.looked_at = std::move(looked_at);
     notes_ = std::move(notes);
   } catch (const std::exception& error) {
-    return fail(words_of(error));
+    return fail(message_of(error));
   }
   metrics_ = {};
   metric_rows_ = 0;

@@ -52,7 +52,7 @@ std::string Replay::Worker::save_notes() {
     return fmt::format(
         "The note is not saved: {}. It is kept in memory until the recording is closed; Copy in the list of "
         "notes copies all of them.",
-        words_of(error));
+        message_of(error));
   }
   return {};
 }

@@ -74,7 +74,7 @@ Recorder* RunRecorder::open(const std::shared_ptr<const Plan>& plan, const Commu
     return open_.back().recorder.get();
   } catch (const std::exception& error) {
     close();
-    ended_.problem = fmt::format("Nothing is recorded: {}", words_of(error));
+    ended_.problem = fmt::format("Nothing is recorded: {}", message_of(error));
     folder_.clear();
     return nullptr;
   }

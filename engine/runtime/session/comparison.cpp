@@ -106,7 +106,7 @@ void Comparison::Worker::main() {
       now_.message =
           error.kind() == ErrorKind::Cancelled ? "The measurement was stopped before its end." : error.what();
     } catch (const std::exception& error) {
-      now_.message = words_of(error);
+      now_.message = message_of(error);
     }
     rest();
   }

@@ -174,7 +174,7 @@ class ScalingSession::Worker {
       try {
         work();
       } catch (const std::exception& error) {
-        message = words_of(error);
+        message = message_of(error);
       }
       change([&](ScalingSnapshot& now) {
         now.activity.clear();
@@ -187,7 +187,7 @@ class ScalingSession::Worker {
     } catch (const std::exception& error) {
       change([&](ScalingSnapshot& now) {
         now.activity.clear();
-        now.message = words_of(error);
+        now.message = message_of(error);
       });
       mail_.release();
     }

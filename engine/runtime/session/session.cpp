@@ -121,7 +121,7 @@ void Session::Worker::main() {
                                                                     : RunState::Failed;
       stop_with(state, error.what());
     } catch (const std::exception& error) {
-      stop_with(RunState::Failed, words_of(error));
+      stop_with(RunState::Failed, message_of(error));
     }
   }
   record_result();

@@ -116,7 +116,7 @@ void BreakSession::Worker::main() {
       }
       stop_with(error.kind() == ErrorKind::Request ? BreakState::Refused : BreakState::Failed, error.what());
     } catch (const std::exception& error) {
-      stop_with(BreakState::Failed, words_of(error));
+      stop_with(BreakState::Failed, message_of(error));
     }
   }
   let_go();

@@ -117,7 +117,7 @@ void DiffSession::Worker::main() {
       now_.message = error.kind() == ErrorKind::Cancelled ? "The comparison was stopped before it was done."
                                                           : error.what();
     } catch (const std::exception& error) {
-      now_.message = words_of(error);
+      now_.message = message_of(error);
     }
     now_.busy = now_.running = false;
     now_.activity.clear();

@@ -28,11 +28,11 @@ TEST_F(FileProblemTest, NothingOfALibraryIsSaid) {
     fs::create_directories(path("file/in"));
     FAIL();
   } catch (const std::exception& error) {
-    EXPECT_THAT(words_of(error), AllOf(HasSubstr(path("file/in") + ": "), Not(HasSubstr("filesystem error")),
-                                       Not(HasSubstr("create"))));
+    EXPECT_THAT(message_of(error), AllOf(HasSubstr(path("file/in") + ": "),
+                                         Not(HasSubstr("filesystem error")), Not(HasSubstr("create"))));
   }
-  EXPECT_THAT(words_of(std::bad_alloc()), HasSubstr("not enough memory"));
-  EXPECT_EQ(words_of(request_error("give another")), "give another");
+  EXPECT_THAT(message_of(std::bad_alloc()), HasSubstr("not enough memory"));
+  EXPECT_EQ(message_of(request_error("give another")), "give another");
   EXPECT_THAT(error_of([&] { make_folder(path("file")); }), HasSubstr("a file of that name exists"));
   make_folder(path("a/b"));
   make_folder("");
@@ -84,7 +84,7 @@ TEST(SourcesTest, CaughtExceptionsAreShownInOurWords) {
         if (!name.empty() && line.starts_with("}")) name.clear();
       }
     }
-  EXPECT_THAT(places, IsEmpty()) << "use words_of()";
+  EXPECT_THAT(places, IsEmpty()) << "use message_of()";
 }
 
 // Whatever writes a file of a person goes through AtomicFile, GrowingFile or Database, which ask what may be

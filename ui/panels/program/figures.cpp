@@ -240,7 +240,7 @@ void draw_program_figures(const Context& context) {
     if (view.figures.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
       found = &view.figures.get();
   } catch (const std::exception& error) {  // no thread could start, or no memory is left
-    words = "The examples could not be run: " + words_of(error);
+    words = "The examples could not be run: " + message_of(error);
   }
   if (found == nullptr) {
     const Type type(context);
