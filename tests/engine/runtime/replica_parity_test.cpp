@@ -158,7 +158,7 @@ TEST(OneReplicaAlone, EveryNumberOfReplicasAgrees) {
   for (const int dp : {2, 3, 4, 6}) {
     for (const int parts : {1, 2}) {
       Settings settings = small_model(2, dp);
-      settings.batch = 12;
+      settings.batch = 24;
       settings.micro_batches = parts;
       settings.dtype = DType::Fp64;
       settings.dropout = 0.2;
