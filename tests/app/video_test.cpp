@@ -198,10 +198,15 @@ TEST_F(UnfinishedVideos, CtrlCLeavesNothing) {
   EXPECT_EQ(files_in_folder(), 0u);
 }
 
-TEST_F(UnfinishedVideos, AKillLeavesNothing) {
+// Only the lock of its place (engine/io/sole_writer.h), which is empty and goes with the next video of this
+// name.
+TEST_F(UnfinishedVideos, AKillLeavesNothingOfTheVideo) {
   const int status = ended_by(SIGKILL);
   EXPECT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(files_in_folder(), 0u);
+  EXPECT_EQ(files_in_folder(), 1u);
+  EXPECT_TRUE(std::filesystem::is_empty(path("long.mkv.lock")));
+  EXPECT_EQ(draw_offscreen("--video " + path("long.mkv") + kSmall + kTinyModel).code, 0);
+  EXPECT_EQ(files_in_folder(), 1u) << "the video";
 }
 
 // In a folder of everybody somebody may put links under names that the video could have while it is written.
