@@ -38,7 +38,7 @@ TEST(FewThreads, EveryVerbEnds) {
       "train --data sample --model gpt2-tiny --tp 1 --batch 1 --seq 8 --steps 2 --threads 2",
       "train --data sample --steps 2" + tiny,
       "step --threads 1" + tiny,
-      "step --overlap 2 --threads 2" + tiny,
+      "step --overlap-chunks 2 --threads 2" + tiny,
       "verify" + tiny,
       "generate --prompt One --tokens 2 --model gpt2-tiny --tp 2",
       "bench step --repetitions 2" + tiny,
