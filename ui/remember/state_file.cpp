@@ -88,6 +88,14 @@ void keep_aside(const fs::path& path) {
   write_file_atomically(kept.string(), kOwnFile, bytes, AtomicFile::Reaches::System);
 }
 
+void make_folder_of(const fs::path& path) {
+  try {
+    make_folder(path.parent_path());
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("cannot write {}: {}", path.string(), error.what()));
+  }
+}
+
 void write(const RememberedState& state, nlohmann::json json, const fs::path& path) {
   json["format"] = kFormat;
   for (const StateValue& value : state_values()) json[value.key] = value.write(state);
@@ -156,7 +164,7 @@ fs::path kept_aside(const fs::path& path) {
 }
 
 void write_state(const RememberedState& now, const fs::path& path, const RememberedState& before) {
-  make_folder(path.parent_path());
+  make_folder_of(path);
   const auto alone = wait_for_others(path);
   if (is_missing(path)) return write(now, nlohmann::json::object(), path);
   FoundState found = find_state(path);
@@ -167,7 +175,7 @@ void write_state(const RememberedState& now, const fs::path& path, const Remembe
 }
 
 void replace_state(const RememberedState& now, const fs::path& path) {
-  make_folder(path.parent_path());
+  make_folder_of(path);
   const auto alone = wait_for_others(path);
   keep_aside(path);
   write(now, nlohmann::json::object(), path);
