@@ -147,7 +147,7 @@ void print(const Program& program, const ParityTable& table) {
   Table lines({{"tensor", Table::Holds::Name},
                {"shape"},
                {"layout"},
-               {"relative error", Table::Holds::Number},
+               {"error", Table::Holds::Number},
                {"bound", Table::Holds::Number},
                {""}});
   for (const Tensor& tensor : program.tensors) {

@@ -101,14 +101,14 @@ void print_row(const SweepPoint& p) {
 
 // What was compared at every T, and what was left out.
 void print_coverage(const Sweep& sweep) {
-  std::vector<std::string> lines;
+  fmt::print("\n  T compared; left out\n");
   for (const SweepPoint& p : sweep.points) {
     if (!p.measured) continue;
-    lines.push_back(fmt::format("{:>3} {}", p.tp, compared_words(p.coverage)));
+    std::string words = compared_words(p.coverage);
     for (const LeftOutGroup& group : p.coverage.left_out)
-      lines.back() += fmt::format("; {} {}", group.tensors.size(), to_string(group.reason));
+      words += fmt::format("; {} {}", group.tensors.size(), to_string(group.reason));
+    print_hanging(fmt::format("{:>3} ", p.tp), words);
   }
-  if (!lines.empty()) fmt::print("\n  T compared; left out\n{}\n", fmt::join(lines, "\n"));
 }
 
 // Printed below the table, because tensor names are too long for a column.

@@ -13,7 +13,7 @@
 namespace shardlens {
 
 /// The largest sizes that are accepted; a number above them is taken for a typing error.
-inline constexpr int64_t kLargestLayers = 2'000;  ///< placing tensors takes time with their square
+inline constexpr int64_t kLargestLayers = 2'000;
 inline constexpr int64_t kLargestHidden = 1 << 20;
 inline constexpr int64_t kLargestFfn = 1 << 23;
 inline constexpr int64_t kLargestVocab = 1 << 24;

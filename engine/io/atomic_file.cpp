@@ -68,18 +68,24 @@ AtomicFile::AtomicFile(const std::string& name, const OutputKind& kind)
   if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
     throw request_error(fmt::format("cannot write {}: it is a device or a pipe; name a file", path));
   require_replaceable();
+  // A name that this file system cannot have is refused now, not when the work is done.
+  struct stat unused {};
+  if (lstat(temporary_path_.c_str(), &unused) != 0 && errno != ENOENT) refuse();
   replaced_ = file_at(path);
   file_ = open_nameless(folder_of(path));
   named_ = file_ < 0;
   if (named_) file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file_ < 0)
-    throw request_error(fmt::format("cannot write {}: {}", path, reason_and_remedy(errno, Refused::Write)));
+  if (file_ < 0) refuse();
 }
 
 AtomicFile::~AtomicFile() {
   if (file_ < 0) return;
   close(file_);
   if (named_) unlink(temporary_path_.c_str());
+}
+
+void AtomicFile::refuse() const {
+  throw request_error(fmt::format("cannot write {}: {}", path_, reason_and_remedy(errno, Refused::Write)));
 }
 
 void AtomicFile::fail(const char* what) const {

@@ -36,6 +36,7 @@ class AtomicFile {
   void commit(Reaches reaches = Reaches::Disk);
 
  private:
+  [[noreturn]] void refuse() const;
   [[noreturn]] void fail(const char* what) const;
   void require_replaceable() const;
 

@@ -47,7 +47,7 @@ void make_file(const std::string& path) {
     return;
   }
   if (errno == EEXIST)
-    throw request_error(fmt::format("{} already exists; name another file, or remove it", path));
+    throw request_error(fmt::format("{} already exists; give a new name, or move it away", path));
   if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS)
     throw request_error(
         fmt::format("cannot write {}: {} is not a folder that can be written to; choose "

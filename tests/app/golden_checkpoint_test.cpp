@@ -25,6 +25,7 @@ class GoldenCheckpoint : public TestFolder {
     std::vector<TensorToStore> tensors;
     for (const auto& [name, values] : weights)
       tensors.push_back({name, DType::Fp64, values.shape, values.numbers.data()});
+    fs::remove(path("model.safetensors"));  // of the case before
     write_sharded_safetensors(path("model.safetensors"), tensors, {}, shard_bytes, {});
   }
   /// Writes the case's model under other names, with `more` beside its tensors, and expects the case's

@@ -259,14 +259,16 @@ TEST_F(Handouts, AWrongRequestNamesTheRemedyAndLeavesNothing) {
 
 // The limit on a file's size stands for a full disk.
 TEST_F(Handouts, AFullDiskLeavesTheOldFile) {
-  write("lesson.html", "old");
-  const Ended ended =
-      run_program("sh", "-c \"trap '' XFSZ; ulimit -f 64; env -u DISPLAY " + std::string(SHARDLENS_PROGRAM) +
-                            lesson() + "--handout " + path("lesson.html") + "\"");
+  const std::string drawing = lesson() + "--handout " + path("lesson.html");
+  ASSERT_EQ(draw_offscreen(drawing).code, 0);
+  const std::string old = contents("lesson.html");
+  const size_t files = files_in_folder();
+  const Ended ended = run_program("sh", "-c \"trap '' XFSZ; ulimit -f 64; env -u DISPLAY " +
+                                            std::string(SHARDLENS_PROGRAM) + drawing + "\"");
   EXPECT_EQ(ended.code, 3) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("lesson.html"));
-  EXPECT_EQ(contents("lesson.html"), "old");
-  EXPECT_EQ(files_in_folder(), 3u);
+  EXPECT_EQ(contents("lesson.html"), old);
+  EXPECT_EQ(files_in_folder(), files);
 }
 
 }  // namespace handout_test
