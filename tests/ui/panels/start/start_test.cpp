@@ -157,6 +157,8 @@ TEST_F(StartPage, OwnLessonsFollowAndAreReadAgainWhenTheirFileChanges) {
   click(harness, "lesson:mine");
   ASSERT_TRUE(
       harness.draw_until([&] { return harness.view().of<LessonView>().progress.contains(path.string()); }));
+  // Until then the lesson still opens the tab of its scene.
+  ASSERT_TRUE(harness.draw_until([&] { return harness.studio().lesson_is_settled(); }));
   EXPECT_EQ(harness.studio().lesson().snapshot()->path, path.string());
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_F2); });
   std::string harmed = kOwnLesson;
