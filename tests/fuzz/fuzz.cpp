@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/io/output_file.h"
 #include "tests/fuzz/form.h"
 #include "tests/fuzz/watch.h"
 
@@ -347,6 +348,7 @@ Options read_options(int count, char** words) {
 
 int main(int count, char** words) {
   try {
+    shardlens::set_existing_outputs(shardlens::Existing::Replaced);  // cases write the same files again
     return shardlens::fuzz::Fuzzer(shardlens::fuzz::read_options(count, words)).run() ? 0 : 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "reader_fuzz: {}\n", error.what());
