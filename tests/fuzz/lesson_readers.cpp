@@ -122,9 +122,9 @@ because = "{{ranks}}"
 mistake = "skip-f"
 ```
 ```question
-ask = "Cut so that nobody meets forward."
+ask = "Cut so that the ranks meet once forward."
 kind = "cut"
-answer = "collectives(forward) == 0"
+answer = "collectives(forward) == 1"
 because = "{{layout('mlp.fc.weight')}}"
 ```
 )lesson";
