@@ -44,13 +44,29 @@ std::string join(const std::vector<std::string>& names) {
   return joined;
 }
 
+namespace {
+
+constexpr size_t kMostListed = 60;  // a Program of many layers has thousands of names
+constexpr size_t kNearestListed = 10;
+
+std::string known_text(const std::string& word, std::vector<std::string> known) {
+  if (known.size() <= kMostListed) return " Known: " + join(known) + ".";
+  const std::string lower = lower_case(word), count = std::to_string(known.size());
+  std::stable_sort(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(lower, a) < edit_distance(lower, b);
+  });
+  known.resize(kNearestListed);
+  return " The nearest of " + count + " known: " + join(known) + ".";
+}
+
+}  // namespace
+
 Error unknown_name(const std::string& what, const std::string& text, const std::vector<std::string>& known) {
   // A long word is cut before it is compared or shown: it may come from a damaged file.
   const std::string word = shown(text);
   const std::string near = near_name(word, known);
   return request_error("unknown " + what + " \"" + word + "\"" +
-                       (near.empty() ? "." : "; did you mean \"" + near + "\"?") + " Known: " + join(known) +
-                       ".");
+                       (near.empty() ? "." : "; did you mean \"" + near + "\"?") + known_text(word, known));
 }
 
 }  // namespace shardlens

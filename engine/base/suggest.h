@@ -1,4 +1,4 @@
-// The error message for an unknown word: the word, the nearest known word, and the whole list. Every enum,
+// The error message for an unknown word: the word, the nearest known word, and the list. Every enum,
 // preset and file key of the settings is read through it, so every typing error gets its remedy.
 #pragma once
 
@@ -24,7 +24,8 @@ std::string near_name(const std::string& text, const std::vector<std::string>& c
 std::string join(const std::vector<std::string>& names);
 
 /// Returns a request Error such as: unknown split "megatorn"; did you mean "megatron"? Known: megatron,
-/// reversed. Without a guess if no known word is near.
+/// reversed. Without a guess if no known word is near. Of more than 60 known words the nearest ten are
+/// listed.
 Error unknown_name(const std::string& what, const std::string& text, const std::vector<std::string>& known);
 
 }  // namespace shardlens
