@@ -16,6 +16,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
@@ -282,7 +283,7 @@ uint64_t hash_of_text(const std::string& text) {
   uint64_t hash = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
   if (error != std::errc() || end != text.data() + text.size())
-    throw request_error(fmt::format("\"{}\" is no hash", text));
+    throw request_error(fmt::format("\"{}\" is no hash", shown(text)));
   return hash;
 }
 
