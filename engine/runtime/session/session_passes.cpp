@@ -271,6 +271,17 @@ void Session::Worker::move_to(size_t position) {
   publish();
 }
 
+// The run of this plan begins: what it gives is sampled from its first step on.
+void Session::Worker::begin_result() {
+  sampler_ = std::make_shared<Sampler>(now_.plan->program);
+  executor_->rewind();
+  result_ = Result{};
+  result_.plan = now_.plan;
+  result_.communicator = executor_->communicator();
+  result_.machine = machine_description(now_.plan->program.settings);
+  result_.not_exact = why_not_exact(sampler_->plan());
+}
+
 void Session::Worker::begin_pass() {
   const Pass pass = passes_.front();
   pass_running_ = true;
@@ -279,14 +290,8 @@ void Session::Worker::begin_pass() {
   switch (pass) {
     case Pass::Sample:
       if (!sampler_) {
-        sampler_ = std::make_shared<Sampler>(now_.plan->program);
-        executor_->rewind();
+        begin_result();
         now_.position = 0;
-        result_ = Result{};
-        result_.plan = now_.plan;
-        result_.communicator = executor_->communicator();
-        result_.machine = machine_description(now_.plan->program.settings);
-        result_.not_exact = why_not_exact(sampler_->plan());
       }
       now_.state = RunState::Running;
       executor_->observe({sampler_});
@@ -344,7 +349,9 @@ void Session::Worker::begin_pass() {
       executor_->start(window_reader_->steps());
       break;
     case Pass::Move:
-      // A first run may have been interrupted while it was sampled: go on sampling from there.
+      // A first run may have been interrupted while it was sampled: go on sampling from there. Or before it
+      // began: sample from the start.
+      if (result_.plan != now_.plan) begin_result();
       executor_->observe(result_.timed || !sampler_ ? std::vector<std::shared_ptr<StepObserver>>{}
                                                     : std::vector<std::shared_ptr<StepObserver>>{sampler_});
       executor_->start(move_target_);

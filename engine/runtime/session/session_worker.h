@@ -59,6 +59,7 @@ class Session::Worker {
   std::optional<Command> take_command();
   void handle(Command command);
   void set_settings(const Settings& settings);
+  void begin_result();
   void begin_pass();
   bool wait_for_pass(double seconds);
   void finish_pass();

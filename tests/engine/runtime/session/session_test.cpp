@@ -81,6 +81,30 @@ TEST(Session, StepsToTheNextCollectiveAndBack) {
 }
 
 // At its last step a run can no longer be halted: it is over, and timed like any other.
+// A step that is asked for together with new settings came before their run began: it ran unseen, and the old
+// result was shown for ever.
+TEST(Session, AStepInARunThatHasNotBegunIsSampled) {
+  const std::vector<Command> steps{command::Seek{3}, command::StepOnce{}, command::NextCollective{}};
+  for (size_t i = 0; i < steps.size(); ++i) {
+    SCOPED_TRACE(i);
+    Session session(small_layer(2));
+    session.wait_until_idle(kLimitSeconds);
+    session.send(command::SetSettings{small_layer(4)});
+    session.send(steps[i]);
+    const auto snapshot = session.wait_until_idle(kLimitSeconds);
+    EXPECT_EQ(snapshot->state, RunState::Paused) << snapshot->message;
+    EXPECT_GT(snapshot->position, 0u);
+    ASSERT_FALSE(snapshot->stale());
+    const Step& first = snapshot->plan->program.steps.front();
+    ASSERT_FALSE(first.outputs.empty());
+    EXPECT_NE(snapshot->result->samples[0][static_cast<size_t>(first.outputs[0])], nullptr);
+    session.send(command::Run{});
+    const auto whole = session.wait_until_idle(kLimitSeconds);
+    EXPECT_EQ(whole->state, RunState::Done) << whole->message;
+    EXPECT_TRUE(whole->result->parity_summary.agrees);
+  }
+}
+
 TEST(Session, APauseLeavesARunThatCanGoOnOrOneThatIsTimed) {
   Session session(small_layer(2));
   session.wait_until_idle(kLimitSeconds);
