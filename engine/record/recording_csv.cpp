@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "engine/base/error.h"
+#include "engine/base/suggest.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/csv.h"
 
@@ -41,7 +41,7 @@ std::string to_string(RecordedTable table) {
 RecordedTable parse_recorded_table(const std::string& text) {
   for (size_t i = 0; i < kTables.size(); ++i)
     if (text == kTables[i]) return static_cast<RecordedTable>(i);
-  throw request_error(fmt::format("unknown table \"{}\". Known: {}.", text, fmt::join(kTables, ", ")));
+  throw unknown_name("table", text, {kTables.begin(), kTables.end()});
 }
 
 void write_csv(const Recording& recording, RecordedTable table, int64_t first, int64_t last,

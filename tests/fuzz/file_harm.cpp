@@ -273,6 +273,9 @@ std::string harm_file(FileKind kind, std::string bytes, Random& random, std::str
         case FileKind::Lesson:
           way = harm_lesson;
           break;
+        case FileKind::State:
+          way = harm_state;
+          break;
       }
     }
     bytes = way(std::move(bytes), random, done);

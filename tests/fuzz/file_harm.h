@@ -16,6 +16,7 @@ enum class FileKind {
   Npy,          ///< a header in Python's words, and an array
   Protobuf,     ///< fields, some of which hold fields
   Lesson,       ///< Markdown with blocks of TOML and with expressions
+  State,        ///< JSON with the text of a layout
 };
 
 /// `bytes`, damaged in one to four places. `done` receives what was done, in words.
@@ -29,6 +30,7 @@ std::string harm_safetensors(std::string bytes, Random& random, std::string& don
 std::string harm_npy(std::string bytes, Random& random, std::string& done);
 std::string harm_protobuf(std::string bytes, Random& random, std::string& done);
 std::string harm_lesson(std::string text, Random& random, std::string& done);
+std::string harm_state(std::string text, Random& random, std::string& done);
 
 /// True for a JSON text with so many levels that the library, which calls itself for each, would overflow the
 /// stack. Damage makes such texts for the program's readers; the fuzzer itself must not parse one.

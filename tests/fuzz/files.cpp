@@ -103,6 +103,7 @@ std::vector<std::unique_ptr<Form>> files(const std::string& scratch) {
   add("checkpoint", sound_checkpoints(scratch), read_checkpoint);
   add("lesson", sound_lessons(), read_lesson_file);
   add("answers", sound_answers(), read_answers_file);
+  add("state", sound_states(scratch), read_state_file);
   return forms;
 }
 

@@ -17,6 +17,7 @@ void read_corpus(const std::string& folder);
 void read_checkpoint(const std::string& folder);
 void read_lesson_file(const std::string& folder);
 void read_answers_file(const std::string& folder);  ///< to answered_lesson()
+void read_state_file(const std::string& folder);
 
 /// A lesson with a question of each kind, whose answers need plans and no runs.
 const char* answered_lesson();

@@ -28,5 +28,6 @@ std::vector<SoundFiles> sound_corpora(const std::string& scratch);
 std::vector<SoundFiles> sound_checkpoints(const std::string& scratch);
 std::vector<SoundFiles> sound_lessons();
 std::vector<SoundFiles> sound_answers();
+std::vector<SoundFiles> sound_states(const std::string& scratch);
 
 }  // namespace shardlens::fuzz

@@ -78,13 +78,13 @@ std::string bytes_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Copies a file that would be written over. Nothing, if it is no regular file: then it is not written over.
+/// Copies a file that would be written over. Nothing, if it is no regular file: then it has no bytes to keep.
 void keep_aside(const fs::path& path) {
   std::error_code unknown;
   if (!fs::is_regular_file(path, unknown)) return;
   const std::string bytes = bytes_of(path);
   const fs::path kept = kept_aside(path);
-  if (bytes_of(kept) == bytes) return;  // kept already
+  if (!is_missing(kept) && bytes_of(kept) == bytes) return;  // kept already
   write_file_atomically(kept.string(), kOwnFile, bytes, AtomicFile::Reaches::System);
 }
 

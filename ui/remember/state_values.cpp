@@ -90,9 +90,12 @@ void read_splits(std::array<std::string, 3>& splits, const nlohmann::json& json,
 }
 
 Tab parse_tab(const std::string& word) {
-  for (const TabNames& names : kTabs)
+  std::vector<std::string> known;
+  for (const TabNames& names : kTabs) {
     if (word == names.word) return names.tab;
-  throw request_error(fmt::format("unknown tab \"{}\"", word));
+    known.emplace_back(names.word);
+  }
+  throw unknown_name("tab", word, known);
 }
 
 nlohmann::json as_json(const TrainChoices& choices) {

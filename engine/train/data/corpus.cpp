@@ -98,7 +98,7 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, co
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), vocab_size);
   if (error != std::errc() || end != number.data() + number.size())
     throw request_error(fmt::format("\"{}\" has no valid vocabulary size; write for example {}8000",
-                                    options.tokenizer, word_piece ? kWordPiece : kSentencePiece));
+                                    shown(options.tokenizer), word_piece ? kWordPiece : kSentencePiece));
   for (const std::string& source : options.sources) require_many_reads(source);
   std::vector<std::string> texts;
   size_t bytes = 0;

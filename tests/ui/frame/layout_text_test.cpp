@@ -3,60 +3,27 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <imgui.h>
 
 #include <algorithm>
-#include <array>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "tests/ui/frame/saved_layout.h"
 
 namespace shardlens::ui {
 namespace layout_text_test {
 
 using ::testing::HasSubstr;
 
-/// Three panels and the tabs, as they are saved after a person has moved a border.
-constexpr std::array kLines{"[Window][Setup]",
-                            "Pos=0,38",
-                            "Size=290,762",
-                            "Collapsed=0",
-                            "DockId=0x00000001,0",
-                            "LastUsed=20261128",
-                            "",
-                            "[Window][Timeline]",
-                            "Pos=291,628",
-                            "Size=909,172",
-                            "Collapsed=0",
-                            "DockId=0x00000004,0",
-                            "",
-                            "[Window][Inspector]",
-                            "Pos=916,38",
-                            "Size=284,589",
-                            "Collapsed=0",
-                            "DockId=0x00000006,0",
-                            "",
-                            "[Window][Stage]",
-                            "Pos=291,38",
-                            "Size=624,589",
-                            "Collapsed=0",
-                            "DockId=0x00000005,1",
-                            "",
-                            "[Docking][Data]",
-                            "DockSpace       ID=0xB7A3AAE6 Window=0x47979DB6 Pos=0,38 Size=1200,762 Split=X",
-                            "  DockNode      ID=0x00000001 Parent=0xB7A3AAE6 SizeRef=290,762 HiddenTabBar=1",
-                            "  DockNode      ID=0x00000002 Parent=0xB7A3AAE6 SizeRef=909,762 Split=Y",
-                            "    DockNode    ID=0x00000003 Parent=0x00000002 SizeRef=970,589 Split=X",
-                            "      DockNode  ID=0x00000005 Parent=0x00000003 SizeRef=624,589 CentralNode=1",
-                            "      DockNode  ID=0x00000006 Parent=0x00000003 SizeRef=284,589 HiddenTabBar=1",
-                            "    DockNode    ID=0x00000004 Parent=0x00000002 SizeRef=969,172 HiddenTabBar=1",
-                            ""};
-
 using Lines = std::vector<std::string>;
 
 Lines sound() {
-  return {kLines.begin(), kLines.end()};
+  std::istringstream text(saved_layout());
+  Lines lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
 }
 
 std::string text_of(const Lines& lines) {
@@ -113,57 +80,25 @@ TEST(LayoutText, WhatDoesNotFitTogetherIsNamedWithItsLine) {
 
 /// Everything a damaged file may have instead of a line, or of a number in it.
 std::vector<Lines> harmed() {
+  const Lines whole = sound();
   std::vector<Lines> all;
-  for (size_t line = 0; line < kLines.size(); ++line) {
-    Lines without = sound(), twice = sound(), swapped = sound();
+  for (size_t line = 0; line < whole.size(); ++line) {
+    Lines without = whole, twice = whole, swapped = whole;
     without.erase(without.begin() + static_cast<std::ptrdiff_t>(line));
-    twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(line), kLines[line]);
-    if (line + 1 < kLines.size()) std::swap(swapped[line], swapped[line + 1]);
+    twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(line), whole[line]);
+    if (line + 1 < whole.size()) std::swap(swapped[line], swapped[line + 1]);
     all.insert(all.end(), {without, twice, swapped});
-    const std::string text = kLines[line];
+    const std::string text = whole[line];
     for (size_t at = text.find_first_of("=,"); at != std::string::npos;
          at = text.find_first_of("=,", at + 1)) {
       const size_t end = std::min(text.find_first_of(" ,", at + 1), text.size());
       for (const char* number : {"0", "1", "-1", "32767", "0x00000003", "0xB7A3AAE6", ""}) {
-        all.push_back(sound());
+        all.push_back(whole);
         all.back()[line] = text.substr(0, at + 1) + number + text.substr(end);
       }
     }
   }
   return all;
-}
-
-/// A start of Dear ImGui by itself: it reads the text before its first frame, and then shows the panels as
-/// the studio does.
-void draw_with(const std::string& layout) {
-  ImGuiContext* const before = ImGui::GetCurrentContext();
-  ImGuiContext* const gui = ImGui::CreateContext();
-  ImGui::SetCurrentContext(gui);
-  ImGuiIO& io = ImGui::GetIO();
-  io.IniFilename = nullptr;
-  io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
-  io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
-  io.DisplaySize = {1200, 800};
-  ImGui::LoadIniSettingsFromMemory(layout.data(), layout.size());
-  for (int frame = 0; frame < 4; ++frame) {
-    io.DeltaTime = 1.0F / 60;
-    ImGui::NewFrame();
-    ImGui::SetNextWindowPos({0, 38});
-    ImGui::SetNextWindowSize({1200, 762});
-    ImGui::Begin("##dock host", nullptr, ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings);
-    ImGui::DockSpace(ImGui::GetID("panels"), {0, 0}, ImGuiDockNodeFlags_AutoHideTabBar);
-    ImGui::End();
-    for (const char* panel : {"Setup", "Stage", "Inspector", "Timeline"}) {
-      ImGui::Begin(panel);
-      ImGui::End();
-    }
-    ImGui::Render();
-    for (ImTextureData* texture : ImGui::GetPlatformIO().Textures) texture->SetStatus(ImTextureStatus_OK);
-  }
-  for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)
-    texture->SetStatus(ImTextureStatus_Destroyed);
-  ImGui::DestroyContext(gui);
-  ImGui::SetCurrentContext(before);
 }
 
 // The program ends in this test if a text is accepted that Dear ImGui does not bear.
@@ -176,7 +111,7 @@ TEST(LayoutText, WhatIsAcceptedIsDrawn) {
       continue;
     }
     ++accepted;
-    draw_with(text);
+    draw_with_layout(text);
   }
   EXPECT_GT(accepted, 60);
   EXPECT_GT(refused, 100);
