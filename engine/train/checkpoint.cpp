@@ -11,6 +11,7 @@
 #include <map>
 
 #include "engine/base/error.h"
+#include "engine/base/shown.h"
 #include "engine/base/units.h"
 #include "engine/config/model_config.h"
 #include "engine/config/settings_json.h"
@@ -233,7 +234,7 @@ std::unique_ptr<SafetensorsFile> open_of_step(const fs::path& path, const Traini
   }
   auto file = std::make_unique<SafetensorsFile>(path.string());
   const auto step = file->metadata().find("step");
-  const std::string found = step == file->metadata().end() ? "of no step" : "of step " + step->second;
+  const std::string found = step == file->metadata().end() ? "of no step" : "of step " + shown(step->second);
   if (step == file->metadata().end() || step->second != std::to_string(state.step)) {
     throw request_error(fmt::format("{} is {} and {} of step {}: these files do not belong together",
                                     path.string(), found, kState, state.step));

@@ -356,7 +356,9 @@ StateValue recent() {
   StateValue list = value(
       "recent", &RememberedState::recent, write, [](std::vector<std::string>& out, ObjectReader& reader) {
         read_texts(reader.child("recent"), reader.where() + ", recent", [&](const std::string& text) {
-          if (out.size() < kRecentRecordings) out.push_back(path_of(text));
+          const std::string path = path_of(text);
+          const bool is_new = std::find(out.begin(), out.end(), path) == out.end();
+          if (is_new && out.size() < kRecentRecordings) out.push_back(path);
         });
       });
   list.merge = [](RememberedState& into, const RememberedState& before, const RememberedState& now) {
