@@ -17,7 +17,8 @@ class FewFiles {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   static constexpr bool kMisleadSanitizers = true;
 #else
-  static constexpr bool kMisleadSanitizers = false;  ///< a sanitizer opens files itself, and takes what it cannot see for wrong
+  /// A sanitizer opens files itself, and takes what it cannot see for wrong.
+  static constexpr bool kMisleadSanitizers = false;
 #endif
   explicit FewFiles(int more) {
     if (getrlimit(RLIMIT_NOFILE, &before_) != 0) throw std::runtime_error("the limit cannot be read");
