@@ -10,8 +10,8 @@
 #include "engine/base/suggest.h"
 
 #define TOML_HEADER_ONLY 1
-// toml++ 3 takes it for impossible that a letter such as é or и stands where a key may stand, and a compiler may
-// do anything then. Here its tables of letters say "no" instead.
+// toml++ 3 takes it for impossible that a letter such as é or и stands where a key may stand, and a compiler
+// may do anything then. Here its tables of letters say "no" instead.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false

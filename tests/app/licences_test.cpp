@@ -41,8 +41,8 @@ std::string name_of(const std::string& library) {
 }
 
 bool is_of_the_system(const std::string& name) {
-  const std::set<std::string> system{"libc",    "libm",      "libdl",    "libpthread",     "librt",
-                                     "libmvec", "libstdc++", "libgcc_s", "ld-linux-x86-64",
+  const std::set<std::string> system{"libc", "libm", "libdl", "libpthread", "librt", "libmvec", "libstdc++",
+                                     "libgcc_s", "ld-linux-x86-64",
                                      // of the presets with sanitizers, which do not ship
                                      "libasan", "libubsan", "libtsan"};
   return system.contains(name);

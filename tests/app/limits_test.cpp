@@ -89,7 +89,8 @@ TEST_F(Limits, WhatIsPrintedIntoAFileThatBecomesTooLargeIsLostAndSaid) {
 // At every number of open files from none: it works, or says the cause, and never that something is missing.
 TEST_F(Limits, TooFewOpenFilesAreTheCauseThatIsSaid) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer opens files itself to look at an object, and takes what it cannot see for wrong";
+  GTEST_SKIP()
+      << "a sanitizer opens files itself to look at an object, and takes what it cannot see for wrong";
 #endif
   ASSERT_EQ(run_cli("step --record " + path("r") + kSmallStep).code, 0);
   int refused = 0;

@@ -29,7 +29,9 @@ class FewFiles {
     limit.rlim_cur = static_cast<rlim_t>(opened.back());
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error("the limit cannot be set");
   }
-  ~FewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  ~FewFiles() {
+    setrlimit(RLIMIT_NOFILE, &before_);
+  }
   FewFiles(const FewFiles&) = delete;
   FewFiles& operator=(const FewFiles&) = delete;
 

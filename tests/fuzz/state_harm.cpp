@@ -11,9 +11,10 @@ namespace shardlens::fuzz {
 namespace {
 
 // The names of nodes, and numbers that stand at a limit of a screen or of what reads them.
-constexpr std::array kLayoutNumbers{"0",          "1",          "-1",         "6",          "32767",      "32768",
-                                    "2147483647", "4294967296", "1e9",        "nan",        "0x00000001", "0x00000002",
-                                    "0x00000003", "0x00000006", "0xB7A3AAE6", "0xFFFFFFFF", "",           " "};
+constexpr std::array kLayoutNumbers{"0",          "1",          "-1",         "6",          "32767",
+                                    "32768",      "2147483647", "4294967296", "1e9",        "nan",
+                                    "0x00000001", "0x00000002", "0x00000003", "0x00000006", "0xB7A3AAE6",
+                                    "0xFFFFFFFF", "",           " "};
 
 // What stands behind one of its signs, up to the next.
 std::string harm_number(std::string layout, Random& random, std::string& done) {
@@ -35,7 +36,8 @@ std::string harm_state(std::string text, Random& random, std::string& done) {
   done += "in the layout ";
   auto layout = state["layout"].get<std::string>();
   const bool in_number = below(random, 3) > 0;
-  layout = in_number ? harm_number(std::move(layout), random, done) : harm_lines(std::move(layout), random, done);
+  layout =
+      in_number ? harm_number(std::move(layout), random, done) : harm_lines(std::move(layout), random, done);
   state["layout"] = layout;
   return state.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::ignore);
 }

@@ -240,7 +240,8 @@ TEST(LessonParse, WhatIsNoTomlIsSaidInOurWords) {
 // toml++ was undefined for them; a build with sanitizers ends here without our tables of letters.
 TEST(LessonParse, ALetterOfAnotherAlphabetIsNoKey) {
   for (const char* letter : {"\u00e9", "e\u0301", "\u0438", "\u1e00", "\u4e2d"})
-    EXPECT_THAT(refusal(lesson_text(scene_block(std::string(letter) + " = 1"))), HasSubstr("this is not TOML"))
+    EXPECT_THAT(refusal(lesson_text(scene_block(std::string(letter) + " = 1"))),
+                HasSubstr("this is not TOML"))
         << letter;
 }
 
