@@ -11,6 +11,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Of one element that is put in many times: the file is cut far below it, and making it must not take the
+// memory.
+constexpr size_t kMostRepeatedBytes = size_t{8} << 20;
+
 // Stand for text that is put in when the JSON is written: valid JSON cannot hold it.
 constexpr const char* kRawValue = "@@raw-value";
 constexpr const char* kRawKey = "@@raw-key";
@@ -147,7 +151,9 @@ void harm_array(ordered_json& array, Random& random, std::string& done) {
       break;
     case 2: {
       const ordered_json one = array[at];
-      const size_t many = one.size() > 1 ? 100 : one_of(random, std::array{10, 1000, 30'000});
+      const size_t wanted = one.size() > 1 ? 100 : one_of(random, std::array{10, 1000, 30'000});
+      const size_t bytes = one.dump(-1, ' ', false, ordered_json::error_handler_t::ignore).size();
+      const size_t many = std::min(wanted, kMostRepeatedBytes / bytes + 1);
       for (size_t i = 0; i < many; ++i) array.push_back(one);
       done += fmt::format("an element {} times", many);
       break;
