@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/app/process.h"
+#include "tests/engine/few_files.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -88,10 +89,7 @@ TEST_F(Limits, WhatIsPrintedIntoAFileThatBecomesTooLargeIsLostAndSaid) {
 
 // At every number of open files from none: it works, or says the cause, and never that something is missing.
 TEST_F(Limits, TooFewOpenFilesAreTheCauseThatIsSaid) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP()
-      << "a sanitizer opens files itself to look at an object, and takes what it cannot see for wrong";
-#endif
+  if (shardlens::testing::kSanitizerNeedsFiles) GTEST_SKIP() << shardlens::testing::kWhyFilesAreNeeded;
   ASSERT_EQ(run_cli("step --record " + path("r") + kSmallStep).code, 0);
   int refused = 0;
   for (const std::string& arguments :

@@ -11,15 +11,18 @@
 
 namespace shardlens::testing {
 
+/// A sanitizer opens files itself to look at an object, and takes what it cannot see for wrong. So tests of
+/// too few files are skipped under it, with this reason.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitizerNeedsFiles = true;
+#else
+inline constexpr bool kSanitizerNeedsFiles = false;
+#endif
+inline constexpr const char* kWhyFilesAreNeeded = "a sanitizer opens files itself to look at an object";
+
 /// While it lives, this process may open `more` files more.
 class FewFiles {
  public:
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  static constexpr bool kMisleadSanitizers = true;
-#else
-  /// A sanitizer opens files itself, and takes what it cannot see for wrong.
-  static constexpr bool kMisleadSanitizers = false;
-#endif
   explicit FewFiles(int more) {
     if (getrlimit(RLIMIT_NOFILE, &before_) != 0) throw std::runtime_error("the limit cannot be read");
     std::vector<int> opened;  // each gets the lowest number that is free
@@ -29,9 +32,7 @@ class FewFiles {
     limit.rlim_cur = static_cast<rlim_t>(opened.back());
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error("the limit cannot be set");
   }
-  ~FewFiles() {
-    setrlimit(RLIMIT_NOFILE, &before_);
-  }
+  ~FewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
   FewFiles(const FewFiles&) = delete;
   FewFiles& operator=(const FewFiles&) = delete;
 

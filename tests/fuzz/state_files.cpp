@@ -1,6 +1,4 @@
 // The state that the studio remembers: it is read, shown, and written again by a studio that has changed it.
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>

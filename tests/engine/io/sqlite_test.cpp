@@ -64,8 +64,7 @@ TEST_F(SqliteTest, APathThatIsTooLongForItIsCountedAndALittleShorterOneIsOpened)
 }
 
 TEST_F(SqliteTest, WithoutAFileToOpenItSaysSo) {
-  if (testing::FewFiles::kMisleadSanitizers)
-    GTEST_SKIP() << "a sanitizer opens files itself to look at an object";
+  if (testing::kSanitizerNeedsFiles) GTEST_SKIP() << testing::kWhyFilesAreNeeded;
   const std::string file = made("r");
   const testing::FewFiles none(0);
   for (const Access access : kReading)
@@ -76,8 +75,7 @@ TEST_F(SqliteTest, WithoutAFileToOpenItSaysSo) {
 
 // The database is open, but the journal cannot be.
 TEST_F(SqliteTest, WithoutAFileForTheJournalItSaysSo) {
-  if (testing::FewFiles::kMisleadSanitizers)
-    GTEST_SKIP() << "a sanitizer opens files itself to look at an object";
+  if (testing::kSanitizerNeedsFiles) GTEST_SKIP() << testing::kWhyFilesAreNeeded;
   Database database(made("r"), Access::ReadWrite);
   const testing::FewFiles none(0);
   EXPECT_THAT(error_of([&] { database.run("INSERT INTO t VALUES(8)"); }), HasSubstr("Too many open files"));

@@ -103,8 +103,7 @@ TEST_F(Temporary, OnlyWhatIsInTheMarkIsRemoved) {
 
 // Otherwise the next program would take it for one that a killed program left.
 TEST_F(Temporary, WithoutALockItIsNotUsed) {
-  if (testing::FewFiles::kMisleadSanitizers)
-    GTEST_SKIP() << "a sanitizer opens files itself to look at an object";
+  if (testing::kSanitizerNeedsFiles) GTEST_SKIP() << testing::kWhyFilesAreNeeded;
   const testing::FewFiles none(0);
   EXPECT_NE(error_of(look).find("Too many open files"), std::string::npos);
   EXPECT_NE(error_of(look).find("set TMPDIR"), std::string::npos);

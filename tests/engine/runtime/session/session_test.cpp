@@ -80,7 +80,6 @@ TEST(Session, StepsToTheNextCollectiveAndBack) {
   EXPECT_EQ(snapshot->position, snapshot->plan->program.steps.size());
 }
 
-// At its last step a run can no longer be halted: it is over, and timed like any other.
 // A step that is asked for together with new settings came before their run began: it ran unseen, and the old
 // result was shown for ever.
 TEST(Session, AStepInARunThatHasNotBegunIsSampled) {
@@ -105,6 +104,7 @@ TEST(Session, AStepInARunThatHasNotBegunIsSampled) {
   }
 }
 
+// At its last step a run can no longer be halted: it is over, and timed like any other.
 TEST(Session, APauseLeavesARunThatCanGoOnOrOneThatIsTimed) {
   Session session(small_layer(2));
   session.wait_until_idle(kLimitSeconds);

@@ -210,8 +210,7 @@ TEST_F(SampleProgram, ThatPrintsNothingIsNotOneThatIsNotInstalled) {
 // At every number of files that may still be opened it works, or the cause is said. (The system's loader says
 // it by its number.)
 TEST_F(DocumentsTest, ASampleThatCannotBePrintedForWantOfFilesSaysSo) {
-  if (testing::FewFiles::kMisleadSanitizers)
-    GTEST_SKIP() << "a sanitizer opens files itself to look at an object";
+  if (testing::kSanitizerNeedsFiles) GTEST_SKIP() << testing::kWhyFilesAreNeeded;
   int files = 0;
   for (; files < 12; ++files) {
     const testing::FewFiles few(files);
