@@ -225,10 +225,18 @@ bool Studio::stays_open() {
   return false;
 }
 
-void Studio::say_not_drawn(const std::string& problem) {
-  view_.close_covers();
+void Studio::recover(const std::string& problem) {
   message_.say({"The last picture could not be drawn: " + problem});
-  outbox_.clear();
+  view_.close_covers();
+  if (view_.shown) select_step(view_, view_.shown->program, -1);
+  view_.open_section = kWholeModel;
+  view_.playing = false;
+  if (++failed_frames_ == 1) return;
+  view_.tab = Tab::Start;
+  view_.focus_tab = true;
+  view_.of<CollectiveView>().open = false;
+  view_.picture.clear();
+  outbox_.clear();  // one of its commands may be the reason
 }
 
 Context Studio::context() {
@@ -537,6 +545,7 @@ void Studio::end_frame(ImVec2 mouse) {
   send_commands();
   if (const std::string problem = remembered_.save_now_and_then(view_, layout_); !problem.empty())
     message_.say({problem});
+  failed_frames_ = 0;
 }
 
 /// Writes what was told last, for some seconds, else a hint. Without room beside the tabs it becomes a

@@ -55,8 +55,10 @@ class Studio {
   bool ends() const;
   /// After end(): says what could not be written down, though nobody wanted to drop it; empty if nothing.
   std::string not_saved();
-  /// Says that the last frame could not be drawn, and closes what may be the reason.
-  void say_not_drawn(const std::string& problem);
+  /// Says that the last picture could not be drawn, and makes the next one begin soundly: without what covers
+  /// the panels, a selection, an open part or a walk. If frame() has not come to its end since the last call,
+  /// the next one shows the page Start. What panels had sent is kept, and is sent with the next frame.
+  void recover(const std::string& problem);
 
   /// Draws everything. Call it between the beginning and the end of a Dear ImGui frame.
   void frame();
@@ -135,6 +137,7 @@ class Studio {
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;  ///< of what is shown
   std::chrono::steady_clock::time_point last_touch_;   ///< of mouse or keys, or a command
+  int failed_frames_ = 0;                              ///< in which frame() failed, since one that did not
 
   Sessions sessions_;
   OwnRun own_run_;
@@ -144,9 +147,9 @@ class Studio {
   BackgroundRelease released_;
   bool ended_ = false;
   std::string unsaved_state_;  ///< why the state could not be written at the end
-  std::string told_;       ///< the words beside the tabs in the last frame
-  double told_since_ = 0;  ///< ImGui's time at which they came
-  HeldSnapshots held_;     ///< the snapshots of this frame; before the first frame the newest
+  std::string told_;           ///< the words beside the tabs in the last frame
+  double told_since_ = 0;      ///< ImGui's time at which they came
+  HeldSnapshots held_;         ///< the snapshots of this frame; before the first frame the newest
 };
 
 }  // namespace shardlens::ui

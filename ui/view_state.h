@@ -6,6 +6,8 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 #include <typeindex>
 #include <unordered_map>
@@ -16,6 +18,10 @@
 #include "ui/settings/change_history.h"
 #include "ui/settings/wanted.h"
 #include "ui/theme/theme.h"
+
+namespace shardlens {
+struct Plan;  // engine/runtime/snapshot.h
+}
 
 namespace shardlens::ui {
 
@@ -85,14 +91,28 @@ class TypedStore {
   std::unordered_map<std::type_index, std::any> values_;
 };
 
+/// A selected step and tensor, in words that hold in another plan too.
+struct SelectedNames {
+  StepId id = -1;  ///< in its own plan: tried first, because several steps may have the same name
+  std::string step;
+  Phase phase = Phase::Forward;
+  int layer = -1;
+  std::string tensor;
+};
+
 /// Belongs to the window; part of it is remembered between starts. The engine never sees it. Each panel's own
 /// state is kept by its type: view.of<MemoryView>().
 struct ViewState : TypedStore {
-  // One selection, shared by Stage, Inspector and Timeline.
+  // One selection, shared by all panels: a step and a tensor of the plan `shown`. A panel that draws another
+  // plan, such as the newest one while an older result is shown, asks selection_in() and changes it by
+  // select_step(); both find the same step in the other plan by its name.
+  std::shared_ptr<const Plan> shown;     ///< the plan that is drawn; set once per frame by SelectionFollower
   StepId selected_step = -1;             ///< -1: none
   TensorId selected_tensor = kNoTensor;  ///< the tensor inspected: an input or output of the selected step
   int selected_rank = -1;                ///< -1: all ranks alike
-  bool scroll_to_selection = false;      ///< in this frame Stage and Timeline bring the selection into view
+  /// What was selected in a plan that is not shown yet; it is looked for again in the next one.
+  std::optional<SelectedNames> selected_elsewhere;
+  bool scroll_to_selection = false;  ///< in this frame Stage and Timeline bring the selection into view
 
   /// The Stage scrolls from its top to the selection, so that a picture does not depend on what was seen
   /// before.
@@ -153,6 +173,18 @@ struct ViewState : TypedStore {
   const SidePanels& asked_here() const { return asked[static_cast<size_t>(tab)]; }
   float ui_scale() const { return screen_scale * scale * (lecture ? 1.6f : 1.0f); }
 };
+
+struct SelectionIn {
+  StepId step = -1;
+  TensorId tensor = kNoTensor;
+};
+/// The selection in `program`, which need not be the shown one. Call it once per frame: in another plan, it
+/// looks through the steps.
+SelectionIn selection_in(const ViewState& view, const Program& program);
+/// Selects a step of `program` and a tensor, each of which may be none.
+void set_selection(ViewState& view, const Program& program, SelectionIn wanted);
+/// Makes `plan`, which may be null, the shown one; what is selected is selected there too, if it has it.
+void show_plan(ViewState& view, const std::shared_ptr<const Plan>& plan);
 
 /// Selects a step, its first output as the inspected tensor, and all ranks.
 void select_step(ViewState& view, const Program& program, StepId step);

@@ -29,7 +29,7 @@ bool WindowLoop::next_frame() {
   } catch (const std::exception& error) {
     failed_ = true;
     platform_.abandon_frame();
-    studio_.say_not_drawn(message_of(error));
+    studio_.recover(message_of(error));
     if (std::exchange(problem_, message_of(error)) != problem_)
       spdlog::warn("a frame was not drawn: {}", problem_);
     wait_seconds_ = kAfterFailureSeconds;

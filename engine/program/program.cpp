@@ -2,7 +2,10 @@
 // bytes, and the places of shards in the full tensor.
 #include "engine/program/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 
 #include "engine/base/counted.h"
 #include "engine/base/words.h"
@@ -29,6 +32,11 @@ constexpr Word<MaskDraw> kMaskDrawWords[] = {{MaskDraw::ByElement, "by-element"}
                                              {MaskDraw::OwnStreams, "own-streams"}};
 
 }  // namespace
+
+void refuse_id(const char* what, int32_t id, size_t count) {
+  throw std::out_of_range(fmt::format("there is no {} {} in a Program with {}", what, id,
+                                      counted(static_cast<int64_t>(count), what)));
+}
 
 std::string to_string(MemoryKind kind) {
   return word_of(kMemoryKindWords, kind);

@@ -126,6 +126,8 @@ struct OddReplica {
   bool operator==(const OddReplica&) const = default;
 };
 
+[[noreturn]] void refuse_id(const char* what, int32_t id, size_t count);
+
 struct Program {
   Settings settings;  ///< it was planned from these; here so that a recording contains them
   std::vector<Tensor> tensors;
@@ -136,8 +138,17 @@ struct Program {
   /// rank is replica * T + rank.
   int tp() const { return settings.tp; }
   int dp() const { return settings.dp; }
-  const Tensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
-  const Step& step(StepId id) const { return steps[static_cast<size_t>(id)]; }
+  /// Throws std::out_of_range, which says both numbers, for an id of another Program.
+  const Tensor& tensor(TensorId id) const {
+    if (static_cast<size_t>(id) >= tensors.size()) [[unlikely]]
+      refuse_id("tensor", id, tensors.size());
+    return tensors[static_cast<size_t>(id)];
+  }
+  const Step& step(StepId id) const {
+    if (static_cast<size_t>(id) >= steps.size()) [[unlikely]]
+      refuse_id("step", id, steps.size());
+    return steps[static_cast<size_t>(id)];
+  }
   bool operator==(const Program&) const = default;
 };
 

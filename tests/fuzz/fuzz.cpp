@@ -3,6 +3,7 @@
 //
 //   reader_fuzz --seconds 60 [--seed N] [--form NAME] RECORDING...
 //   reader_fuzz --seed N --only I RECORDING...                       one case of that run again
+//   reader_fuzz --seed N --from I RECORDING...                       that case and those after it
 //
 // This is our own driver, not a fuzzer guided by code coverage: random bytes hardly ever get past a parser.
 // Mistakes are found by changing values, keys, fields and lengths in files that stay valid otherwise, which
@@ -35,7 +36,8 @@
 
 // Read by the sanitizer's runtime at its start.
 extern "C" const char* __asan_default_options() {
-  return "max_allocation_size_mb=512:allocator_may_return_null=0:detect_leaks=0:hard_rss_limit_mb=3000";
+  return "max_allocation_size_mb=512:allocator_may_return_null=0:detect_leaks=0:hard_rss_limit_mb=3000:"
+         "handle_abort=1";  // a case that hangs is told to abort, and so shows where it is
 }
 extern "C" const char* __ubsan_default_options() {
   return "print_stacktrace=1:halt_on_error=1";
@@ -52,13 +54,14 @@ constexpr auto kLongestWait = std::chrono::seconds(120);  // on a machine where 
 // thousands of times makes a text of 2 MiB, and learning a vocabulary from it takes 3 s without sanitizers.
 constexpr double kMostProcessorSeconds = 10, kMoreSecondsAMebibyte = 10;
 constexpr double kHangSeconds = 60;
+constexpr auto kAbortTime = std::chrono::seconds(20);  // for the stack of a case that hangs
 constexpr int64_t kMostBytes = int64_t{256} << 20;
 constexpr size_t kShownText = 600;
 
 struct Options {
   double seconds = 60;
   uint64_t seed = 0;
-  int64_t only = -1;
+  int64_t only = -1, from = 0;
   std::string form;
   std::vector<std::string> recordings;
 };
@@ -255,9 +258,17 @@ std::string Fuzzer::watch(pid_t child) {
       computed_before = processor_seconds(child);
     } else if (Clock::now() - since > kLongestWait ||
                processor_seconds(child) - computed_before > kHangSeconds) {
+      const std::string what = fmt::format("it hangs: {:.0f} s, of which it computed {:.0f} s",
+                                           std::chrono::duration<double>(Clock::now() - since).count(),
+                                           processor_seconds(child) - computed_before);
+      kill(child, SIGABRT);
+      for (const auto end = Clock::now() + kAbortTime; Clock::now() < end;) {
+        if (waitpid(child, &status, WNOHANG) == child) return what;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
-      return "it hangs";
+      return what;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -300,7 +311,7 @@ void Fuzzer::print_counts() const {
 
 bool Fuzzer::run() {
   fmt::print("reader_fuzz: {} forms, {} s, seed {}\n", forms_.size(), options_.seconds, options_.seed);
-  int64_t next = std::max<int64_t>(0, options_.only);
+  int64_t next = std::max(options_.from, options_.only);
   for (;;) {
     std::fflush(stdout);
     tell(progress_->wrong, "");
@@ -335,6 +346,8 @@ Options read_options(int count, char** words) {
       options.seed = std::stoull(value());
     else if (word == "--only")
       options.only = std::stoll(value());
+    else if (word == "--from")
+      options.from = std::stoll(value());
     else if (word == "--form")
       options.form = value();
     else

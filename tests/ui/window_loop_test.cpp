@@ -180,6 +180,58 @@ TEST_F(Loop, APanelThatThrowsSaysSoInItsPlace) {
   EXPECT_FALSE(texts_in(harness_, "Stage").empty());
 }
 
+// Outside of a panel: a click on a message's button fails, once or again and again.
+class FailingFrame : public Loop {
+ protected:
+  void SetUp() override {
+    Loop::SetUp();
+    harness_.wait_until_at_rest();
+    ViewState& view = harness_.view();
+    select_step(view, harness_.snapshot().plan->program, 3);
+    view.said = {"Here is a file.", {"a file"}};
+    draw(4);
+    harness_.perform([&](ImGuiTestContext& person) {
+      button_ = person.ItemInfo("//Message/**/Copy the path").RectFull.GetCenter();
+    });
+    ImGui::GetPlatformIO().Platform_SetClipboardTextFn = [](ImGuiContext*, const char*) {
+      throw std::runtime_error("there is no clipboard");
+    };
+  }
+  /// The button acts in the last of these frames.
+  void click() {
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddMousePosEvent(button_.x, button_.y);
+    draw(2);
+    io.AddMouseButtonEvent(0, true);
+    draw(1);
+    harness_.studio().open_lesson("f-and-g", 0);  // waits to be sent at the end of a frame
+    io.AddMouseButtonEvent(0, false);
+    draw(1);
+  }
+
+  ImVec2 button_;
+};
+
+TEST_F(FailingFrame, TheNextOneIsSoundAndNothingSentIsLost) {
+  click();
+  EXPECT_EQ(harness_.view().selected_step, -1) << "what was selected may be the reason";
+  draw(2);
+  EXPECT_THAT(texts_in(harness_, "Message"), ::testing::Contains(HasSubstr("there is no clipboard")));
+  EXPECT_EQ(harness_.view().tab, Tab::Stage) << "one failure closes no page";
+  EXPECT_TRUE(is_shown("Stage"));
+  EXPECT_TRUE(harness_.draw_until([&] { return harness_.studio().lesson().snapshot()->is_open(); }));
+}
+
+TEST_F(FailingFrame, AgainAndAgainItGoesToTheStart) {
+  harness_.studio().recover("the first");
+  harness_.studio().recover("the second");
+  draw(4);
+  EXPECT_EQ(harness_.view().tab, Tab::Start);
+  EXPECT_THAT(texts_in(harness_, "Message"), ::testing::Contains(HasSubstr("the second")));
+  harness_.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2); });
+  EXPECT_TRUE(is_shown("Stage"));
+}
+
 TEST_F(Loop, AClosedWindowEnds) {
   harness_.wait_until_at_rest();
   platform_.closes = true;

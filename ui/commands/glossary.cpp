@@ -263,8 +263,7 @@ void show_term(const Context& context, const Term& term) {
     return;
   }
   show_step(view, context.snapshot.plan->program, step);
-  if (is_whole_model(context.snapshot.plan->program))
-    view.open_section = sections_of(context.snapshot.plan).of_step[static_cast<size_t>(step)];
+  open_part_of_selection(view);
   reach_selection(context);
 }
 

@@ -35,10 +35,8 @@ void BrokenRun::select_start(const BreakSnapshot& breaks, const Snapshot& shown,
   const std::shared_ptr<const BreakProbe> probe = chosen_probe(*breaks.report, 0);
   if (!probe || !probe->finds()) return;
   started_ = shown.plan;
-  const Program& program = shown.plan->program;
-  select_tensor(view, program, probe->first_error().tensor);
-  if (is_whole_model(program) && view.selected_step >= 0)
-    view.open_section = sections_of(shown.plan).of_step[static_cast<size_t>(view.selected_step)];
+  select_tensor(view, shown.plan->program, probe->first_error().tensor);
+  open_part_of_selection(view);
 }
 
 }  // namespace shardlens::ui

@@ -119,9 +119,8 @@ void ReplayFollower::jump(const ReplaySnapshot& now) {
   const std::shared_ptr<const Plan>& plan = now.recording->plan;
   select_step(view_, plan->program, wanted->step);
   if (wanted->tensor != kNoTensor) {
-    view_.selected_tensor = wanted->tensor;
-    if (is_whole_model(plan->program))  // open its layer
-      view_.open_section = sections_of(plan).of_step[static_cast<size_t>(view_.selected_step)];
+    set_selection(view_, plan->program, {wanted->step, wanted->tensor});
+    open_part_of_selection(view_);
   }
   view_.scroll_to_selection = view_.focus_tab = true;
   view_.tab = Tab::Stage;

@@ -12,8 +12,9 @@ namespace shardlens::ui {
 
 class SelectionFollower {
  public:
-  /// For a new plan: selects the step with the same name, else the step that makes the Partial input of the
-  /// first collective. For the same plan: opens the part of the model that holds the selected step.
+  /// Call once per frame, first. For a new plan: selects the step with the same name, else the step that
+  /// makes the Partial input of the first collective. For the same plan: opens the part of the model that
+  /// holds the selected step, if a part is open.
   void follow(const std::shared_ptr<const Plan>& plan, ViewState& view);
   /// When the Stage comes to the front again, scrolls to the selection if it has changed.
   void follow_to_stage(const ViewState& view);
@@ -26,7 +27,6 @@ class SelectionFollower {
  private:
   static constexpr int kFrames = 6;
 
-  std::shared_ptr<const Plan> plan_;              ///< the selection belongs to it
   int frames_ = 0;                                ///< frames that still scroll to the selection
   bool left_stage_ = false;                       ///< another tab is in front
   std::pair<const Plan*, StepId> stage_place_{};  ///< what was selected when the Stage was last in front

@@ -204,8 +204,7 @@ void SceneSetter::place(const Context& c) const {
   // What the scene changed of the plan is not the lesson's subject; what a person changes then is.
   view.of<stage::ChangeView>() = {plan, {}};
   select(c, *plan, state.select);
-  if (!state.select.empty() && is_whole_model(plan->program) && view.selected_step >= 0)
-    view.open_section = sections_of(plan).of_step[static_cast<size_t>(view.selected_step)];
+  if (!state.select.empty()) open_part_of_selection(view);
   if (state.rank) view.selected_rank = *state.rank;
   if (state.zoom) view.stage_zoom = static_cast<float>(*state.zoom);
   view.of<StageView>().fitted = state.fit;

@@ -87,6 +87,11 @@ const Sections& sections_of(const std::shared_ptr<const Plan>& plan) {
   return known.of(plan, [&] { return make_sections(plan->program); });
 }
 
+void open_part_of_selection(ViewState& view) {
+  if (!view.shown || !is_whole_model(view.shown->program) || view.selected_step < 0) return;
+  view.open_section = sections_of(view.shown).of_step[static_cast<size_t>(view.selected_step)];
+}
+
 std::vector<TensorId> tensors_on_screen(const std::shared_ptr<const Plan>& plan, const ViewState& view) {
   const Program& program = plan->program;
   std::vector<TensorId> tensors;

@@ -38,6 +38,10 @@ const Sections& sections_of(const std::shared_ptr<const Plan>& plan);
 /// these are all tensors of its steps; for a closed model those of the selected step, and the loss.
 std::vector<TensorId> tensors_on_screen(const std::shared_ptr<const Plan>& plan, const ViewState& view);
 
+/// Opens the part of the shown model that holds the selected step. Does nothing for a single layer, or if
+/// nothing is selected.
+void open_part_of_selection(ViewState& view);
+
 inline bool is_whole_model(const Program& program) {
   return program.settings.block == Block::Model;
 }

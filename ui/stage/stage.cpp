@@ -47,10 +47,8 @@ bool dragged() {
 }
 
 void select(const Scene& scene, const Row& row, TensorId tensor, int rank) {
-  ViewState& state = scene.context.view;
-  state.selected_step = row.step;
-  state.selected_tensor = tensor;
-  state.selected_rank = rank;
+  set_selection(scene.context.view, scene.program(), {row.step, tensor});
+  scene.context.view.selected_rank = rank;
 }
 
 /// Returns the rank whose piece is under the mouse in a lane of several ranks.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -72,6 +73,7 @@ TEST(LessonEvidence, AStoppedRunEnds) {
       ended = error.kind() == ErrorKind::Cancelled ? "stopped" : error.what();
     }
   });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // by then it waits for the late rank
   stop.request_stop();
   runs.join();
   EXPECT_EQ(ended, "stopped");

@@ -104,9 +104,8 @@ struct Column {
     snapshot.position = trial.plan->program.steps.size();
     view.stage_zoom = kZoom;
     view.open_section = shown_section(page, snapshot.plan);
-    view.selected_step = -1;
-    view.selected_tensor = kNoTensor;
-    view.selected_rank = -1;
+    view.shown = snapshot.plan;
+    select_step(view, snapshot.plan->program, -1);
     scene.emplace(stage::make_scene(context, snapshot.plan, snapshot.result, false, room, {0, 0},
                                     stage::Density::Compact));
   }
@@ -168,8 +167,8 @@ Lines place(const Context& context, Columns& columns) {
       const auto row = static_cast<size_t>(lines.list[i].rows[c]);
       column.scene->stack.top[row] = lines.top[i];
       if (lines.list[i].key != context.view.of<CompareView>().row) continue;
-      column.view.selected_step = column.scene->rows[row].step;
-      column.view.selected_tensor = column.scene->rows[row].tensor;
+      set_selection(column.view, column.scene->program(),
+                    {column.scene->rows[row].step, column.scene->rows[row].tensor});
     }
     column.scene->stack.total = lines.total;
   }

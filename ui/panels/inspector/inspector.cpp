@@ -178,7 +178,7 @@ void draw_chooser(const Context& context, const Subject& subject, Pen& pen) {
     advance_line(width);
     ImGui::SetCursorScreenPos({x, pen.y});
     if (ImGui::InvisibleButton(fmt::format("{}:{}", side, tensor.name).c_str(), {width, height})) {
-      context.view.selected_tensor = id;
+      set_selection(context.view, subject.program(), {subject.step, id});
     }
     const bool hovered = ImGui::IsItemHovered();
     const ImVec2 min{x, pen.y}, max{x + width, pen.y + height};
@@ -358,7 +358,7 @@ void select_tensor(ViewState& view, const Program& program, TensorId tensor) {
     step = readers.front();
   }
   show_step(view, program, step);
-  view.selected_tensor = tensor;
+  set_selection(view, program, {step, tensor});
 }
 
 void draw_inspector(const Context& context) {

@@ -85,12 +85,13 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
       std::clamp((ImGui::GetIO().MousePos.x - plot_min.x) / slot, 0.0f, static_cast<float>(live.size() - 1)));
   if (clicked) select_step(context.view, plan.program, static_cast<StepId>(under));
 
+  const StepId selected_step = selection_in(context.view, plan.program).step;
   size_t first_backward = live.size();
   for (size_t i = 0; i < live.size(); ++i) {
     if (plan.program.steps[i].phase == Phase::Backward) first_backward = std::min(first_backward, i);
     float below = plot_max.y;
     double sum = 0;
-    const bool selected = static_cast<StepId>(i) == context.view.selected_step;
+    const bool selected = static_cast<StepId>(i) == selected_step;
     for (MemoryKind kind : kStackOrder) {
       if (bytes_of(live[i], kind) == 0) continue;
       sum += static_cast<double>(bytes_of(live[i], kind));
@@ -111,12 +112,11 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
   draw_text(list, {plot_min.x, label_y}, in(type.note, theme.forward), "forward");
   if (first_backward < live.size())
     draw_text(list, {plot_max.x, label_y}, in(type.note, theme.backward), "backward", Align::Right);
-  const StepId selected = context.view.selected_step;
-  if (selected >= 0 && static_cast<size_t>(selected) < live.size()) {
-    const float x = (x_of(static_cast<size_t>(selected)) + x_of(static_cast<size_t>(selected) + 1)) / 2;
-    const std::string name =
-        "step " + std::to_string(selected) + " · " + plan.program.step(selected).name + " · " +
-        bytes_text(static_cast<double>(total_bytes(live[static_cast<size_t>(selected)])));
+  if (const auto selected = static_cast<size_t>(selected_step);
+      selected_step >= 0 && selected < live.size()) {
+    const float x = (x_of(selected) + x_of(selected + 1)) / 2;
+    const std::string name = "step " + std::to_string(selected) + " · " + plan.program.steps[selected].name +
+                             " · " + bytes_text(static_cast<double>(total_bytes(live[selected])));
     const float half = text_width(type.note, name) / 2;
     const float low = plot_min.x + text_width(type.note, "forward") + context.px(12) + half;
     const float high = plot_max.x - text_width(type.note, "backward") - context.px(12) - half;

@@ -62,8 +62,9 @@ void copy_menu(const Context& context, ImVec2 right_top, const std::vector<Progr
   const Plan& plan = *context.snapshot.plan;
   copy_menu_button(context, "copy program", right_top, [&] {
     std::vector<ProgramRow> selected;
+    const StepId step = selection_in(context.view, plan.program).step;
     for (const ProgramRow& row : all)
-      if (row.step == context.view.selected_step) selected.push_back(row);
+      if (row.step == step) selected.push_back(row);
     const auto offer = [&](const char* what, const std::vector<ProgramRow>& rows) {
       ImGui::PushID(what);
       ImGui::BeginDisabled(rows.empty());
@@ -81,14 +82,13 @@ void copy_menu(const Context& context, ImVec2 right_top, const std::vector<Progr
   });
 }
 
-void draw_row(const Context& context, const ProgramRow& row) {
+void draw_row(const Context& context, const ProgramRow& row, bool selected) {
   const Theme& theme = context.theme;
   const Program& program = context.snapshot.plan->program;
   const Step& step = program.step(row.step);
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool selected = row.step == context.view.selected_step;
   if (ImGui::Selectable(("##step " + std::to_string(row.step)).c_str(), selected,
                         ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
     select_step(context.view, program, row.step);
@@ -146,10 +146,9 @@ ImGuiTableColumnFlags shown_if(bool roomy) {
 }
 
 /// Scrolls the current table so that the selected step is visible, once after each new selection.
-void follow_selection(const Context& context, const std::vector<ProgramRow>& rows, float row_height) {
+void follow_selection(StepId selected, const std::vector<ProgramRow>& rows, float row_height) {
   ImGuiStorage* storage = ImGui::GetStateStorage();
   const ImGuiID key = ImGui::GetID("followed");
-  const StepId selected = context.view.selected_step;
   if (storage->GetInt(key, -1) == selected) return;
   storage->SetInt(key, selected);
   const auto row =
@@ -161,7 +160,7 @@ void follow_selection(const Context& context, const std::vector<ProgramRow>& row
     ImGui::SetScrollY(std::max(0.0f, top - room / 2));
 }
 
-void draw_steps(const Context& context, const std::vector<ProgramRow>& rows, ImVec2 size) {
+void draw_steps(const Context& context, const std::vector<ProgramRow>& rows, StepId selected, ImVec2 size) {
   const ImGuiTableFlags flags =
       ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingFixedFit;
   ImGui::PushFont(context.fonts.mono, kSmallSize);
@@ -180,12 +179,12 @@ void draw_steps(const Context& context, const std::vector<ProgramRow>& rows, ImV
     ImGui::TableSetupScrollFreeze(1, 1);
     header_row(context, {"#", "FLOPs", "sent"});
     const float row_height = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
-    follow_selection(context, rows, row_height);
+    follow_selection(selected, rows, row_height);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
     while (clipper.Step())
       for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        draw_row(context, rows[static_cast<size_t>(i)]);
+        draw_row(context, rows[static_cast<size_t>(i)], rows[static_cast<size_t>(i)].step == selected);
     ImGui::EndTable();
   }
   ImGui::PopFont();
@@ -194,7 +193,7 @@ void draw_steps(const Context& context, const std::vector<ProgramRow>& rows, ImV
 }
 
 /// Draws every tensor that the selected step reads and writes; a click inspects it.
-void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
+void draw_tensors(const Context& context, const Step& step, TensorId selected, ImVec2 size) {
   const Theme& theme = context.theme;
   const Type type(context);
   const Program& program = context.snapshot.plan->program;
@@ -225,9 +224,9 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
       ImGui::TableNextRow();
       ImGui::TableNextColumn();
       ImGui::PushID(row++);
-      if (ImGui::Selectable(("##" + tensor.name).c_str(), context.view.selected_tensor == id,
+      if (ImGui::Selectable(("##" + tensor.name).c_str(), selected == id,
                             ImGuiSelectableFlags_SpanAllColumns))
-        context.view.selected_tensor = id;
+        set_selection(context.view, program, {step.id, id});
       ImGui::PopID();
       ImGui::SameLine(0, 0);
       coloured(theme.dim, role);
@@ -316,12 +315,11 @@ void draw_program_steps(const Context& context) {
   coloured(context.theme.dim, (shown.size() == all.size() ? "" : grouped_text(std::ssize(shown)) + " of ") +
                                   counted(std::ssize(all), "step"));
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const StepId selected = context.view.selected_step;
-  const bool details =
-      selected >= 0 && static_cast<size_t>(selected) < program.steps.size() && room.y > context.px(240);
+  const SelectionIn selected = selection_in(context.view, program);
+  const bool details = selected.step >= 0 && room.y > context.px(240);
   const float tensors = details ? std::min(context.px(220), room.y * 0.42f) : 0;
-  draw_steps(context, shown, {room.x, room.y - tensors - (details ? context.px(8) : 0)});
-  if (details) draw_tensors(context, program.step(selected), {room.x, tensors});
+  draw_steps(context, shown, selected.step, {room.x, room.y - tensors - (details ? context.px(8) : 0)});
+  if (details) draw_tensors(context, program.step(selected.step), selected.tensor, {room.x, tensors});
 }
 
 }  // namespace shardlens::ui

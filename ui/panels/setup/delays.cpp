@@ -18,8 +18,7 @@ DelayChoice delay_choice(const Context& context, const Program& program) {
       context.view.of<DelayView>().rank >= 0 ? context.view.of<DelayView>().rank : context.view.selected_rank;
   if (choice.rank < 0) choice.rank = world - 1;  // not rank 0, which people look at first
   choice.rank = std::min(choice.rank, world - 1);
-  const StepId selected = context.view.selected_step;
-  if (selected >= 0 && selected < static_cast<StepId>(program.steps.size())) {
+  if (const StepId selected = selection_in(context.view, program).step; selected >= 0) {
     choice.step = selected;
     return choice;
   }

@@ -166,7 +166,7 @@ void draw_card(const Context& context, const Settings& wanted, const MatrixCut& 
   if (click_area("show", {std::max(1.0f, width), height}) && product >= 0) {
     show_step(context.view, shown->program, product);
     const Step& step = shown->program.step(product);
-    context.view.selected_tensor = input_of(shown->program, step, Operand::Weight);
+    set_selection(context.view, shown->program, {product, input_of(shown->program, step, Operand::Weight)});
   }
   const bool hovered = ImGui::IsItemHovered();
   if (hovered) {

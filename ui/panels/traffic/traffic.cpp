@@ -199,13 +199,15 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
   y += context.px(22);
   rule(context, {at.x, y}, width);
   y += context.px(4);
+  const Program& program = context.snapshot.plan->program;
+  const StepId selected_step = selection_in(context.view, program).step;
   for (const TrafficRow& row : rows) {
-    const bool selected = row.step == context.view.selected_step;
+    const bool selected = row.step == selected_step;
     const bool says_why = columns.wide || selected;
     const float why = says_why ? wrapped_height(type.note, row.why, columns.text_width) : type.note.size;
     const float height = row.sends() ? context.px(27) + why + context.px(9) : context.px(26);
     const bool hovered =
-        draw_step_row(context, "conversions", row.step, row.phase, {at.x, y}, {width, height});
+        draw_step_row(context, "conversions", program.step(row.step), selected, {at.x, y}, {width, height});
     const ImU32 quiet = selected || hovered ? theme.text : theme.dim;
     if (row.conjugate != Conjugate::None) {
       const TextStyle mark{context.fonts.italic, context.px(kBodySize * 1.2f),
@@ -240,8 +242,8 @@ const std::vector<TrafficRow>& rows_of(const Context& context, const Hardware& h
 
 /// The layer of a whole model whose conversions are listed: the selected step's, else the first.
 int listed_layer(const Context& context, const Program& program) {
-  const StepId selected = context.view.selected_step;
-  if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return 0;
+  const StepId selected = selection_in(context.view, program).step;
+  if (selected < 0) return 0;
   return std::max(program.step(selected).layer, 0);
 }
 

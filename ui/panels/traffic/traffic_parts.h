@@ -12,10 +12,10 @@ namespace shardlens::ui {
 /// Draws the bytes in all, forward and backward, and the time, as large figures. Returns the height it took.
 float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width);
 
-/// Draws the ground of a step's row. It shows the phase, and whether the row is selected or under the mouse.
+/// Draws the ground of a step's row. It shows the phase, and whether the row is `selected` or under the mouse.
 /// A click selects the step. `list_id` distinguishes the lists of a page. Returns true if the mouse is over
 /// the row.
-bool draw_step_row(const Context& context, const char* list_id, StepId step, Phase phase, ImVec2 at,
+bool draw_step_row(const Context& context, const char* list_id, const Step& step, bool selected, ImVec2 at,
                    ImVec2 size);
 
 /// The hardware whose links the prediction is for: the settings' own, or if that states no links (this

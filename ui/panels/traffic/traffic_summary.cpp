@@ -110,29 +110,28 @@ float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, 
   return context.px(66);
 }
 
-bool draw_step_row(const Context& context, const char* list_id, StepId step, Phase phase, ImVec2 at,
+bool draw_step_row(const Context& context, const char* list_id, const Step& step, bool selected, ImVec2 at,
                    ImVec2 size) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::SetCursorScreenPos(at);
   ImGui::PushID(list_id);
-  const Program& program = context.snapshot.plan->program;
-  const bool selected = step == context.view.selected_step;
-  if (click_area(("step " + std::to_string(step)).c_str(), size)) {
-    const bool again = selected && is_collective(program.step(step).op);
+  const bool meets = is_collective(step.op);
+  if (click_area(("step " + std::to_string(step.id)).c_str(), size)) {
+    const bool again = selected && meets && context.view.selected_step >= 0;  // the shown plan has it too
     if (again)
-      look_inside(context, step);
+      look_inside(context, context.view.selected_step);
     else
-      select_step(context.view, program, step);
+      select_step(context.view, context.snapshot.plan->program, step.id);
   }
   ImGui::PopID();
   const bool hovered = ImGui::IsItemHovered();
-  if (hovered && is_collective(program.step(step).op))
+  if (hovered && meets)
     ImGui::SetItemTooltip(selected ? "Click to look inside" : "Click, and click again to look inside");
   const float right = at.x + size.x, bottom = at.y + size.y;
   if (selected || hovered)
     fill_rect(list, at, {right, bottom}, selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
-  fill_rect(list, {at.x, at.y + 1}, {at.x + context.px(3), bottom - 1}, phase_colour(theme, phase));
+  fill_rect(list, {at.x, at.y + 1}, {at.x + context.px(3), bottom - 1}, phase_colour(theme, step.phase));
   return hovered;
 }
 

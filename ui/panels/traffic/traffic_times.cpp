@@ -227,8 +227,11 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float height = context.px(21);
   float y = at.y;
+  const Program& program = context.snapshot.plan->program;
+  const StepId selected = selection_in(context.view, program).step;
   for (const TimeRow& row : rows) {
-    const bool hovered = draw_step_row(context, "times", row.step, row.phase, {at.x, y}, {width, height});
+    const bool hovered = draw_step_row(context, "times", program.step(row.step), row.step == selected,
+                                       {at.x, y}, {width, height});
     draw_text(list, {at.x + context.px(14), y + (height - type.mono_note.size) / 2},
               in(type.mono_note, theme.text),
               fitted(type.mono_note, row.name, axis.left - at.x - context.px(22)));
@@ -404,10 +407,8 @@ void draw_traffic_times(const Context& context, float reserve) {
     const std::vector<TimeRow> all =
         time_rows(plan, *result, context.beside != nullptr ? context.beside->result.get() : nullptr);
     const bool whole = settings.block == Block::Model;
-    const int layer = context.view.selected_step < 0 ||
-                              static_cast<size_t>(context.view.selected_step) >= plan.program.steps.size()
-                          ? 0
-                          : std::max(0, plan.program.step(context.view.selected_step).layer);
+    const StepId selected = selection_in(context.view, plan.program).step;
+    const int layer = selected < 0 ? 0 : std::max(0, plan.program.step(selected).layer);
     const std::vector<TimeRow> rows = whole ? times_of_one_layer(all, layer) : all;
     const Axis axis =
         axis_of(context, rows, std::max(result->times->measured_seconds, result->times->predicted_seconds),
