@@ -146,7 +146,7 @@ void check_together(const TableReader& reader, const SceneState& state) {
   need(!state.run_to.empty(), "run_to", state.recording.empty() && !state.mistake && !state.train,
        "stops the scene's own sound run: leave it out; a recording stands still at its `moment`");
   const bool recordings = state.view == "compare" && state.page == "recordings";
-  need(recordings && state.compare, "compare", recordings && !state.compare->recording.empty(),
+  need(recordings && state.compare, "compare", state.compare && !state.compare->recording.empty(),
        "names splits, which the page \"splits\" shows: leave out `page`");
 }
 
