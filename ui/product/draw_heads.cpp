@@ -72,11 +72,10 @@ void draw_large(const OpenedPage& page, const std::shared_ptr<const Head>& head,
   const double value =
       (scores ? head->scores : head->probabilities)[static_cast<size_t>(row * head->tokens + col)];
   if (causal && col > row)
-    ImGui::SetTooltip("token %lld may not see token %lld", static_cast<long long>(row),
-                      static_cast<long long>(col));
+    show_tooltip(page.context, fmt::format("token {} may not see token {}", row, col));
   else
-    ImGui::SetTooltip("token %lld looks at token %lld: %s %.6g", static_cast<long long>(row),
-                      static_cast<long long>(col), scores ? "score" : "probability", value);
+    show_tooltip(page.context, fmt::format("token {} looks at token {}: {} {:.6g}", row, col,
+                                           scores ? "score" : "probability", value));
 }
 
 /// A lane for each rank with its heads; a click chooses one. Returns the height of the lanes.
@@ -128,7 +127,11 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
     if (width > page.px(180))
       draw_text(page.list, {lane.max.x - page.px(8), lane.min.y + page.px(7)}, page.type.note, count,
                 Align::Right);
-    if (own.empty()) continue;
+    if (own.empty()) {
+      draw_text(page.list, {(lane.min.x + lane.max.x) / 2, lane.min.y + head_bar + page.px(6)},
+                page.type.note, fitted(page.type.note, "computes no head", width), Align::Centre);
+      continue;
+    }
     std::shared_ptr<const TensorSample> sample;
     if (has_run && places.p != kNoTensor && static_cast<size_t>(rank) < result->samples.size())
       sample = result->samples[static_cast<size_t>(rank)][static_cast<size_t>(places.p)];

@@ -82,7 +82,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
     if (ImGui::IsItemHovered()) {
       fill_rect(list, min, max, theme.line, context.px(4));
       if (!fits && !selected)
-        ImGui::SetTooltip("This model cannot be cut over %d ranks: click to read why", tp);
+        show_tooltip(context, fmt::format("This model cannot be cut over {} ranks: click to read why", tp));
     }
     if (selected) fill_rect(list, min, max, fits ? theme.forward : theme.line, context.px(4));
     TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};

@@ -22,6 +22,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/plan/cache.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -217,7 +218,7 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
       draw_collective_row(context, row, columns, y, says_why);
     } else {
       draw_quiet_row(context, row, columns, y, quiet);
-      if (hovered) ImGui::SetItemTooltip("%s", row.why.c_str());
+      tooltip(context, row.why);
     }
     y += height + context.px(2);
   }
