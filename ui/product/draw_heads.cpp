@@ -20,6 +20,8 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr float kLeastHead = 28;  ///< the smallest picture of a head in which its triangle can be seen
+
 /// A head's probabilities, small: the part of the rank's picture that belongs to it.
 void draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample>& sample,
                 const HeadPlaces& places, int64_t sequence, int64_t local_head, int64_t local_heads,
@@ -87,14 +89,13 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
   const bool everywhere = is_everywhere(program, step);
   const std::shared_ptr<const Result> result = shown_result(context.snapshot);
   // A lane for each rank with its heads, in as many columns as make the pictures largest.
-  const float top = room.min.y, most = std::min(room.height() * 0.36f, page.px(250));
+  const float top = room.min.y, most = std::min(room.height() * 0.4f, page.px(250));
   const float gap = page.px(10), head_bar = page.px(26), label = page.px(18), beside = page.px(6);
   const auto lanes = static_cast<float>(ranks);
   const float width = (room.width() - gap * (lanes - 1)) / lanes;
   const int64_t widest = everywhere ? places.heads : (places.heads + ranks - 1) / ranks;
   float side = 0;
   int64_t columns = 1;
-  const bool pictures = most >= page.px(120);  // else only the heads' numbers, side by side
   for (int64_t tried = 1; tried <= widest; ++tried) {
     const float across = (width - page.px(16)) / static_cast<float>(tried) - beside;
     const float down =
@@ -104,7 +105,8 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
     side = std::min(across, down);
     columns = tried;
   }
-  if (!pictures) {
+  const bool pictures = side >= page.px(kLeastHead);
+  if (!pictures) {  // only the heads' numbers, side by side
     columns = widest;
     side = std::min((width - page.px(16)) / static_cast<float>(widest) - beside, page.px(72));
   }

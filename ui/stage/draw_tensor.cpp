@@ -16,6 +16,8 @@
 namespace shardlens::ui::stage {
 namespace {
 
+constexpr float kLeastMaskCell = 1.5f;  ///< pixels; smaller cells of a mask are only grey
+
 // Draws dashes along one side. Only visible dashes are made, also at the largest zoom.
 void draw_dashes(ImDrawList* list, bool across, float begin, float end, float at, float thickness, float dash,
                  ImU32 colour) {
@@ -64,32 +66,64 @@ ColourScale exact_scale(const Scene& scene, TensorId tensor) {
   return {ColourMap::Signed, limit > 0 ? limit : 1};
 }
 
-// Draws the numbers in the cells of one piece, if they fit.
-void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample,
-                  ColourScale scale) {
-  const float cell_width = piece.place.width() / static_cast<float>(piece.local_cols.size());
-  const float cell_height = piece.place.height() / static_cast<float>(piece.local_rows.size());
-  const float size = std::round(scene.px(kSmallSize));
-  if (!has_room_for_numbers(scene, cell_width, cell_height)) return;
+// Calls visit(row, column, place) for every element of a piece that is inside the clip rectangle.
+template <class Visit>
+void for_each_seen(ImDrawList* list, const Piece& piece, const Visit& visit) {
+  const float width = piece.place.width() / static_cast<float>(piece.local_cols.size());
+  const float height = piece.place.height() / static_cast<float>(piece.local_rows.size());
   const Rect seen = common(piece.place, {list->GetClipRectMin(), list->GetClipRectMax()});
   const auto range = [](float begin, float end, float origin, float cell, Range all) {
     return Range{within(all.begin + static_cast<int64_t>((begin - origin) / cell), all.begin, all.end),
                  within(all.begin + static_cast<int64_t>((end - origin) / cell) + 1, all.begin, all.end)};
   };
-  const Range rows = range(seen.min.y, seen.max.y, piece.place.min.y, cell_height, piece.local_rows);
-  const Range cols = range(seen.min.x, seen.max.x, piece.place.min.x, cell_width, piece.local_cols);
+  const Range rows = range(seen.min.y, seen.max.y, piece.place.min.y, height, piece.local_rows);
+  const Range cols = range(seen.min.x, seen.max.x, piece.place.min.x, width, piece.local_cols);
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     for (int64_t col = cols.begin; col < cols.end; ++col) {
-      const double value = sample.value(row, col);
-      const ImU32 ground = colour_of(value, scale);
-      const TextStyle style{scene.context.fonts.mono, size, legible_on(scene.context.theme, ground)};
-      const float x =
-          piece.place.min.x + (static_cast<float>(col - piece.local_cols.begin) + 0.5f) * cell_width;
-      const float y =
-          piece.place.min.y + (static_cast<float>(row - piece.local_rows.begin) + 0.5f) * cell_height;
-      draw_text(list, {x, y - size / 2}, style, format_value(value), Align::Centre);
+      const ImVec2 at{piece.place.min.x + static_cast<float>(col - piece.local_cols.begin) * width,
+                      piece.place.min.y + static_cast<float>(row - piece.local_rows.begin) * height};
+      visit(row, col, Rect{at, {at.x + width, at.y + height}});
     }
   }
+}
+
+bool shows_numbers(const Scene& scene, const Piece& piece) {
+  return has_room_for_numbers(scene, piece.place.width() / static_cast<float>(piece.local_cols.size()),
+                              piece.place.height() / static_cast<float>(piece.local_rows.size()));
+}
+
+// Draws the numbers in the cells of one piece, if they fit.
+void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample,
+                  ColourScale scale) {
+  if (!shows_numbers(scene, piece)) return;
+  const float size = std::round(scene.px(kSmallSize));
+  for_each_seen(list, piece, [&](int64_t row, int64_t col, const Rect& cell) {
+    const double value = sample.value(row, col);
+    const TextStyle style{scene.context.fonts.mono, size,
+                          legible_on(scene.context.theme, colour_of(value, scale))};
+    draw_text(list, {(cell.min.x + cell.max.x) / 2, (cell.min.y + cell.max.y - size) / 2}, style,
+              format_value(value), Align::Centre);
+  });
+}
+
+// Draws what a dropout set to zero as dark cells: its mask. On the scale of the values, zero looks like any
+// small number. Numbers say it themselves.
+void draw_mask(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample) {
+  const float least = std::min(piece.place.width() / static_cast<float>(piece.local_cols.size()),
+                               piece.place.height() / static_cast<float>(piece.local_rows.size()));
+  if (!sample.has_exact() || least < kLeastMaskCell || shows_numbers(scene, piece)) return;
+  const ImU32 dark = scene.ink(legible_on(scene.context.theme, colour_of(0, {ColourMap::Signed, 1})));
+  for_each_seen(list, piece, [&](int64_t row, int64_t col, const Rect& cell) {
+    if (sample.value(row, col) == 0) fill_rect(list, cell.min, cell.max, dark);
+  });
+}
+
+// True if zeros of this tensor are what a dropout set to zero. Zeros of a difference are equal numbers.
+bool is_masked(const Scene& scene, TensorId tensor) {
+  const bool is_difference = scene.seen && scene.seen->side() == BreakSide::Difference;
+  if (scene.program().settings.dropout == 0 || is_difference) return false;
+  const StepId made = producer_of(scene.program(), tensor);
+  return made >= 0 && scene.program().step(made).op == Op::Dropout;
 }
 
 // Draws a piece's values: the picture, or the exact elements when the picture's cells are large on the
@@ -158,6 +192,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   // Alone in its lane, a rank's piece may be as wide as a line can be seen. In a lane of several ranks, wider
   // pieces would cover each other.
   const float least = first == last ? std::max(1.0f, std::round(scene.px(1))) : 1;
+  const bool masked = fill && is_masked(scene, id);
   bool is_held = false;
   for (int rank = first; rank <= drawn_last; ++rank) {
     const std::shared_ptr<const TensorSample> sample = fill ? scene.sample(id, rank) : nullptr;
@@ -168,6 +203,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
       choose_layer(list, kHeatmapLayer);
       if (sample) draw_values(scene, list, id, piece, sample);
       choose_layer(list, kOutlineLayer);
+      if (masked && sample) draw_mask(scene, list, piece, *sample);
       if (partial) {
         draw_dashed_outline(list, piece.place, outline, scene.px(1.5f), scene.px(5));
       } else {

@@ -126,7 +126,7 @@ float draw_quiet_row(const Context& context, const TrafficRow& row, const Column
   draw_text(list, {x, y + context.px(5)}, words,
             fitted(words, row.op == Op::Slice ? flow(row) : to_string(row.to) + " already",
                    columns.text + columns.text_width - x));
-  draw_text(list, {columns.sent, y + context.px(5)}, in(type.mono_note, ink), "0 B", Align::Right);
+  draw_text(list, {columns.sent, y + context.px(5)}, in(type.mono_note, ink), bytes_text(0), Align::Right);
   return context.px(26);
 }
 
