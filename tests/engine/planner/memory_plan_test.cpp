@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
 #include "engine/program/overlap_waits.h"
