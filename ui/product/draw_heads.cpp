@@ -131,7 +131,7 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
                 Align::Right);
     if (own.empty()) {
       draw_text(page.list, {(lane.min.x + lane.max.x) / 2, lane.min.y + head_bar + page.px(6)},
-                page.type.note, fitted(page.type.note, "computes no head", width), Align::Centre);
+                page.type.note, fitted(page.type.note, "no head", width), Align::Centre);
       continue;
     }
     std::shared_ptr<const TensorSample> sample;
@@ -200,18 +200,20 @@ void draw_chosen(const OpenedPage& page, const Program& program, const Step& ste
   float y = room.min.y + page.px(44);
   const std::string part =
       places.shown < places.tokens ? fmt::format(", the first {} of {}", places.shown, places.tokens) : "";
+  // The most important one comes first: a small window has no room for all.
   const std::string sentences[] = {
+      program.tp() == 1 ? std::string("One rank has every head.")
+      : everywhere
+          ? std::string("Every rank computes every head: attention is not cut here.")
+          : fmt::format(
+                "A rank with whole heads needs nothing from the others: head {} is on rank {} alone, and "
+                "nothing is sent inside attention.",
+                view.head, rank),
       fmt::format("A row is a token of sequence {}{}; a column is a token that it looks at.", view.sequence,
                   part),
       "Each row of the probabilities sums to 1. It needs one row of this head's Q, and all of this head's K "
       "and V.",
-      fmt::format("Scores: {}. Probabilities: the brighter, the larger.", kSignedInWords),
-      program.tp() == 1 ? std::string("One rank has every head.")
-      : everywhere
-          ? std::string("Every rank computes every head: attention is not cut here.")
-          : fmt::format("So a rank with whole heads needs nothing from the others: head {} is on rank {} "
-                        "alone, and nothing is sent inside attention.",
-                        view.head, rank)};
+      fmt::format("Scores: {}. Probabilities: the brighter, the larger.", kSignedInWords)};
   for (const std::string& sentence : sentences) {
     if (y + wrapped_height(said, sentence, room.max.x - text) > room.max.y) break;
     y += draw_wrapped(page.list, {text, y}, said, sentence, room.max.x - text) + page.px(14);
