@@ -16,7 +16,9 @@ function(embed_files target function)
     string(APPEND blobs
       "asm(\".section .rodata\\n.balign 16\\n${symbol}:\\n.incbin \\\"${file}\\\"\\n${symbol}_end:\\n.byte 0\\n.previous\\n\");\n")
     string(APPEND externs "extern const char ${symbol}[];\nextern const char ${symbol}_end[];\n")
-    string(APPEND entries "      {\"${name}\", {${symbol}, ${symbol}_end}},\n")
+    # The hash is there for the compiler cache: in depend mode it does not see what .incbin reads.
+    file(SHA256 "${file}" hash)
+    string(APPEND entries "      {\"${name}\", {${symbol}, ${symbol}_end}},  // ${hash}\n")
     math(EXPR index "${index} + 1")
   endforeach()
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
@@ -37,6 +39,7 @@ std::span<const EmbeddedFile> @function@() {
 }
 }  // namespace shardlens
 ]])
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${arg_FILES})
   set_source_files_properties("${source}" PROPERTIES OBJECT_DEPENDS "${arg_FILES}")
   target_sources(${target} PRIVATE "${source}")
 endfunction()

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace shardlens {
@@ -30,8 +29,7 @@ std::string in_units(double value, double base, std::span<const std::string_view
 }
 
 std::string bytes_text(double bytes) {
-  static constexpr std::array<std::string_view, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  return in_units(bytes, 1024, kUnits);
+  return bytes == 1 ? "1 byte" : in_units(bytes, 1024, kBinaryByteUnits);
 }
 
 std::string grouped_text(int64_t number) {

@@ -2,6 +2,7 @@
 // a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,7 +18,14 @@ std::string three_digits(double value);
 /// is used, so "1000 k" is never shown for "1.00 M". A negative value keeps its sign.
 std::string in_units(double value, double base, std::span<const std::string_view> units);
 
-/// Returns bytes in binary units: "512 B", "112 MiB", "1.02 TiB".
+/// What the letter B means: alone it is a billion, as in the names of models ("8.3 B"). Bytes have a prefix,
+/// or are written out ("2 bytes"), so that the two never look alike.
+inline constexpr std::array<std::string_view, 5> kCountUnits{"", "k", "M", "B", "T"};
+inline constexpr std::array<std::string_view, 7> kBinaryByteUnits{"bytes", "KiB", "MiB", "GiB",
+                                                                  "TiB",   "PiB", "EiB"};
+inline constexpr std::array<std::string_view, 6> kDecimalByteUnits{"bytes", "kB", "MB", "GB", "TB", "PB"};
+
+/// Returns bytes in binary units: "1 byte", "512 bytes", "112 MiB", "1.02 TiB".
 std::string bytes_text(double bytes);
 
 /// Returns `number` with separators between thousands: "117,440,512".

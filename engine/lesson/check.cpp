@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "engine/base/error.h"
+#include "engine/lesson/functions.h"
 #include "engine/lesson/marking.h"
 #include "engine/lesson/names.h"
 
@@ -55,6 +56,17 @@ bool shows(const LessonText& text, const Expression& answer) {
   return false;
 }
 
+constexpr size_t kLeastPlacesOfOne = 3;  ///< of three places at most one may be right
+
+/// How much can be pointed at: the ranks, or the steps of the pass that the answer is in. 0: not known.
+size_t places_to_point_at(const Program& program, const Question& question, const RightAnswer& right) {
+  if (question.at == PointAt::Rank) return static_cast<size_t>(program.tp() * program.dp());
+  if (question.at == PointAt::Bar || right.accepted.empty()) return 0;
+  const Phase phase = program.step(step_named(program, right.accepted.front())).phase;
+  return static_cast<size_t>(std::count_if(program.steps.begin(), program.steps.end(),
+                                           [&](const Step& step) { return step.phase == phase; }));
+}
+
 class Checker {
  public:
   explicit Checker(const Lesson& lesson) : lesson_(lesson) {}
@@ -94,8 +106,20 @@ class Checker {
     if (right.because.empty()) problem(question.because.line, "the reason is empty");
     if (question.kind == QuestionKind::Choice && run.show(scene, question).choices.size() < 2)
       problem(question.line, "fewer than two choices are left after the drawing: they read the same");
+    if (question.kind == QuestionKind::Point) {
+      const size_t places = places_to_point_at(run.evidence_of(scene.state)->program(), question, right);
+      if (places > 0 && right.accepted.size() * kLeastPlacesOfOne > places)
+        problem(question.line,
+                fmt::format("{} of {} places are right, so who only guesses is often right: ask for "
+                            "less, or for a number",
+                            right.accepted.size(), places));
+    }
     if (question.kind != QuestionKind::Cut && !run.mark(scene, question, as_answer(question, right)).right)
       problem(question.line, "its own answer is not marked right");
+    for (const LessonCondition& condition : question.conditions)
+      guarded(condition.wrong.line, [&] {
+        filled(condition.wrong, {run.store(), run.evidence_of(scene.state), run.drawn()});
+      });
     // What can be measured only (times) may differ the next time; what is wrong must not be marked right.
     if (question.kind == QuestionKind::Number && right.number != 0 &&
         run.mark(scene, question, right.number * 3 + 1).right)

@@ -247,7 +247,17 @@ Value arithmetic(const std::string& op, const Value& left, const Value& right) {
   return number_of(a / b, of_b == Counts::Things ? of_a : Counts::Things);
 }
 
-/// As it may stand in a file: `1e+308 * 10`. Only for messages.
+Value value_of(const Expression& expression, const Surroundings& where);
+
+}  // namespace
+
+ExpressionPtr parse_expression(std::string_view text, const Names& own_names) {
+  if (text.size() > kLongestExpression)
+    throw request_error(
+        fmt::format("an expression has {} characters; at most {} are read", text.size(), kLongestExpression));
+  return Parser(text, own_names).whole();
+}
+
 std::string written(const Expression& expression) {
   const auto inner = [&](size_t at) {
     const Expression& one = part(expression, at);
@@ -272,17 +282,6 @@ std::string written(const Expression& expression) {
   std::vector<std::string> arguments;
   for (const ExpressionPtr& one : expression.parts) arguments.push_back(written(*one));
   return fmt::format("{}({})", expression.text, join(arguments));
-}
-
-Value value_of(const Expression& expression, const Surroundings& where);
-
-}  // namespace
-
-ExpressionPtr parse_expression(std::string_view text, const Names& own_names) {
-  if (text.size() > kLongestExpression)
-    throw request_error(
-        fmt::format("an expression has {} characters; at most {} are read", text.size(), kLongestExpression));
-  return Parser(text, own_names).whole();
 }
 
 bool reads_evidence(const Expression& expression) {

@@ -35,6 +35,9 @@ inline constexpr int kDeepestExpression = 40;
 /// functions.h. Throws a request Error that says what is wrong and what would work; it names no file.
 ExpressionPtr parse_expression(std::string_view text, const Names& own_names);
 
+/// As it may stand in a file: `1e+308 * 10`. Only for messages.
+std::string written(const Expression& expression);
+
 /// True if it reads anything from a plan, a run or the texts' figures: an answer that does not is typed in.
 bool reads_evidence(const Expression& expression);
 

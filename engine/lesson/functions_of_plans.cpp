@@ -109,10 +109,8 @@ Value memory_of_kind(const Arguments& a) {
 // The most at once, wherever they lie: an arena can lend what it does not need yet.
 Value held_of_kind(const Arguments& a) {
   const auto kind = static_cast<size_t>(parse_memory_kind(a.text(0)));
-  int64_t most = 0;
-  for (const BytesByKind& live : a.evidence().plan().memory[static_cast<size_t>(rank_in(a, 1))].live_bytes)
-    most = std::max(most, live[kind]);
-  return bytes_of(static_cast<double>(most));
+  const MemoryPlan& memory = a.evidence().plan().memory[static_cast<size_t>(rank_in(a, 1))];
+  return bytes_of(static_cast<double>(memory.held_bytes[kind]));
 }
 
 Value explained(const Arguments& a) {

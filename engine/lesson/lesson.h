@@ -111,6 +111,12 @@ struct LessonChoice {
   std::optional<SceneState> shows;  ///< what who chose it is shown: what was said, run
 };
 
+/// A part of what a Cut must do.
+struct LessonCondition {
+  ExpressionPtr right;  ///< does the cut do it?
+  Template wrong;       ///< said if not; empty: the expression is
+};
+
 struct Question {
   std::string id;  ///< "where-do-the-ranks-meet/1"
   QuestionKind kind = QuestionKind::Choice;
@@ -120,9 +126,11 @@ struct Question {
   std::vector<std::string> items;     ///< of an Order: steps or tensors, as the file lists them
   std::string unit;                   ///< of a Number: lesson_units()
   double tolerance = 0;               ///< of a Number: relative, 0.01 is one percent
-  ExpressionPtr answer;             ///< null for a Choice whose choices say themselves whether they are right
-  Template because;                 ///< shown after the answer
-  std::optional<SceneState> shows;  ///< shown after the answer
+  ExpressionPtr
+      answer;  ///< null for a Choice whose choices say themselves whether they are right, and for a Cut
+  std::vector<LessonCondition> conditions;  ///< of a Cut: it must do all of them
+  Template because;                         ///< shown after the answer
+  std::optional<SceneState> shows;          ///< shown after the answer
   double points = 1;
   int line = 0;
 };

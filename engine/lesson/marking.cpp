@@ -114,8 +114,13 @@ CutTried try_cut(const Lesson& lesson, const Question& question, Settings settin
     return {false, error.what()};
   }
   const Surroundings here{where.store, evidence, where.drawn};
-  const Value value = at_line(lesson, question.line, [&] { return evaluate(*question.answer, here); });
-  if (!is_yes(value, question, lesson)) return {false, ""};
+  for (const LessonCondition& condition : question.conditions) {
+    const Value value = at_line(lesson, question.line, [&] { return evaluate(*condition.right, here); });
+    if (is_yes(value, question, lesson)) continue;
+    if (condition.wrong.empty())
+      return {false, fmt::format("`{}` does not hold", shown(written(*condition.right), 120))};
+    return {false, at_line(lesson, condition.wrong.line, [&] { return filled(condition.wrong, here); })};
+  }
   if (!mistake && !evidence->run().parity_summary.agrees)
     return {false, "its run differs from the run on one rank"};
   return {true, ""};

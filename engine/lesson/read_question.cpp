@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/suggest.h"
 #include "engine/base/words.h"
@@ -21,6 +22,7 @@ constexpr Word<PointAt> kPlaces[] = {
 
 constexpr size_t kMostChoices = 9;  // they are counted by the keys 1 to 9
 constexpr size_t kMostItems = 12;
+constexpr size_t kMostConditions = 9;
 constexpr int64_t kMostPoints = 100;
 
 class QuestionReader {
@@ -150,10 +152,39 @@ class QuestionReader {
         throw reader_.fail("answer", "the choices say themselves which is right: leave it out");
       return;
     }
+    if (question_.kind == QuestionKind::Cut && reader_.value("answer").is_list()) return read_conditions();
     question_.answer = as_expression(reader_.text("answer"), reader_.line_of("answer"));
     if (!reads_evidence(*question_.answer))
       throw reader_.fail(
           "answer", "must not be typed in: take it from the plan or the run, as in collectives(forward)");
+    if (question_.kind == QuestionKind::Cut) add_conditions(std::exchange(question_.answer, nullptr));
+  }
+
+  // What a cut must do, one by one.
+  void read_conditions() {
+    for (const TomlValue& one : std::get<TomlValue::List>(reader_.value("answer").is)) {
+      TableReader reader(one, place_.file, "a condition");
+      question_.conditions.push_back(
+          {as_expression(reader.text("right"), one.line), as_template(reader.text("wrong"), one.line)});
+      if (!reads_evidence(*question_.conditions.back().right))
+        throw reader.fail("right",
+                          "must not be typed in: say it by an expression that reads the plan or the run");
+      reader.finish();
+    }
+    if (question_.conditions.empty() || question_.conditions.size() > kMostConditions)
+      throw reader_.fail("answer",
+                         fmt::format("must be an expression, or a list of 1 to {} of {{ right = \"…\", "
+                                     "wrong = \"…\" }}",
+                                     kMostConditions));
+  }
+
+  // `a and b` are two conditions.
+  void add_conditions(const ExpressionPtr& answer) {
+    if (answer->kind != Expression::Kind::Binary || answer->text != "and") {
+      question_.conditions.push_back({answer, {}});
+      return;
+    }
+    for (const ExpressionPtr& part : answer->parts) add_conditions(part);
   }
 
   // An expression, or a text with {{expressions}}.

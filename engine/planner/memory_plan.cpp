@@ -201,9 +201,12 @@ void count_live_bytes(const Program& program, MemoryPlan& plan) {
   for (std::vector<BytesByKind>* held : {&plan.live_bytes, &borrowed})
     for (size_t step = 1; step < held->size(); ++step)
       for (size_t kind = 0; kind < kMemoryKinds; ++kind) (*held)[step][kind] += (*held)[step - 1][kind];
-  for (const BytesByKind& step : borrowed)
-    for (size_t kind = 0; kind < step.size(); ++kind)
-      plan.borrowed_bytes[kind] = std::max(plan.borrowed_bytes[kind], step[kind]);
+  for (size_t step = 0; step < borrowed.size(); ++step)
+    for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
+      if (plan.live_bytes[step][kind] <= plan.held_bytes[kind]) continue;
+      plan.held_bytes[kind] = plan.live_bytes[step][kind];
+      plan.borrowed_bytes[kind] = borrowed[step][kind];
+    }
 }
 
 }  // namespace
@@ -215,12 +218,15 @@ int64_t total_bytes(const BytesByKind& bytes) {
 std::string explain_borrowing(const MemoryPlan& plan) {
   std::string what;
   for (const MemoryKind kind : {MemoryKind::Activation, MemoryKind::ActivationGradient}) {
-    const int64_t bytes = plan.borrowed_bytes[static_cast<size_t>(kind)];
-    if (bytes == 0) continue;
-    what += fmt::format("{}{} of {}", what.empty() ? "" : " and ", bytes_text(static_cast<double>(bytes)),
-                        to_string(kind));
+    const auto of_kind = static_cast<size_t>(kind);
+    const auto held = static_cast<double>(plan.held_bytes[of_kind]),
+               borrowed = static_cast<double>(plan.borrowed_bytes[of_kind]);
+    if (borrowed == 0) continue;
+    what += fmt::format("{}{} of {}: {} in their own bytes and {} in those of weight gradients",
+                        what.empty() ? "A rank holds at once at most " : "; ", bytes_text(held),
+                        to_string(kind), bytes_text(held - borrowed), bytes_text(borrowed));
   }
-  return what.empty() ? what : what + " use weight gradients' bytes until those are written.";
+  return what.empty() ? what : what + ", which are written later.";
 }
 
 TensorId storage_of(const Program& program, TensorId tensor) {

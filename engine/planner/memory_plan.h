@@ -34,13 +34,15 @@ struct MemoryPlan {
   std::vector<StepId> first_step;  ///< per TensorId; -1: there from the start (inputs, weights)
   std::vector<StepId> last_step;   ///< per TensorId; steps.size(): kept to the end (weights, gradients)
   std::vector<BytesByKind> live_bytes;  ///< per step: bytes held while it runs, by what holds them
-  BytesByKind borrowed_bytes{};         ///< per kind: the most bytes at once in other kinds' arenas
+  BytesByKind held_bytes{};             ///< per kind: the most bytes at once, in whichever arena
+  BytesByKind borrowed_bytes{};         ///< per kind: how many of those are in other kinds' arenas
 };
 
 /// Computes the lifetimes and first-fit offsets (multiples of 64 bytes) of one rank's tensors.
 MemoryPlan plan_memory(const Program& program, int rank);
 
-/// Says in a sentence which tensors borrow bytes from other kinds' arenas; empty if none does.
+/// Says in a sentence how much a rank holds of what lies in other kinds' arenas too, and how much lies where;
+/// empty if nothing does.
 std::string explain_borrowing(const MemoryPlan& plan);
 
 /// The tensor whose bytes `tensor` uses: itself, or the end of its chain of shared storage.

@@ -64,9 +64,26 @@ std::string norm_gradient_note(const Program& program, const Step& step) {
   return sums_after ? "whole tokens, then sum" : "whole tokens";
 }
 
+// A mask is drawn by the elements' places in the whole tensor, so copies have the same mask, and slices have
+// their parts of one.
+std::string mask_note(const Program& program, const Step& step) {
+  if (program.tp() == 1) return "a random mask";
+  const bool cut = first_output(program, step).layout.kind == LayoutKind::Sharded;
+  switch (step.attributes.mask_draw) {
+    case MaskDraw::OwnStreams:
+      return "each rank its own mask";
+    case MaskDraw::OneStream:
+      return "rank 0's mask on all ranks";
+    case MaskDraw::ByElement:
+      return cut ? "its part of one mask" : "the same mask on all ranks";
+  }
+  return {};
+}
+
 std::string heads_note(const Program& program, const Step& step) {
   const bool cut = first_output(program, step).layout.kind == LayoutKind::Sharded;
-  return cut ? "local: whole heads" : "every head";
+  if (step.attributes.dropout == 0) return cut ? "local: whole heads" : "every head";
+  return (cut ? "whole heads, " : "every head, ") + mask_note(program, step);
 }
 
 std::string add_note(const Program&, const Step& step) {
@@ -180,7 +197,7 @@ constexpr Operation kOperations[] = {
      {{Dx}}, elementwise_note},
     {Op::Dropout, "dropout", Kind::ElementWise, Any, kNone, kNoBatch,
      {{X}},
-     {{Y}}, "one mask for all T"},
+     {{Y}}, mask_note},
     {Op::VocabMax, "vocab-max", Kind::ElementWise, Forward, kNone, kNoBatch,
      {{Logits}},
      {{Max}}, "largest of its own columns"},

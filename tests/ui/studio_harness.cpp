@@ -116,13 +116,17 @@ void open_start_page(StudioHarness& harness) {
   harness.draw_frames(4);
 }
 
-std::vector<mark::Words> words_on_screen(StudioHarness& harness) {
+std::vector<TapeMark> marks_on_screen(StudioHarness& harness) {
   Tape tape;
   ImGui::GetIO().UserData = &tape;
   harness.draw_frames(1);
   ImGui::GetIO().UserData = nullptr;
+  return tape.marks();
+}
+
+std::vector<mark::Words> words_on_screen(StudioHarness& harness) {
   std::vector<mark::Words> found;
-  for (const TapeMark& one : tape.marks())
+  for (const TapeMark& one : marks_on_screen(harness))
     if (const auto* words = std::get_if<mark::Words>(&one.what)) found.push_back(*words);
   return found;
 }

@@ -63,7 +63,9 @@ class StudioHarness {
 /// one.
 void open_start_page(StudioHarness& harness);
 
-/// Every text that a frame draws.
+/// Everything that a frame draws.
+std::vector<TapeMark> marks_on_screen(StudioHarness& harness);
+/// Every text of it.
 std::vector<mark::Words> words_on_screen(StudioHarness& harness);
 /// Those that begin inside a window; none where there is no such window.
 std::vector<std::string> texts_in(StudioHarness& harness, const char* window);

@@ -197,7 +197,7 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
       view.stand_at(hop == hops && inside.hop == hops ? hops + 1 : hop);
     }
     if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s", hop == 0 ? "Before the first hop" : fmt::format("Go to hop {}", hop).c_str());
+      show_tooltip(context, hop == 0 ? "Before the first hop" : fmt::format("Go to hop {}", hop));
   }
   // The playhead.
   const float x = tick_x(now), wide = context.px(7);

@@ -26,6 +26,8 @@ inline auto adder(std::vector<UiCommand>& table, CommandGroup group) {
   };
 }
 
+/// One command for each choice of T, part, norm, split and number type: what Setup and the Bar offer.
+void add_setup_commands(std::vector<UiCommand>& table);
 void add_scaling_commands(std::vector<UiCommand>& table);
 void add_train_commands(std::vector<UiCommand>& table);
 void add_break_commands(std::vector<UiCommand>& table);

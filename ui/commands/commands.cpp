@@ -10,7 +10,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/config/splits.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/collective/collective_view.h"
@@ -53,12 +52,6 @@ void set_scale(const Context& context, float scale) {
 
 double frame_seconds() {
   return ImGui::GetIO().DeltaTime;
-}
-
-void set_degree(const Context& context, int tp) {
-  Settings settings = context.wanted();
-  settings.tp = tp;
-  context.want(settings);
 }
 
 /// Fits the rows of the Stage and the whole timeline into their panels, or goes back to where the Stage was.
@@ -362,31 +355,6 @@ void add_view_commands(std::vector<UiCommand>& table) {
 }
 
 void add_settings_commands(std::vector<UiCommand>& table) {
-  struct Degree {
-    int tp;
-    std::vector<ImGuiKeyChord> keys;
-  };
-  const std::array<Degree, 8> degrees{{{1, {ImGuiKey_1}},
-                                       {2, {ImGuiKey_2}},
-                                       {3, {ImGuiKey_3}},
-                                       {4, {ImGuiKey_4}},
-                                       {6, {ImGuiKey_6}},
-                                       {8, {ImGuiKey_8}},
-                                       {12, {}},
-                                       {16, {}}}};
-  for (const Degree& degree : degrees) {
-    const int tp = degree.tp;
-    const std::string number = std::to_string(tp);
-    table.push_back(
-        {.id = "settings.tp." + number,
-         .title = "T = " + number,
-         .help = tp == 1 ? "One rank: the serial Program" : "Cut the layer over " + number + " ranks",
-         .group = CommandGroup::Settings,
-         .keys = degree.keys,
-         .run = [tp](const Context& context) {
-           set_degree(context, tp);
-         }});  // the page says what is impossible
-  }
   const auto add = adder(table, CommandGroup::Settings);
   add(
       "settings.undo", "Undo",
@@ -420,28 +388,6 @@ void add_settings_commands(std::vector<UiCommand>& table) {
       "A checkpoint, or a folder with config.json and .safetensors, becomes the model and weights in Setup; "
       "or drop it on the window",
       {}, [](const Context& c) { choose_recording(c, ChosenFor::Model); });
-  for (const std::string& name : split_names()) {
-    table.push_back({.id = "settings.split." + name,
-                     .title = "Split: " + name,
-                     .help = "Cut the four weight matrices as in " + name,
-                     .group = CommandGroup::Settings,
-                     .run = [name](const Context& context) {
-                       Settings settings = context.wanted();
-                       settings.split = named_split(name);
-                       context.want(settings);
-                     }});
-  }
-  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
-    table.push_back({.id = "settings.dtype." + to_string(dtype),
-                     .title = "Compute in " + to_string(dtype),
-                     .help = "The type of every activation, weight and gradient",
-                     .group = CommandGroup::Settings,
-                     .run = [dtype](const Context& context) {
-                       Settings settings = context.wanted();
-                       settings.dtype = dtype;
-                       context.want(settings);
-                     }});
-  }
 }
 
 std::vector<UiCommand> make_table() {
@@ -457,6 +403,7 @@ std::vector<UiCommand> make_table() {
   add_scaling_commands(table);
   add_timeline_commands(table);
   add_figure_commands(table);
+  add_setup_commands(table);
   add_settings_commands(table);
   add_lesson_commands(table);
   add_replay_commands(table);

@@ -34,8 +34,10 @@ constexpr int kMostRows = 12;
 /// A command that matches the typed text, and where it matches.
 struct Match {
   const UiCommand* command = nullptr;
-  bool possible = true;  ///< now
-  bool in_title = true;  ///< false: only the explanation matches
+  bool possible = true;    ///< now
+  bool in_title = true;    ///< false: only the explanation matches
+  bool has_words = false;  ///< the title has the typed words, not only their letters
+  bool is_name = false;    ///< the typed words are the title
   int score = 0;
   std::vector<uint8_t> letters = {};  ///< indices into the title
 
@@ -44,8 +46,25 @@ struct Match {
   }
 };
 
-/// Returns the matching commands. If nothing is typed: all, in the table's order. Otherwise title matches
-/// come first, then explanation matches; in each group the possible ones come first, then the best scores.
+/// The words of a title or of what is typed, without signs and capitals: "Split: reversed" is "split
+/// reversed". Of a question it is what is asked about.
+std::string bare_words(std::string_view text) {
+  constexpr std::string_view kAsks = "What is: ";
+  if (text.starts_with(kAsks)) text.remove_prefix(kAsks.size());
+  std::string bare;
+  for (const char c : lower_case(text)) {
+    const bool is_sign = c == ' ' || c == ':' || c == ',' || c == '.';
+    if (!is_sign) bare += c;
+    if (is_sign && !bare.empty() && bare.back() != ' ') bare += ' ';
+  }
+  while (bare.ends_with(' ')) bare.pop_back();
+  return bare;
+}
+
+/// Returns the matching commands. If nothing is typed: all, in the table's order. Otherwise the command of
+/// that name comes first, then titles with the typed words, then titles with their letters, then
+/// explanations. In each group the possible ones come first, then those that do something before those that
+/// explain it: who types "split reversed" wants that split; then the best scores.
 std::vector<Match> matches_of(const Context& context, const std::string& typed) {
   std::vector<Match> found;
   for (const UiCommand& command : commands()) {
@@ -60,12 +79,18 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
         match.in_title = false, match.score = 0;
       else
         continue;
+      match.is_name = bare_words(command.title) == bare_words(typed);
+      match.has_words = match.in_title && matches_words(command.title, typed);
     }
     found.push_back(std::move(match));
   }
   if (typed.empty()) return found;
   std::stable_sort(found.begin(), found.end(), [](const Match& a, const Match& b) {
-    return std::tuple(a.in_title, a.possible, a.score) > std::tuple(b.in_title, b.possible, b.score);
+    const auto order = [](const Match& match) {
+      const bool acts = match.command->group != CommandGroup::Glossary;
+      return std::tuple(match.is_name, match.has_words, match.in_title, match.possible, acts, match.score);
+    };
+    return order(a) > order(b);
   });
   return found;
 }

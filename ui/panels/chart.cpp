@@ -7,6 +7,7 @@
 
 #include "ui/panels/parts.h"
 #include "ui/widgets/axis.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/label_places.h"
 
 namespace shardlens::ui {
@@ -169,7 +170,7 @@ void draw_tooltip(const Context& context, const char* id, const Chart& chart, co
       nearest = &dot;
     }
   }
-  if (nearest != nullptr) ImGui::SetTooltip("%s", nearest->tooltip.c_str());
+  if (nearest != nullptr) show_tooltip(context, nearest->tooltip);
 }
 
 }  // namespace

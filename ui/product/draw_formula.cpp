@@ -29,22 +29,17 @@ void draw_small(const OpenedPage& page, const Number& number, const Small& small
   const ImVec2 end{at.x + size.x, at.y + size.y};
   fill_rect(page.list, at, end, page.theme.ghost);
   outline_rect(page.list, at, end, page.theme.line);
-  const auto share = [](int64_t place, int64_t all) {
-    return static_cast<float>((static_cast<double>(place)) / static_cast<double>(std::max<int64_t>(all, 1)));
-  };
-  const float thickness = page.px(5);
   const int64_t across = small.column ? full.cols : full.rows, along = small.column ? full.rows : full.cols;
-  const float line = share(small.at, across) * ((small.column ? size.x : size.y) - thickness);
+  const float thickness = page.px(5), room = (small.column ? size.x : size.y) - thickness;
+  const float line = room * static_cast<float>(small.at) / static_cast<float>(std::max<int64_t>(across, 1));
+  const Rect strip = small.column ? Rect{{at.x + line, at.y}, {at.x + line + thickness, end.y}}
+                                  : Rect{{at.x, at.y + line}, {end.x, at.y + line + thickness}};
   for (size_t rank = 0; rank < number.parts.size(); ++rank)
     for (const Range& range : number.parts[rank].pairs) {
-      const float from = share(range.begin, along), to = share(range.end, along);
-      const ImU32 colour = number.cut == SumCut::None ? page.theme.dim : page.theme.ranks[rank % 8];
-      if (small.column)
-        fill_rect(page.list, {at.x + line, at.y + from * size.y},
-                  {at.x + line + thickness, at.y + to * size.y}, colour);
-      else
-        fill_rect(page.list, {at.x + from * size.x, at.y + line},
-                  {at.x + to * size.x, at.y + line + thickness}, colour);
+      const Rect place = small.column ? stage::place_in(strip, {along, 1}, range, {0, 1})
+                                      : stage::place_in(strip, {1, along}, {0, 1}, range);
+      fill_rect(page.list, place.min, place.max,
+                number.cut == SumCut::None ? page.theme.dim : page.theme.ranks[rank % 8]);
     }
 }
 

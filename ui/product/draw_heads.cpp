@@ -20,6 +20,8 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr float kLeastHead = 28;  ///< the smallest picture of a head in which its triangle can be seen
+
 /// A head's probabilities, small: the part of the rank's picture that belongs to it.
 void draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample>& sample,
                 const HeadPlaces& places, int64_t sequence, int64_t local_head, int64_t local_heads,
@@ -72,11 +74,10 @@ void draw_large(const OpenedPage& page, const std::shared_ptr<const Head>& head,
   const double value =
       (scores ? head->scores : head->probabilities)[static_cast<size_t>(row * head->tokens + col)];
   if (causal && col > row)
-    ImGui::SetTooltip("token %lld may not see token %lld", static_cast<long long>(row),
-                      static_cast<long long>(col));
+    show_tooltip(page.context, fmt::format("token {} may not see token {}", row, col));
   else
-    ImGui::SetTooltip("token %lld looks at token %lld: %s %.6g", static_cast<long long>(row),
-                      static_cast<long long>(col), scores ? "score" : "probability", value);
+    show_tooltip(page.context, fmt::format("token {} looks at token {}: {} {:.6g}", row, col,
+                                           scores ? "score" : "probability", value));
 }
 
 /// A lane for each rank with its heads; a click chooses one. Returns the height of the lanes.
@@ -88,14 +89,13 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
   const bool everywhere = is_everywhere(program, step);
   const std::shared_ptr<const Result> result = shown_result(context.snapshot);
   // A lane for each rank with its heads, in as many columns as make the pictures largest.
-  const float top = room.min.y, most = std::min(room.height() * 0.36f, page.px(250));
+  const float top = room.min.y, most = std::min(room.height() * 0.4f, page.px(250));
   const float gap = page.px(10), head_bar = page.px(26), label = page.px(18), beside = page.px(6);
   const auto lanes = static_cast<float>(ranks);
   const float width = (room.width() - gap * (lanes - 1)) / lanes;
   const int64_t widest = everywhere ? places.heads : (places.heads + ranks - 1) / ranks;
   float side = 0;
   int64_t columns = 1;
-  const bool pictures = most >= page.px(120);  // else only the heads' numbers, side by side
   for (int64_t tried = 1; tried <= widest; ++tried) {
     const float across = (width - page.px(16)) / static_cast<float>(tried) - beside;
     const float down =
@@ -105,7 +105,8 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
     side = std::min(across, down);
     columns = tried;
   }
-  if (!pictures) {
+  const bool pictures = side >= page.px(kLeastHead);
+  if (!pictures) {  // only the heads' numbers, side by side
     columns = widest;
     side = std::min((width - page.px(16)) / static_cast<float>(widest) - beside, page.px(72));
   }
@@ -128,7 +129,11 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
     if (width > page.px(180))
       draw_text(page.list, {lane.max.x - page.px(8), lane.min.y + page.px(7)}, page.type.note, count,
                 Align::Right);
-    if (own.empty()) continue;
+    if (own.empty()) {
+      draw_text(page.list, {(lane.min.x + lane.max.x) / 2, lane.min.y + head_bar + page.px(6)},
+                page.type.note, fitted(page.type.note, "no head", width), Align::Centre);
+      continue;
+    }
     std::shared_ptr<const TensorSample> sample;
     if (has_run && places.p != kNoTensor && static_cast<size_t>(rank) < result->samples.size())
       sample = result->samples[static_cast<size_t>(rank)][static_cast<size_t>(places.p)];
@@ -195,18 +200,20 @@ void draw_chosen(const OpenedPage& page, const Program& program, const Step& ste
   float y = room.min.y + page.px(44);
   const std::string part =
       places.shown < places.tokens ? fmt::format(", the first {} of {}", places.shown, places.tokens) : "";
+  // The most important one comes first: a small window has no room for all.
   const std::string sentences[] = {
+      program.tp() == 1 ? std::string("One rank has every head.")
+      : everywhere
+          ? std::string("Every rank computes every head: attention is not cut here.")
+          : fmt::format(
+                "A rank with whole heads needs nothing from the others: head {} is on rank {} alone, and "
+                "nothing is sent inside attention.",
+                view.head, rank),
       fmt::format("A row is a token of sequence {}{}; a column is a token that it looks at.", view.sequence,
                   part),
       "Each row of the probabilities sums to 1. It needs one row of this head's Q, and all of this head's K "
       "and V.",
-      fmt::format("Scores: {}. Probabilities: the brighter, the larger.", kSignedInWords),
-      program.tp() == 1 ? std::string("One rank has every head.")
-      : everywhere
-          ? std::string("Every rank computes every head: attention is not cut here.")
-          : fmt::format("So a rank with whole heads needs nothing from the others: head {} is on rank {} "
-                        "alone, and nothing is sent inside attention.",
-                        view.head, rank)};
+      fmt::format("Scores: {}. Probabilities: the brighter, the larger.", kSignedInWords)};
   for (const std::string& sentence : sentences) {
     if (y + wrapped_height(said, sentence, room.max.x - text) > room.max.y) break;
     y += draw_wrapped(page.list, {text, y}, said, sentence, room.max.x - text) + page.px(14);

@@ -11,6 +11,7 @@
 #include "ui/product/page.h"
 #include "ui/product/product_view.h"
 #include "ui/theme/colour_scale.h"
+#include "ui/widgets/controls.h"
 
 namespace shardlens::ui {
 namespace {
@@ -183,8 +184,8 @@ Pointed draw_tile(const OpenedPage& page, const Tile& tile, const DrawnMatrix& s
   if (ImGui::IsItemHovered()) {
     at = pointed_in(tile.rect, full, ImGui::GetMousePos());
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    ImGui::SetTooltip("%s\nA click shows how this number is made.",
-                      element_text(symbol, at.row, at.col).c_str());
+    show_tooltip(page.context,
+                 element_text(symbol, at.row, at.col) + "\nA click shows how this number is made.");
   }
   if (clicked) open_number(page.context, at ? at.row : full.rows / 2, at ? at.col : full.cols / 2);
   return at;

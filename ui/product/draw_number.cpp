@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ui/product/page.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/heatmap.h"
 
@@ -182,9 +183,9 @@ class Lanes {
       index = count + static_cast<size_t>(share * static_cast<float>(part.a.size() - count));
     }
     index = std::min(index, part.a.size() - 1);
-    ImGui::SetTooltip("k = %lld:  %.6g \u00D7 %.6g = %.6g\nthe sum so far: %.6g",
-                      static_cast<long long>(pair_at(part, index)), part.a[index], part.b[index],
-                      part.a[index] * part.b[index], part.running[index]);
+    show_tooltip(page_.context, fmt::format("k = {}:  {:.6g} \u00D7 {:.6g} = {:.6g}\nthe sum so far: {:.6g}",
+                                            pair_at(part, index), part.a[index], part.b[index],
+                                            part.a[index] * part.b[index], part.running[index]));
   }
 
   static int64_t pair_at(const NumberPart& part, size_t index) {

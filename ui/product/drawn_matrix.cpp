@@ -38,17 +38,6 @@ std::shared_ptr<const Picture> turned_picture(const Context& context, const Tens
   return turned = made;
 }
 
-Rect part_of(const Rect& whole, Range rows, Range cols, MatrixShape full) {
-  const auto along = [](float begin, float length, int64_t at, int64_t all) {
-    return std::round(begin +
-                      length * static_cast<float>(static_cast<double>(at) / static_cast<double>(all)));
-  };
-  return {{along(whole.min.x, whole.width(), cols.begin, full.cols),
-           along(whole.min.y, whole.height(), rows.begin, full.rows)},
-          {along(whole.min.x, whole.width(), cols.end, full.cols),
-           along(whole.min.y, whole.height(), rows.end, full.rows)}};
-}
-
 }  // namespace
 
 DrawnMatrix operand_of(const Context& context, const Program& program, TensorId id, bool turned) {
@@ -70,7 +59,7 @@ void draw_rank(const OpenedPage& page, const DrawnMatrix& operand, int ranks, in
   for (const Placement& piece : placements(*operand.tensor, ranks, rank)) {
     const Range rows = operand.turned ? piece.cols : piece.rows,
                 cols = operand.turned ? piece.rows : piece.cols;
-    const Rect place = part_of(whole, rows, cols, full);
+    const Rect place = stage::place_in(whole, full, rows, cols);
     if (sample && !sample->picture.values.empty()) {
       const Range from_rows = operand.turned ? piece.local_cols : piece.local_rows;
       const Range from_cols = operand.turned ? piece.local_rows : piece.local_cols;

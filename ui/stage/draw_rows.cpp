@@ -12,6 +12,7 @@
 #include "ui/stage/meeting.h"
 #include "ui/stage/plan_change.h"
 #include "ui/stage/scene.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/within.h"
 
@@ -369,11 +370,11 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     const bool hovered =
         ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::IsMouseHoveringRect(min, max);
     if (hovered && !aside.empty())
-      ImGui::SetTooltip(
-          "%s", lane.group()
-                    ? "These ranks hold shards of the same shapes: drawn once"
-                    : (aside + " in this rank's arenas; the Memory tab lists them. Click to select the rank")
-                          .c_str());
+      show_tooltip(
+          scene.context,
+          lane.group()
+              ? "These ranks hold shards of the same shapes: drawn once"
+              : aside + " in this rank's arenas; the Memory tab lists them. Click to select the rank");
   }
   list->PopClipRect();
 }

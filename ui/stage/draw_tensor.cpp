@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
@@ -12,6 +15,8 @@
 
 namespace shardlens::ui::stage {
 namespace {
+
+constexpr float kLeastMaskCell = 1.5f;  ///< pixels; smaller cells of a mask are only grey
 
 // Draws dashes along one side. Only visible dashes are made, also at the largest zoom.
 void draw_dashes(ImDrawList* list, bool across, float begin, float end, float at, float thickness, float dash,
@@ -61,32 +66,64 @@ ColourScale exact_scale(const Scene& scene, TensorId tensor) {
   return {ColourMap::Signed, limit > 0 ? limit : 1};
 }
 
-// Draws the numbers in the cells of one piece, if they fit.
-void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample,
-                  ColourScale scale) {
-  const float cell_width = piece.place.width() / static_cast<float>(piece.local_cols.size());
-  const float cell_height = piece.place.height() / static_cast<float>(piece.local_rows.size());
-  const float size = std::round(scene.px(kSmallSize));
-  if (!has_room_for_numbers(scene, cell_width, cell_height)) return;
+// Calls visit(row, column, place) for every element of a piece that is inside the clip rectangle.
+template <class Visit>
+void for_each_seen(ImDrawList* list, const Piece& piece, const Visit& visit) {
+  const float width = piece.place.width() / static_cast<float>(piece.local_cols.size());
+  const float height = piece.place.height() / static_cast<float>(piece.local_rows.size());
   const Rect seen = common(piece.place, {list->GetClipRectMin(), list->GetClipRectMax()});
   const auto range = [](float begin, float end, float origin, float cell, Range all) {
     return Range{within(all.begin + static_cast<int64_t>((begin - origin) / cell), all.begin, all.end),
                  within(all.begin + static_cast<int64_t>((end - origin) / cell) + 1, all.begin, all.end)};
   };
-  const Range rows = range(seen.min.y, seen.max.y, piece.place.min.y, cell_height, piece.local_rows);
-  const Range cols = range(seen.min.x, seen.max.x, piece.place.min.x, cell_width, piece.local_cols);
+  const Range rows = range(seen.min.y, seen.max.y, piece.place.min.y, height, piece.local_rows);
+  const Range cols = range(seen.min.x, seen.max.x, piece.place.min.x, width, piece.local_cols);
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     for (int64_t col = cols.begin; col < cols.end; ++col) {
-      const double value = sample.value(row, col);
-      const ImU32 ground = colour_of(value, scale);
-      const TextStyle style{scene.context.fonts.mono, size, legible_on(scene.context.theme, ground)};
-      const float x =
-          piece.place.min.x + (static_cast<float>(col - piece.local_cols.begin) + 0.5f) * cell_width;
-      const float y =
-          piece.place.min.y + (static_cast<float>(row - piece.local_rows.begin) + 0.5f) * cell_height;
-      draw_text(list, {x, y - size / 2}, style, format_value(value), Align::Centre);
+      const ImVec2 at{piece.place.min.x + static_cast<float>(col - piece.local_cols.begin) * width,
+                      piece.place.min.y + static_cast<float>(row - piece.local_rows.begin) * height};
+      visit(row, col, Rect{at, {at.x + width, at.y + height}});
     }
   }
+}
+
+bool shows_numbers(const Scene& scene, const Piece& piece) {
+  return has_room_for_numbers(scene, piece.place.width() / static_cast<float>(piece.local_cols.size()),
+                              piece.place.height() / static_cast<float>(piece.local_rows.size()));
+}
+
+// Draws the numbers in the cells of one piece, if they fit.
+void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample,
+                  ColourScale scale) {
+  if (!shows_numbers(scene, piece)) return;
+  const float size = std::round(scene.px(kSmallSize));
+  for_each_seen(list, piece, [&](int64_t row, int64_t col, const Rect& cell) {
+    const double value = sample.value(row, col);
+    const TextStyle style{scene.context.fonts.mono, size,
+                          legible_on(scene.context.theme, colour_of(value, scale))};
+    draw_text(list, {(cell.min.x + cell.max.x) / 2, (cell.min.y + cell.max.y - size) / 2}, style,
+              format_value(value), Align::Centre);
+  });
+}
+
+// Draws what a dropout set to zero as dark cells: its mask. On the scale of the values, zero looks like any
+// small number. Numbers say it themselves.
+void draw_mask(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample) {
+  const float least = std::min(piece.place.width() / static_cast<float>(piece.local_cols.size()),
+                               piece.place.height() / static_cast<float>(piece.local_rows.size()));
+  if (!sample.has_exact() || least < kLeastMaskCell || shows_numbers(scene, piece)) return;
+  const ImU32 dark = scene.ink(legible_on(scene.context.theme, colour_of(0, {ColourMap::Signed, 1})));
+  for_each_seen(list, piece, [&](int64_t row, int64_t col, const Rect& cell) {
+    if (sample.value(row, col) == 0) fill_rect(list, cell.min, cell.max, dark);
+  });
+}
+
+// True if zeros of this tensor are what a dropout set to zero. Zeros of a difference are equal numbers.
+bool is_masked(const Scene& scene, TensorId tensor) {
+  const bool is_difference = scene.seen && scene.seen->side() == BreakSide::Difference;
+  if (scene.program().settings.dropout == 0 || is_difference) return false;
+  const StepId made = producer_of(scene.program(), tensor);
+  return made >= 0 && scene.program().step(made).op == Op::Dropout;
 }
 
 // Draws a piece's values: the picture, or the exact elements when the picture's cells are large on the
@@ -121,6 +158,25 @@ void draw_values(const Scene& scene, ImDrawList* list, TensorId tensor, const Pi
                               piece.uv0, piece.uv1, scene.opacity());
 }
 
+bool is_all_zero(const TensorStats& stats) {
+  return stats.count > 0 && stats.nan_count == 0 && stats.min == 0 && stats.max == 0;
+}
+
+// Writes the first of the words that fits into the middle of a ghost. Without a word, zeros and what a rank
+// does not hold would look as if something were not drawn.
+void draw_within(const Scene& scene, ImDrawList* list, const Rect& ghost, ImU32 colour,
+                 std::initializer_list<const char*> forms) {
+  const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, colour);
+  if (ghost.height() < style.size) return;
+  for (const char* words : forms) {
+    if (text_width(style, words) > ghost.width()) continue;
+    choose_layer(list, kOutlineLayer);
+    draw_text(list, {(ghost.min.x + ghost.max.x) / 2, (ghost.min.y + ghost.max.y - style.size) / 2}, style,
+              words, Align::Centre);
+    return;
+  }
+}
+
 // Draws a tensor. `fill`: its values may be shown. Ranks [first, last] share the ghost.
 void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& ghost, int first, int last,
                  bool fill) {
@@ -133,14 +189,21 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   if (sharded || !fill) fill_rect(list, ghost.min, ghost.max, scene.ink(theme.ghost));
   // Replicated and Partial tensors look alike on every rank of the lane, so one rank is drawn for all.
   const int drawn_last = sharded ? last : first;
+  // Alone in its lane, a rank's piece may be as wide as a line can be seen. In a lane of several ranks, wider
+  // pieces would cover each other.
+  const float least = first == last ? std::max(1.0f, std::round(scene.px(1))) : 1;
+  const bool masked = fill && is_masked(scene, id);
+  bool is_held = false;
   for (int rank = first; rank <= drawn_last; ++rank) {
     const std::shared_ptr<const TensorSample> sample = fill ? scene.sample(id, rank) : nullptr;
     const ImU32 colour = sharded ? theme.rank_outlines[rank % 8] : partial ? theme.communication : theme.dim;
     const ImU32 outline = scene.ink(fill ? colour : faded(colour, 0.6f));
-    for (const Piece& piece : pieces_of(tensor, scene.program().tp(), rank, ghost)) {
+    for (const Piece& piece : pieces_of(tensor, scene.program().tp(), rank, ghost, least)) {
+      is_held = true;
       choose_layer(list, kHeatmapLayer);
       if (sample) draw_values(scene, list, id, piece, sample);
       choose_layer(list, kOutlineLayer);
+      if (masked && sample) draw_mask(scene, list, piece, *sample);
       if (partial) {
         draw_dashed_outline(list, piece.place, outline, scene.px(1.5f), scene.px(5));
       } else {
@@ -150,6 +213,8 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
                      sharded && !narrow ? scene.px(2) : scene.px(1));
       }
     }
+    if (sample && !sharded && is_all_zero(sample->stats))
+      draw_within(scene, list, ghost, legible_on(theme, colour_of(0, scene.scale(id))), {"all 0"});
     if (sample && sample->stats.nan_count > 0) {
       const TextStyle style = scene.text(scene.context.fonts.bold, kSmallSize, theme.window);
       const ImVec2 at(ghost.min.x + scene.px(4), ghost.min.y + scene.px(3));
@@ -158,6 +223,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
       draw_text(list, at, style, "NaN");
     }
   }
+  if (!is_held) draw_within(scene, list, ghost, theme.dim, {"holds nothing", "nothing", "–"});
 }
 
 // Draws a product's weight and, below it, the bias that is cut with it. Both have values from the start, even
@@ -188,28 +254,42 @@ void draw_weights(const Scene& scene, ImDrawList* list, const Row& row, Rect roo
   }
 }
 
-// Draws "partial, Σ over 4" (of a maximum "max over 4") at the right of a ghost, or the part of it that fits.
-void draw_partial_words(const Scene& scene, ImDrawList* list, Reduction reduction, const Rect& ghost,
-                        const Rect& cell) {
+Rect ghost_in(const Scene& scene, size_t row, const Lane& lane) {
+  const Tensor& tensor = scene.program().tensor(scene.rows[row].tensor);
+  return ghost_of(tensor, scene.largest, scene.tensor_room(scene.cell(row, lane)));
+}
+
+// The lines "partial" and "Σ over 4" (of a maximum "max over 4") at the right of a row's ghosts, or the part
+// of them that fits. All lanes of a row say the same, though rounding gives some of them a pixel more.
+std::vector<std::string> partial_lines(const Scene& scene, size_t row, const TextStyle& word,
+                                       const TextStyle& sum) {
+  float space = std::numeric_limits<float>::max(), height = space;
+  for (const Lane& lane : scene.lanes) {
+    const Rect ghost = ghost_in(scene, row, lane);
+    space =
+        std::min(space, scene.cell(row, lane).max.x + scene.measure.lane_gap - scene.px(10) - ghost.max.x);
+    height = std::min(height, ghost.height());
+  }
+  const Layout& layout = scene.program().tensor(scene.rows[row].tensor).layout;
+  const std::string combined = layout.reduction == Reduction::Max ? "max" : "Σ";
+  const std::string terms = fmt::format("{} over {}", combined, scene.program().tp());
+  if (height < word.size) return {};
+  if (height >= 2 * word.size && std::max(text_width(word, "partial"), text_width(sum, terms)) <= space)
+    return {"partial", terms};
+  for (const std::string& words : {std::string("partial"), combined})
+    if (text_width(word, words) <= space) return {words};
+  return {};
+}
+
+void draw_partial_words(const Scene& scene, ImDrawList* list, size_t row, const Rect& ghost) {
   const TextStyle word = scene.text(scene.context.fonts.bold, 12, scene.context.theme.communication);
   const TextStyle sum = scene.text(scene.context.fonts.body, 12, scene.context.theme.dim);
-  if (ghost.height() < word.size) return;
-  const char* const combined = reduction == Reduction::Max ? "max" : "Σ";
-  const std::string terms = fmt::format("{} over {}", combined, scene.program().tp());
+  const std::vector<std::string> lines = partial_lines(scene, row, word, sum);
   const float left = ghost.max.x + scene.px(6), middle = (ghost.min.y + ghost.max.y) / 2;
-  const float space = cell.max.x + scene.measure.lane_gap - scene.px(4) - left;
-  const bool both = ghost.height() >= 2 * word.size &&
-                    std::max(text_width(word, "partial"), text_width(sum, terms)) <= space;
-  if (both) {
-    draw_text(list, {left, middle - word.size - scene.px(1)}, word, "partial");
-    draw_text(list, {left, middle + scene.px(1)}, sum, terms);
-    return;
-  }
-  for (const char* words : {"partial", combined}) {
-    if (text_width(word, words) > space) continue;
-    draw_text(list, {left, middle - word.size / 2}, word, words);
-    return;
-  }
+  if (lines.size() == 1) draw_text(list, {left, middle - word.size / 2}, word, lines[0]);
+  if (lines.size() != 2) return;
+  draw_text(list, {left, middle - word.size - scene.px(1)}, word, lines[0]);
+  draw_text(list, {left, middle + scene.px(1)}, sum, lines[1]);
 }
 
 }  // namespace
@@ -228,8 +308,7 @@ void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, co
 
   draw_weights(scene, list, row, scene.weight_room(cell), lane);
 
-  const Rect room = scene.tensor_room(cell);
-  const Rect ghost = ghost_of(tensor, scene.largest, room);
+  const Rect ghost = ghost_in(scene, row_index, lane);
   draw_tensor(scene, list, row.tensor, ghost, lane.first, lane.last, fill);
   if (row.step >= 0 && scene.progress(row.step) == Progress::Next) {
     draw_dashed_outline(list, ghost, scene.ink(scene.phase_colour(row.phase)), scene.px(1.5f), scene.px(5));
@@ -243,8 +322,7 @@ void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, co
                  scene.ink(theme.text), 0, scene.px(1.5f));
   }
 
-  if (tensor.layout.kind == LayoutKind::Partial)
-    draw_partial_words(scene, list, tensor.layout.reduction, ghost, cell);
+  if (tensor.layout.kind == LayoutKind::Partial) draw_partial_words(scene, list, row_index, ghost);
 }
 
 }  // namespace shardlens::ui::stage

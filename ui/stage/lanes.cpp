@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/widgets/within.h"
+
 namespace shardlens::ui::stage {
 namespace {
 
@@ -20,6 +22,22 @@ std::vector<Shape> shapes_of(const Program& program, int rank) {
 // Moves the edges to whole pixels, so that lines are sharp and neighbours share edges.
 Rect snapped(Rect rect) {
   return {{std::round(rect.min.x), std::round(rect.min.y)}, {std::round(rect.max.x), std::round(rect.max.y)}};
+}
+
+float share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<float>(static_cast<double>(part) / static_cast<double>(whole)) : 0.0f;
+}
+
+/// Where a part of `extent` lies between two edges that are on whole pixels.
+struct Ends {
+  float begin, end;
+};
+Ends ends_of(float low, float high, Range part, int64_t extent, float least) {
+  const auto edge = [&](int64_t at) { return std::round(low + (high - low) * share(at, extent)); };
+  const float begin = edge(part.begin), end = edge(part.end);
+  if (part.size() <= 0 || end - begin >= least) return {begin, end};
+  const float from = within(std::round((begin + end - least) / 2), low, high - least);
+  return {from, std::min(from + least, high)};
 }
 
 void place(std::vector<Lane>& lanes, float width, float gap) {
@@ -114,18 +132,20 @@ Rect weight_ghost_of(const Tensor& tensor, Rect room) {
       {{middle.x - width / 2, middle.y - height / 2}, {middle.x + width / 2, middle.y + height / 2}});
 }
 
-std::vector<Piece> pieces_of(const Tensor& tensor, int ranks, int rank, Rect ghost) {
+Rect place_in(const Rect& whole, MatrixShape full, Range rows, Range cols, float least) {
+  const Rect grid = snapped(whole);
+  const Ends across = ends_of(grid.min.x, grid.max.x, cols, full.cols, least),
+             down = ends_of(grid.min.y, grid.max.y, rows, full.rows, least);
+  return {{across.begin, down.begin}, {across.end, down.end}};
+}
+
+std::vector<Piece> pieces_of(const Tensor& tensor, int ranks, int rank, Rect ghost, float least) {
   const MatrixShape full = matrix_shape(tensor), local = local_matrix_shape(tensor, ranks, rank);
-  const auto share = [](int64_t part, int64_t whole) {
-    return whole > 0 ? static_cast<float>(static_cast<double>(part) / static_cast<double>(whole)) : 0.0f;
-  };
   std::vector<Piece> pieces;
   for (const Placement& placement : placements(tensor, ranks, rank)) {
+    if (placement.rows.size() <= 0 || placement.cols.size() <= 0) continue;
     Piece piece;
-    piece.place = snapped({{ghost.min.x + ghost.width() * share(placement.cols.begin, full.cols),
-                            ghost.min.y + ghost.height() * share(placement.rows.begin, full.rows)},
-                           {ghost.min.x + ghost.width() * share(placement.cols.end, full.cols),
-                            ghost.min.y + ghost.height() * share(placement.rows.end, full.rows)}});
+    piece.place = place_in(ghost, full, placement.rows, placement.cols, least);
     piece.uv0 = {share(placement.local_cols.begin, local.cols),
                  share(placement.local_rows.begin, local.rows)};
     piece.uv1 = {share(placement.local_cols.end, local.cols), share(placement.local_rows.end, local.rows)};

@@ -49,6 +49,10 @@ Rect ghost_of(const Tensor& tensor, const Extent& largest, Rect room);
 /// (power 0.5).
 Rect weight_ghost_of(const Tensor& tensor, Rect room);
 
+/// Returns where a part of a full matrix lies in `whole`, on whole pixels. It is never outside, and a part
+/// that is not empty is at least `least` pixels wide and high, so that no rank's part vanishes.
+Rect place_in(const Rect& whole, MatrixShape full, Range rows, Range cols, float least = 1);
+
 /// One rectangle of a rank's piece: its place in the ghost, and the part of the rank's own matrix that it
 /// shows.
 struct Piece {
@@ -56,6 +60,7 @@ struct Piece {
   ImVec2 uv0, uv1;  ///< in fractions of the local matrix
   Range local_rows, local_cols;
 };
-std::vector<Piece> pieces_of(const Tensor& tensor, int ranks, int rank, Rect ghost);
+/// Returns none if the rank holds nothing. `least` as in place_in().
+std::vector<Piece> pieces_of(const Tensor& tensor, int ranks, int rank, Rect ghost, float least = 1);
 
 }  // namespace shardlens::ui::stage

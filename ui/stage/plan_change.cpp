@@ -42,6 +42,12 @@ std::string title_of(const Settings& before, const Settings& after) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// True if steps can be told apart by their names. Another model, or another part of it, has other names for
+/// what stays the same: "attn.proj.sum" of a layer is "h.0.attn.proj.sum" of the model.
+bool have_the_same_steps(const Settings& before, const Settings& after) {
+  return before.block == after.block && before.layer == after.layer && before.model == after.model;
+}
+
 int64_t collectives_of(const Program& program) {
   return std::count_if(program.steps.begin(), program.steps.end(),
                        [](const Step& step) { return is_collective(step.op); });
@@ -97,6 +103,7 @@ PlanChange plan_change(const Plan& before, const Plan& after) {
   change.title = title_of(before.program.settings, after.program.settings);
   if (change.title.empty()) return change;
   change.figures = figures_of(before, after);
+  if (!have_the_same_steps(before.program.settings, after.program.settings)) return change;
   std::map<Likeness, int> old = counted(before.program);
   for (const Step& step : after.program.steps) change.came.push_back(--old[likeness(step)] < 0);
   for (const Step& step : before.program.steps) {

@@ -13,10 +13,11 @@ namespace shardlens::ui::stage {
 struct PlanChange {
   std::string title;       ///< "T 4 → 8, split megatron → reversed"; empty: another change, or none
   std::string figures;     ///< "+6 collectives · 18 → 63 MiB sent by a rank · memory of a rank +12 %"
-  std::vector<bool> came;  ///< by step of the new plan: the old one has no step like it
+  std::vector<bool> came;  ///< by step of the new plan: the old one has no step like it; empty: not compared
   std::vector<std::string> left;  ///< the old plan's collectives that the new one does not have, by name
 };
 
+/// Steps are compared only if both plans are of the same part of the same model.
 PlanChange plan_change(const Plan& before, const Plan& after);
 
 /// The change from the plan shown before to the plan shown now. It is shown until the next click.

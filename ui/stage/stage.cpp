@@ -155,7 +155,7 @@ void interact_with_row(const Scene& scene, size_t index) {
   }
   if (const Rect button = band_button(scene, index); can_open && button.width() > 0) {
     if (item(name + "_inside", button, false)) look_inside(scene.context, row.step);
-    if (is_pointed_at()) ImGui::SetTooltip("%s", inside_hint().c_str());
+    if (is_pointed_at()) show_tooltip(scene.context, inside_hint());
   }
   if (const Rect button = why_button(scene, index); button.width() > 0) {
     if (item(name + "_why", button, false)) select(scene, row, row.tensor, -1);

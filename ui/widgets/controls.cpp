@@ -269,7 +269,8 @@ void tooltip(const Context& c, const std::string& text) {
 
 void show_tooltip(const Context& c, const std::string& text) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(12), c.px(8)));
-  if (ImGui::BeginTooltip()) {
+  // What lies on top, such as a button on a row, says its own words instead.
+  if (ImGui::BeginTooltipEx(ImGuiTooltipFlags_OverridePrevious, ImGuiWindowFlags_None)) {
     ImGui::PushTextWrapPos(c.px(360));
     ImGui::TextUnformatted(printable(text).c_str());
     ImGui::PopTextWrapPos();

@@ -150,7 +150,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
       ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
       list->AddLine({right - text_width(style, std::to_string(value)), at.y + row - context.px(5)},
                     {right, at.y + row - context.px(5)}, theme.faint);
-      ImGui::SetTooltip("Click or press Enter to type a value");
+      show_tooltip(context, "Click or press Enter to type a value");
     }
   }
   ImGui::PopID();
@@ -169,7 +169,7 @@ int option_row(const Context& context, const char* label, const std::string& cur
   ImGui::PushID(label);
   if (click_area("choice", {std::max(1.0f, width), row})) ImGui::OpenPopup("options");
   const bool hovered = ImGui::IsItemHovered();
-  if (hovered && meaning != nullptr) ImGui::SetTooltip("%s", meaning);
+  if (hovered && meaning != nullptr) show_tooltip(context, meaning);
   const float room =
       width - text_width(form_label_style(context), label) - caret_width(context) - context.px(12);
   draw_value_with_caret(context, {at.x + width, at.y + row / 2}, current, hovered, room);

@@ -59,12 +59,11 @@ std::string format_flop_count(double flops) {
 }
 
 std::string format_count(double count) {
-  static constexpr std::array<std::string_view, 5> kUnits{"", "k", "M", "B", "T"};
-  return in_units(count, 1000, kUnits);
+  return in_units(count, 1000, kCountUnits);
 }
 
 std::string format_bandwidth(double bytes_per_second) {
-  static constexpr std::array<std::string_view, 5> kUnits{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+  static constexpr std::array<std::string_view, 5> kUnits{"bytes/s", "kB/s", "MB/s", "GB/s", "TB/s"};
   return in_units(bytes_per_second, 1000, kUnits);
 }
 

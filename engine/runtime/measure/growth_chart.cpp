@@ -32,8 +32,7 @@ std::string round_seconds_text(double seconds) {
 }
 
 std::string size_text(GrowthAxis axis, double size) {
-  constexpr std::array<std::string_view, 4> thousands{"", "k", "M", "B"};
-  return axis == GrowthAxis::Model ? in_units(size, 1000, thousands) : fmt::format("{:.0f}", size);
+  return axis == GrowthAxis::Model ? in_units(size, 1000, kCountUnits) : fmt::format("{:.0f}", size);
 }
 
 std::string title_of(GrowthAxis axis) {

@@ -55,7 +55,7 @@ std::shared_ptr<const Plan> plan_of(const RecordingHeader& header) {
     MemoryPlan& memory = plan->memory[rank];
     if (rank >= header.memory.size() || memory.arena_bytes == header.memory[rank].arena_bytes) continue;
     memory.arena_bytes = header.memory[rank].arena_bytes;  // as recorded, maybe by another version
-    memory.borrowed_bytes = {};
+    memory.held_bytes = memory.borrowed_bytes = {};
   }
   return plan;
 }

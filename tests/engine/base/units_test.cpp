@@ -9,8 +9,9 @@ namespace shardlens {
 namespace units_test {
 
 TEST(Units, BytesHaveThreeDigitsAndABinaryUnit) {
-  EXPECT_EQ(bytes_text(0), "0 B");
-  EXPECT_EQ(bytes_text(1023), "1023 B");
+  EXPECT_EQ(bytes_text(0), "0 bytes");
+  EXPECT_EQ(bytes_text(1), "1 byte");
+  EXPECT_EQ(bytes_text(1023), "1023 bytes");
   EXPECT_EQ(bytes_text(1024), "1.00 KiB");
   EXPECT_EQ(bytes_text(1024 * 1024 - 1), "1.00 MiB");
   EXPECT_EQ(bytes_text(117440512), "112 MiB");

@@ -309,9 +309,10 @@ TEST(RefuseIfTooLarge, SaysWhatAWholeModelWouldHaveToComputeAgain) {
   const auto refused = [&](int64_t available) {
     return error_of([&] { refuse_if_too_large(settings, available, need); });
   };
-  EXPECT_THAT(refused(399), HasSubstr("With recompute selective it fits, in 240 B. The largest that fits"));
-  EXPECT_THAT(refused(399), HasSubstr("batch 3, with 300 B"));
-  EXPECT_THAT(refused(239), HasSubstr("With recompute full it fits, in 80 B."));
+  EXPECT_THAT(refused(399),
+              HasSubstr("With recompute selective it fits, in 240 bytes. The largest that fits"));
+  EXPECT_THAT(refused(399), HasSubstr("batch 3, with 300 bytes"));
+  EXPECT_THAT(refused(239), HasSubstr("With recompute full it fits, in 80 bytes."));
   EXPECT_THAT(refused(79), Not(HasSubstr("recompute")));
   settings.block = Block::Layer;  // which has no recomputation to choose
   EXPECT_THAT(refused(399), Not(HasSubstr("recompute")));
@@ -334,7 +335,7 @@ TEST(RefuseIfTooLarge, ProposesABatchThatCanBeCut) {
   };
   EXPECT_THAT(refused(10'000), HasSubstr("The largest that fits at sequence 100 is batch 96"));
   EXPECT_THAT(refused(599), HasSubstr("The largest that fits is batch 6 with sequence 99"));
-  EXPECT_THAT(refused(5), HasSubstr("Even batch 6 with sequence 1 needs 6 B"));
+  EXPECT_THAT(refused(5), HasSubstr("Even batch 6 with sequence 1 needs 6 bytes"));
 }
 
 TEST(RefuseIfTooLarge, AsksSeldomAndSaysTheFigure) {

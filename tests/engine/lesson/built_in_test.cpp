@@ -59,6 +59,21 @@ TEST(Lessons, EveryEmbeddedFileIsListed) {
   EXPECT_EQ(files, listed);
 }
 
+// Of eight ranks half have most heads; of a layer's forward results most are whole on every rank.
+TEST(Lessons, APointThatIsRightByChanceIsFound) {
+  const auto problems = [](const std::string& question) {
+    const std::string text = "ask = \"?\"\n" + question + "\nbecause = \"explain(collective(1))\"";
+    return check_lesson(testing::asking(text, "run = { block = \"attention\" }"), {}).problems;
+  };
+  const auto steps = problems("at = \"step\"\nanswer = \"steps(forward)\"");
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_THAT(steps[0].what, HasSubstr("who only guesses"));
+  const auto ranks = problems("at = \"rank\"\nanswer = \"fullest_ranks()\"");
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_THAT(ranks[0].what, HasSubstr("4 of 4 places"));
+  EXPECT_TRUE(problems("at = \"step\"\nanswer = \"collective(1)\"").empty());
+}
+
 TEST(Lessons, AnAnswerThatNoLongerHoldsIsFound) {
   const Lesson lesson = testing::asking(
       "ask = \"?\"\nchoices = [\"2\", \"3\"]\nanswer = \"collectives(forward)\"\nbecause = "

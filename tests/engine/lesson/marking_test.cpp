@@ -137,12 +137,25 @@ TEST(LessonMarking, ACutIsPlannedAndRun) {
       "tensor_bytes('mlp.fc.weight')\"",
       {{{{"mlp.fc", "column"}, {"mlp.proj", "row"}}, true, ""},
        {json::object(), true, ""},  // as in a split file, what is left out is cut as in megatron
-       {{{"mlp.fc", "replicated"}, {"mlp.proj", "row"}}, false, ""},
-       {{{"mlp.fc", "row"}, {"mlp.proj", "column"}}, false, ""},
+       {{{"mlp.fc", "replicated"}, {"mlp.proj", "row"}},
+        false,
+        "`local_bytes(\"mlp.fc.weight\") < tensor_bytes(\"mlp.fc.weight\")` does not hold"},
+       {{{"mlp.fc", "row"}, {"mlp.proj", "column"}}, false, "`collectives(forward) == 1` does not hold"},
        {{{"mlp.fc", "colum"}}, false, "did you mean \"column\"?"},
        {{{"mlp.fcc", "column"}}, false, "did you mean \"mlp.fc\"?"},
        {{{"mlp.fc", 7}}, false, "mlp.fc"},
        {"megatron", false, "must be an object"}});
+}
+
+TEST(LessonMarking, AWrongCutIsToldWhichConditionFailedInTheLessonsWords) {
+  expect_marks(
+      "ask = \"?\"\nkind = \"cut\"\nanswer = [{ right = \"collectives(forward) == 1\", wrong = \"the ranks "
+      "meet "
+      "{{collectives(forward)}} times\" }, { right = \"local_bytes('mlp.fc.weight') < "
+      "tensor_bytes('mlp.fc.weight')\", wrong = \"mlp.fc is {{layout('mlp.fc.weight')}}\" }]",
+      {{{{"mlp.fc", "column"}, {"mlp.proj", "row"}}, true, ""},
+       {{{"mlp.fc", "replicated"}, {"mlp.proj", "row"}}, false, "mlp.fc is Replicated"},
+       {{{"mlp.fc", "row"}, {"mlp.proj", "row"}}, false, "the ranks meet 2 times"}});
 }
 
 TEST(LessonMarking, AFileIsMarkedQuestionByQuestion) {

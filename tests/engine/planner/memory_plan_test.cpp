@@ -1,6 +1,7 @@
 // The memory plan: no step finds a tensor's bytes overwritten, bytes are reused after the last reader, and
 // live bytes never exceed the arenas.
 #include "engine/planner/memory_plan.h"
+#include "engine/base/units.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
 #include "engine/program/overlap_waits.h"
@@ -282,6 +284,16 @@ TEST(MemoryPlan, ActivationsLieInGradientsThatAreNotWrittenYet) {
   EXPECT_GT(borrowed, 0);
   EXPECT_GT(plan.borrowed_bytes[index_of(MemoryKind::Activation)], 0);
   EXPECT_LE(plan.borrowed_bytes[index_of(MemoryKind::Activation)], borrowed);
+  // What is said adds up to the most that is held.
+  int64_t held = 0;
+  for (const BytesByKind& live : plan.live_bytes)
+    held = std::max(held, live[index_of(MemoryKind::Activation)]);
+  const int64_t own = held - plan.borrowed_bytes[index_of(MemoryKind::Activation)];
+  EXPECT_GE(own, 0);
+  EXPECT_LE(own, plan.arena_bytes[index_of(MemoryKind::Activation)]);
+  const std::string said = explain_borrowing(plan);
+  for (const int64_t bytes : {held, own, held - own})
+    EXPECT_NE(said.find(bytes_text(static_cast<double>(bytes))), std::string::npos) << said;
   EXPECT_EQ(plan.borrowed_bytes[index_of(MemoryKind::WeightGradient)], 0);
   // The second part of a batch adds to gradients that are there.
   Settings settings = small_model(1);

@@ -5,10 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/planner/planner.h"
+#include "engine/program/fault.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -107,6 +111,40 @@ TEST(Operations, AnEmbeddingCutByItsColumnsIsRowParallelInTheNoteAndInTheExplana
   }
   EXPECT_EQ(notes, 1);
   EXPECT_GT(explanations, 0);
+}
+
+// What a note says of a mask is what the step does: the same on all ranks where its result is whole, a part
+// of one where it is cut, and with a planted mistake what that does.
+TEST(Operations, TheNoteOfADropoutSaysWhoHasWhichMask) {
+  int whole = 0, cut = 0, heads = 0;
+  for (const char* split : {"megatron", "megatron-sp", "replicated"}) {
+    std::vector<std::optional<Fault>> faults{std::nullopt};
+    if (std::string(split) != "megatron-sp") faults.push_back(Fault::OwnDropoutStreams);
+    if (std::string(split) != "replicated") faults.push_back(Fault::OneDropoutStream);
+    for (const std::optional<Fault> fault : faults) {
+      Settings settings = testing::small_model(2, 1, split);
+      settings.dropout = 0.1;
+      Program program = plan_program(settings);
+      if (fault) program = plant(std::move(program), *fault);
+      for (const Step& step : program.steps) {
+        if (step.attributes.dropout == 0) continue;
+        const std::string note = note_of(program, step);
+        const bool is_cut = program.tensor(step.outputs[0]).layout.kind == LayoutKind::Sharded;
+        const MaskDraw draw = step.attributes.mask_draw;
+        const char* mask = draw == MaskDraw::OwnStreams  ? "each rank its own mask"
+                           : draw == MaskDraw::OneStream ? "rank 0's mask on all ranks"
+                           : is_cut                      ? "its part of one mask"
+                                                         : "the same mask on all ranks";
+        EXPECT_THAT(note, ::testing::EndsWith(mask)) << step.name << " of " << split;
+        whole += draw == MaskDraw::ByElement && !is_cut;
+        cut += draw == MaskDraw::ByElement && is_cut;
+        heads += step.op == Op::Attention && is_cut && note.starts_with("whole heads, ");
+      }
+    }
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(cut, 0);
+  EXPECT_GT(heads, 0);
 }
 
 TEST(Operations, NamesGoBothWaysAndAnUnknownOneGetsASuggestion) {

@@ -113,20 +113,23 @@ TEST(GpuRoom, ALargerPlanIsRefusedWithFiguresOfTheFullestGpu) {
   const Settings settings = wish(2, 2);  // 120 and 80 bytes, of two replicas
   EXPECT_EQ(refusal(settings, {{"GPU 0", {0, 1, 2, 3}, 400}}), "");
   const std::string shared = refusal(settings, {{"GPU 0", {0, 1, 2, 3}, 399}});
-  EXPECT_THAT(shared,
-              HasSubstr("at batch 4, sequence 8 needs 400 B on GPU 0, where ranks 0, 1, 2, 3 need "
-                        "120 B each, and 399 B are free. The largest that fits at sequence 8 is batch "
-                        "3, with 300 B; or let fewer ranks share a GPU."));
+  EXPECT_THAT(
+      shared,
+      HasSubstr("at batch 4, sequence 8 needs 400 bytes on GPU 0, where ranks 0, 1, 2, 3 need "
+                "120 bytes each, and 399 bytes are free. The largest that fits at sequence 8 is batch "
+                "3, with 300 bytes; or let fewer ranks share a GPU."));
   const std::string second =
       refusal(settings, {{"GPU 0 of a", {0, 2}, 239}, {"GPU 0 of b", {1, 3}, 100}, {"GPU 1 of b", {}, 0}});
-  EXPECT_THAT(second, HasSubstr("needs 160 B on GPU 0 of b, where ranks 1, 3 need 80 B each, and 100 B are "
-                                "free"));
+  EXPECT_THAT(
+      second,
+      HasSubstr("needs 160 bytes on GPU 0 of b, where ranks 1, 3 need 80 bytes each, and 100 bytes are "
+                "free"));
   EXPECT_THAT(refusal(settings, {{"GPU 0 of a", {0, 2}, 239}, {"GPU 0 of b", {1, 3}, 160}}),
-              HasSubstr("needs 240 B on GPU 0 of a"));
+              HasSubstr("needs 240 bytes on GPU 0 of a"));
   EXPECT_THAT(
       refusal(wish(1), {{"GPU 3", {0}, 199}}),
-      HasSubstr("needs 200 B on GPU 3, where rank 0 is, and 199 B are free. The largest that fits at "
-                "sequence 8 is batch 3, with 150 B; or choose an emptier GPU by --gpu, or a larger T."));
+      HasSubstr("needs 200 bytes on GPU 3, where rank 0 is, and 199 bytes are free. The largest that fits at "
+                "sequence 8 is batch 3, with 150 bytes; or choose an emptier GPU by --gpu, or a larger T."));
 }
 
 TEST(GpuRoom, WhatIsNotKnownRefusesNobody) {
@@ -202,12 +205,15 @@ TEST(GpuRoom, WhatIsSetAsideIsNotForTheRanksAndIsSaid) {
   EXPECT_EQ(refusal(wish(2, 2), {fits}), "");
   GpuRoom one_less = fits;
   one_less.free_bytes = 499;
-  EXPECT_THAT(refusal(wish(2, 2), {one_less}),
-              HasSubstr("needs 400 B on GPU 0, where ranks 0, 1, 2, 3 need 120 B each and 100 B more are set "
-                        "aside for CUDA and NCCL (an estimate), and 399 B are free."));
-  EXPECT_THAT(refusal(wish(1), {{"GPU 3", {0}, 60, 70}}),
-              HasSubstr("needs 200 B on GPU 3, where rank 0 is and 70 B more are set aside for CUDA and NCCL "
-                        "(an estimate), and 0 B are free."));
+  EXPECT_THAT(
+      refusal(wish(2, 2), {one_less}),
+      HasSubstr(
+          "needs 400 bytes on GPU 0, where ranks 0, 1, 2, 3 need 120 bytes each and 100 bytes more are set "
+          "aside for CUDA and NCCL (an estimate), and 399 bytes are free."));
+  EXPECT_THAT(
+      refusal(wish(1), {{"GPU 3", {0}, 60, 70}}),
+      HasSubstr("needs 200 bytes on GPU 3, where rank 0 is and 70 bytes more are set aside for CUDA and NCCL "
+                "(an estimate), and 0 bytes are free."));
 }
 
 TEST(MemoryDemand, IsOfTheTightestPlace) {

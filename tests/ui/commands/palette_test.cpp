@@ -4,6 +4,7 @@
 #include <imgui_internal.h>
 
 #include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
 
 namespace shardlens::ui {
 namespace palette_test {
@@ -59,6 +60,53 @@ TEST(Palette, AKeyBringsTheChoiceIntoViewAndANewQueryBeginsAtTheTop) {
     person.Yield(3);
     IM_CHECK_EQ(list->Scroll.y, 0.0f);
   });
+}
+
+/// Types it into the palette and presses Enter.
+void ask(StudioHarness& harness, const std::string& words) {
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars(words.c_str());
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  harness.wait_until_at_rest();
+  harness.draw_frames(4);
+}
+
+TEST(Palette, EveryPartIsChosenByItsName) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  for (const auto& [words, block] : {std::pair{"Part whole model", Block::Model},
+                                     {"part mlp", Block::Mlp},
+                                     {"attention alone", Block::Attention},
+                                     {"one layer", Block::Layer}}) {
+    ask(harness, words);
+    EXPECT_EQ(harness.snapshot().settings.block, block) << words;
+  }
+  ask(harness, "layernorm after the sum");
+  EXPECT_EQ(harness.snapshot().settings.model.norm, NormPlacement::Post);
+}
+
+// The words of a split are also words of the glossary, which explains them and changes nothing.
+TEST(Palette, WhatIsAskedForIsDoneBeforeItIsExplained) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  for (const UiCommand& command : commands()) {
+    if (!command.id.starts_with("settings.split.")) continue;
+    const std::string name = command.id.substr(std::string("settings.split.").size());
+    for (const std::string& words : {"split " + name, "Split: " + name, name + " split"}) {
+      ask(harness, words);
+      EXPECT_EQ(harness.snapshot().settings.split.name, name) << words;
+    }
+  }
+}
+
+TEST(Palette, AWordThatOnlyTheGlossaryHasIsExplained) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  ask(harness, "partial");
+  EXPECT_THAT(texts_in(harness, "Message"),
+              ::testing::Contains(::testing::HasSubstr("only one term of a sum")));
 }
 
 }  // namespace palette_test

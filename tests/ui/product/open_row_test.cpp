@@ -171,6 +171,30 @@ TEST(OpenRow, AttentionOpensIntoHeadsRankByRank) {
   EXPECT_THAT(texts, Contains("probabilities of head 7, on rank 2"));
 }
 
+// Twelve heads and the chosen one, large: at every size, also in a lecture and with uneven heads.
+TEST(OpenRow, EveryHeadHasAPictureAtEverySize) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    for (const bool lecture : {false, true}) {
+      for (const int tp : {1, 2, 4, 8}) {
+        Settings settings = small_settings();
+        settings.tp = tp;
+        settings.heads_policy = HeadsPolicy::Uneven;
+        StudioHarness harness(size, settings);
+        harness.view().set_lecture(lecture);
+        harness.wait_until_at_rest();
+        select(harness, "attn.core");
+        press(harness, ImGuiKey_O);
+        draw_until_at_rest(harness);
+        int pictures = 0;
+        for (const TapeMark& mark : marks_on_screen(harness))
+          if (const auto* picture = std::get_if<mark::Pixels>(&mark.what))
+            pictures += picture->max.x - picture->min.x >= 24;
+        EXPECT_EQ(pictures, 12 + 2) << size.width << ", T = " << tp << ", lecture " << lecture;
+      }
+    }
+  }
+}
+
 TEST(OpenRow, AnotherStepClosesIt) {
   StudioHarness harness;
   harness.wait_until_at_rest();

@@ -124,6 +124,34 @@ TEST(StagePieces, AShardedQkvIsThreeStripes) {
   }
 }
 
+// Twelve heads over eight ranks, a row for each of 64 ranks, ghosts of a few pixels between two pixels: what
+// a rank holds is seen, inside the ghost; what it does not hold has no piece.
+TEST(StagePieces, NoPieceVanishesOrLeavesItsGhost) {
+  for (const Tensor& tensor : {tensor_of({768, 3, 12, 64}, 1, sharded(2)), tensor_of({3, 5}, 1, sharded(0)),
+                               tensor_of({64, 7}, 1, sharded(0)), tensor_of({9, 4096}, 1, sharded(1))}) {
+    for (const int ranks : {1, 2, 5, 8, 16, 64}) {
+      for (const float size : {1.f, 3.f, 8.4f, 29.5f, 30.6f, 300.f}) {
+        for (const float least : {1.f, 2.f}) {
+          const Rect ghost{{10.4f, 20.6f}, {10.4f + size, 20.6f + size}};
+          const Rect grid = place_in(ghost, {1, 1}, {0, 1}, {0, 1});
+          for (int rank = 0; rank < ranks; ++rank) {
+            const std::vector<Piece> pieces = pieces_of(tensor, ranks, rank, ghost, least);
+            EXPECT_EQ(pieces.empty(), element_count(local_shape(tensor, ranks, rank)) == 0);
+            for (const Piece& piece : pieces) {
+              EXPECT_GE(piece.place.width(), std::min(least, grid.width())) << rank << " of " << ranks;
+              EXPECT_GE(piece.place.height(), std::min(least, grid.height())) << rank << " of " << ranks;
+              EXPECT_GE(piece.place.min.x, grid.min.x);
+              EXPECT_GE(piece.place.min.y, grid.min.y);
+              EXPECT_LE(piece.place.max.x, grid.max.x);
+              EXPECT_LE(piece.place.max.y, grid.max.y);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(StagePieces, ReplicatedAndPartialFillTheGhost) {
   const Rect ghost{{0, 0}, {100, 40}};
   for (const Layout layout : {kReplicated, kPartial}) {

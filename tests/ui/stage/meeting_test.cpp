@@ -105,10 +105,10 @@ TEST(StageBand, WhatGoesOnBesideTheStepsIsNotCalledWaiting) {
   const auto beside =
       std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.overlapped; });
   ASSERT_NE(beside, steps.end());
-  EXPECT_THAT(
-      band_forms(plan.program, *beside, meeting_of(plan, &result, beside->id)),
-      AllOf(Contains(HasSubstr(" · overlaps next steps · ")),
-            Contains(EndsWith("5.00 ms, 3.00 ms until rank 3 arrived")), Not(Contains(HasSubstr("waiting")))));
+  EXPECT_THAT(band_forms(plan.program, *beside, meeting_of(plan, &result, beside->id)),
+              AllOf(Contains(HasSubstr(" · overlaps next steps · ")),
+                    Contains(EndsWith("5.00 ms, 3.00 ms until rank 3 arrived")),
+                    Not(Contains(HasSubstr("waiting")))));
   EXPECT_THAT(reason_of(plan.program, beside->id),
               EndsWith("run at the same time, until one needs its result."));
   EXPECT_THAT(reason_of(plan.program, first(plan.program, Op::AllReduce).id),

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/planner/planner.h"
 #include "engine/train/experiments/break_session.h"
 #include "tests/ui/studio_harness.h"
 
@@ -59,6 +61,36 @@ TEST(PlanChange, ASerialPlanLosesEveryCollective) {
   EXPECT_EQ(static_cast<int64_t>(change.left.size()), collectives(sharded->program));
   EXPECT_THAT(change.figures,
               HasSubstr("−" + std::to_string(collectives(sharded->program)) + " collectives"));
+}
+
+// A whole model has a layer's collectives under longer names. Only of the same part can be said what is gone.
+TEST(PlanChange, AnotherPartOrModelHasFiguresButNothingIsCalledGoneOrNew) {
+  std::vector<Settings> parts;
+  for (const Block block : {Block::Layer, Block::Model, Block::Attention, Block::Mlp}) {
+    for (const char* model : {"gpt2-tiny", "bert-tiny"}) {
+      Settings settings = small_settings();
+      settings.model = model_preset(model);
+      settings.block = block;
+      settings.tp = 2;
+      parts.push_back(settings);
+    }
+  }
+  const auto planned = [](const Settings& settings) {
+    Plan plan;
+    plan.program = plan_program(settings);
+    return plan;
+  };
+  for (const Settings& before : parts) {
+    for (const Settings& after : parts) {
+      if (before == after) continue;
+      const PlanChange change = plan_change(planned(before), planned(after));
+      const std::string which = change.title + " " + before.model.name + " " + after.model.name;
+      EXPECT_NE(change.title, "") << which;
+      EXPECT_NE(change.figures, "") << which;
+      EXPECT_THAT(change.left, ::testing::IsEmpty()) << which;
+      EXPECT_THAT(change.came, ::testing::IsEmpty()) << which;
+    }
+  }
 }
 
 TEST(PlanChange, TheStageSaysItUntilTheNextClick) {

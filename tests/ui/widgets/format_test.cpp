@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+
+#include "ui/panels/memory/memory_figures.h"
 
 namespace shardlens::ui {
 namespace format_test {
 
 TEST(Format, BytesAreBinary) {
-  EXPECT_EQ(bytes_text(0), "0 B");
-  EXPECT_EQ(bytes_text(1023), "1023 B");
+  EXPECT_EQ(bytes_text(0), "0 bytes");
+  EXPECT_EQ(bytes_text(1023), "1023 bytes");
   EXPECT_EQ(bytes_text(1024), "1.00 KiB");
   EXPECT_EQ(bytes_text(3 * 1024 * 1024), "3.00 MiB");
   EXPECT_EQ(bytes_text(4.5 * 1024 * 1024), "4.50 MiB");
@@ -102,6 +105,22 @@ TEST(Format, Percent) {
   EXPECT_EQ(format_percent(0.004), "0.4 %");
   EXPECT_EQ(format_percent(0), "0 %");
   EXPECT_EQ(format_percent(1), "100 %");
+}
+
+// "8.3 B" is billions. Beside it "2 B" would be read as two billions too.
+TEST(Format, ALoneBIsABillionAndNeverBytes) {
+  for (double amount = 1; amount < 1e22; amount *= 7) {
+    for (const std::string& bytes :
+         {bytes_text(amount), decimal_bytes(amount), format_bandwidth(amount), bytes_text(amount - 1)}) {
+      EXPECT_FALSE(bytes.ends_with(" B")) << bytes;
+      EXPECT_EQ(bytes.find(" B/"), std::string::npos) << bytes;
+    }
+  }
+  EXPECT_EQ(bytes_text(1), "1 byte");
+  EXPECT_EQ(decimal_bytes(2), "2 bytes");
+  EXPECT_EQ(format_bandwidth(12), "12 bytes/s");
+  EXPECT_EQ(model_size(8.3e9), "8.3 B");
+  EXPECT_EQ(format_count(2e9), "2.00 B");
 }
 
 }  // namespace format_test

@@ -10,6 +10,7 @@
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/parts.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -95,8 +96,8 @@ void draw_pair(const Context& context, const BreakReport& report, const Pair& pa
     const int64_t step = ImPlot::IsPlotHovered() ? std::llround(ImPlot::GetPlotMousePos().x) : 0;
     if (step >= 1 && step <= static_cast<int64_t>(report.steps.size())) {
       const auto i = static_cast<size_t>(step - 1);
-      ImGui::SetTooltip("step %lld\n%s\nsound %s\nbroken %s", static_cast<long long>(step), pair.title,
-                        format_value(sound[i]).c_str(), format_value(broken[i]).c_str());
+      show_tooltip(context, fmt::format("step {}\n{}\nsound {}\nbroken {}", step, pair.title,
+                                        format_value(sound[i]), format_value(broken[i])));
     }
     ImPlot::EndPlot();
   }

@@ -234,9 +234,9 @@ void answer_the_mouse(const Context& context, const BreakReport& report, const B
   const float right = axes.x(column->end, probe.errors.size());
   outline_rect(ImGui::GetWindowDrawList(), {left - 1, axes.from.y}, {right + 1, axes.to.y},
                context.theme.faint);
-  ImGui::SetTooltip("%s\n%s\n%s%s", program.tensor(error.tensor).name.c_str(),
-                    pass_words(program, error).c_str(), error_words(error).c_str(),
-                    error.ranks_identical ? "" : "\nits ranks hold different bits");
+  show_tooltip(context, fmt::format("{}\n{}\n{}{}", program.tensor(error.tensor).name,
+                                    pass_words(program, error), error_words(error),
+                                    error.ranks_identical ? "" : "\nits ranks hold different bits"));
   if (clicked) select_like(context, program, error.tensor);
 }
 

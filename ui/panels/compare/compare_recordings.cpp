@@ -95,7 +95,7 @@ void draw_choices(const Context& context, bool is_b) {
     for (size_t i = 0; i < recent.size(); ++i) {
       const std::string& path = recent[i];
       if (ImGui::MenuItem(fmt::format("{}##recent {}", file_name(path), i).c_str())) choose(view, is_b, path);
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", path.c_str());
+      if (ImGui::IsItemHovered()) show_tooltip(context, path);
     }
   }
   ImGui::SeparatorText("Gallery");

@@ -229,11 +229,12 @@ float draw_cuts(const Context& context, const Split& split, int ranks, ImVec2 at
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({x - at.x, size});
   if (ImGui::IsItemHovered())
-    ImGui::SetTooltip("attn.qkv %s, attn.proj %s, mlp.fc %s, mlp.proj %s, embedding by %s, norm %s, loss %s",
-                      to_string(split.attn_qkv).c_str(), to_string(split.attn_proj).c_str(),
-                      to_string(split.mlp_fc).c_str(), to_string(split.mlp_proj).c_str(),
-                      to_string(split.embedding).c_str(), to_string(split.norm).c_str(),
-                      to_string(split.loss).c_str());
+    show_tooltip(
+        context,
+        fmt::format("attn.qkv {}, attn.proj {}, mlp.fc {}, mlp.proj {}, embedding by {}, norm {}, loss {}",
+                    to_string(split.attn_qkv), to_string(split.attn_proj), to_string(split.mlp_fc),
+                    to_string(split.mlp_proj), to_string(split.embedding), to_string(split.norm),
+                    to_string(split.loss)));
   return x - at.x;
 }
 

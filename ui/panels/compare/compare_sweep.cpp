@@ -12,6 +12,7 @@
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/axis.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 #include "ui/widgets/within.h"
@@ -141,10 +142,11 @@ float draw_table(const Context& context, const Sweep& sweep, ImVec2 at, float wi
     }
     ImGui::SetCursorScreenPos({at.x, y});
     ImGui::Dummy({width, point.planned() ? 2 * line : type.mono.size});
-    if (ImGui::IsItemHovered() && !point.refused.empty()) ImGui::SetTooltip("%s", point.refused.c_str());
+    if (ImGui::IsItemHovered() && !point.refused.empty()) show_tooltip(context, point.refused);
     if (ImGui::IsItemHovered() && point.measured)
-      ImGui::SetTooltip("worst tensor: %s%s%s", point.worst_tensor.c_str(),
-                        broken ? "; the first that breaks its bound: " : "", point.first_broken.c_str());
+      show_tooltip(context,
+                   fmt::format("worst tensor: {}{}{}", point.worst_tensor,
+                               broken ? "; the first that breaks its bound: " : "", point.first_broken));
     y += (point.planned() ? 2 * line : type.mono.size) + context.px(5);
   }
   return y - at.y;

@@ -367,8 +367,9 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
       fill_rect(list, {at.x, y}, {at.x + width, y + row}, is_it ? faded(theme.forward, 0.16f) : theme.card,
                 context.px(4));
     if (hovered)
-      ImGui::SetTooltip("%s\nClick to use this split: the Stage shows it, and runs it if this machine can",
-                        words_of(entrant.split).c_str());
+      show_tooltip(context,
+                   words_of(entrant.split) +
+                       "\nClick to use this split: the Stage shows it, and runs it if this machine can");
     draw_entrant(context, held, places[i], run_of(held, places[i]), c, y, figures, most);
     y += row;
   }

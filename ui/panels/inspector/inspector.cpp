@@ -190,8 +190,8 @@ void draw_chooser(const Context& context, const Subject& subject, Pen& pen) {
     }
     draw_text(pen.list, {x + context.px(8), pen.y + (height - style.size) / 2}, style, tensor.symbol);
     if (hovered) {
-      ImGui::SetTooltip("%s\n%s %s", tensor.name.c_str(), to_string(tensor.shape).c_str(),
-                        to_string(tensor.layout).c_str());
+      show_tooltip(context,
+                   fmt::format("{}\n{} {}", tensor.name, to_string(tensor.shape), to_string(tensor.layout)));
     }
     x += width + gap;
   };

@@ -10,6 +10,7 @@
 #include "engine/runtime/core_sharing.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/tensor_words.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -58,7 +59,7 @@ void draw_links(const Context& context, const Subject& subject, Pen& pen, const 
     if (hovered) {
       own.colour = context.theme.forward;
       ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-      ImGui::SetTooltip("Go to %s", subject.program().tensor(id).name.c_str());
+      show_tooltip(context, "Go to " + subject.program().tensor(id).name);
     }
     draw_text(pen.list, {x, pen.y}, own, shown);
     pen.y += row_height(context);

@@ -14,6 +14,7 @@
 #include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/plan/cache.h"
+#include "ui/stage/lanes.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -74,11 +75,10 @@ void draw_place(const Context& context, const Subject& subject, int rank, ImVec2
   const float height = context.px(4);
   fill_rect(list, at, {at.x + width, at.y + height}, context.theme.ghost);
   for (const Placement& piece : placements(tensor, subject.tp(), rank)) {
-    const Range range = by_rows ? piece.rows : piece.cols;
-    const float extent = static_cast<float>(std::max<int64_t>(by_rows ? full.rows : full.cols, 1));
-    fill_rect(list, {at.x + width * static_cast<float>(range.begin) / extent, at.y},
-              {at.x + width * static_cast<float>(range.end) / extent, at.y + height},
-              context.theme.ranks[rank % 8]);
+    const stage::Rect place =
+        stage::place_in({at, {at.x + width, at.y + height}}, {1, by_rows ? full.rows : full.cols}, {0, 1},
+                        by_rows ? piece.rows : piece.cols);
+    fill_rect(list, place.min, place.max, context.theme.ranks[rank % 8]);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "ui/plan/cache.h"
 #include "ui/plan/window_values.h"
 #include "ui/product/product_view.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -255,7 +256,7 @@ Base base_of(const Subject& subject, int pane, ImVec2 share) {
   return {whole(full.rows), whole(full.cols), share};
 }
 
-void show_tooltip(const Subject& subject, int pane, Element element, bool opens) {
+void show_element(const Context& context, const Subject& subject, int pane, Element element, bool opens) {
   const Zoom& zoom = subject.zoom;
   const std::string whose = pane >= 0 ? fmt::format("rank {}: ", pane) : std::string();
   std::string text = fmt::format("{}row {}, column {}", whose, element.row, element.col);
@@ -288,7 +289,7 @@ void show_tooltip(const Subject& subject, int pane, Element element, bool opens)
     }
   }
   if (opens) text += "\nA click shows how this number is made.";
-  ImGui::SetTooltip("%s", text.c_str());
+  show_tooltip(context, text);
 }
 
 bool has_whole_numbers(const TensorSample& sample) {
@@ -370,7 +371,7 @@ bool handle_pane(const Context& context, const Subject& subject, int pane, ImVec
                        whole(full.cols));
     ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeAll);
   } else if (hovered && element) {
-    show_tooltip(subject, pane, *element, opens);
+    show_element(context, subject, pane, *element, opens);
   }
   const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
   const bool still = std::abs(drag.x) + std::abs(drag.y) < io.MouseDragThreshold;

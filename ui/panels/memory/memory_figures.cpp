@@ -40,25 +40,16 @@ std::vector<ModelMark> make_marks() {
 }  // namespace
 
 std::string decimal_bytes(double bytes) {
-  static constexpr std::array<const char*, 6> kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
-  size_t unit = 0;
-  while (std::abs(bytes) >= 999.5 && unit + 1 < kUnits.size()) {
-    bytes /= 1000;
-    ++unit;
-  }
-  if (unit == 0) return with_unit(bytes, "%.0f", kUnits[unit]);
-  const double size = std::abs(bytes);
-  return with_unit(bytes, size < 9.995 ? "%.2f" : size < 99.95 ? "%.1f" : "%.0f", kUnits[unit]);
+  return bytes == 1 ? "1 byte" : in_units(bytes, 1000, kDecimalByteUnits);
 }
 
 std::string model_size(double parameters) {
-  static constexpr std::array<const char*, 5> kUnits{"", "k", "M", "B", "T"};
   size_t unit = 0;
-  while (parameters >= 999.5 && unit + 1 < kUnits.size()) {
+  while (parameters >= 999.5 && unit + 1 < kCountUnits.size()) {
     parameters /= 1000;
     ++unit;
   }
-  return with_unit(parameters, parameters < 9.95 ? "%.1f" : "%.0f", kUnits[unit]);
+  return with_unit(parameters, parameters < 9.95 ? "%.1f" : "%.0f", kCountUnits[unit].data());
 }
 
 std::string device_word(const std::string& title) {

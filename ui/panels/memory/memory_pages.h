@@ -1,6 +1,7 @@
 // The pages of the Memory tab and the pieces they are made of.
 #pragma once
 
+#include "engine/base/units.h"
 #include "ui/context.h"
 #include "ui/panels/memory/memory_figures.h"
 
@@ -33,7 +34,7 @@ size_t explained_rank(const Context& context);
 /// One binary unit for a whole chart, so that its numbers can be compared.
 struct ByteUnit {
   double bytes = 1;
-  const char* name = "B";
+  std::string_view name = kBinaryByteUnits[0];
 };
 ByteUnit unit_for(double top_bytes);
 

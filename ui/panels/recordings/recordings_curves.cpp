@@ -104,7 +104,8 @@ void draw_curve(const Context& context, const ComparedRuns& runs, const Compared
             std::find_if(points.begin(), points.end(), [&](const auto& point) { return point.pass == pass; });
         return found == points.end() ? std::string("–") : fmt::format("{:.9g}", found->value);
       };
-      ImGui::SetTooltip("pass %.0f of A\nA %s\nB %s", pass, value(curve.a).c_str(), value(curve.b).c_str());
+      show_tooltip(context,
+                   fmt::format("pass {:.0f} of A\nA {}\nB {}", pass, value(curve.a), value(curve.b)));
     }
     ImPlot::EndPlot();
   }

@@ -239,7 +239,7 @@ void draw_rank_bars(const Context& context, const ComparedRuns& runs, size_t ran
                 Align::Right);
       ImGui::SetCursorScreenPos({at.x + label, y});
       ImGui::Dummy({room, bar});
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", words.c_str());
+      if (ImGui::IsItemHovered()) show_tooltip(context, words);
     } else {
       draw_text(list, {at.x + label, middle - type.note.size / 2}, type.note, "has no such rank");
     }

@@ -8,6 +8,7 @@
 #include "engine/base/counted.h"
 #include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/panels/scaling/scaling_parts.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/within.h"
 
@@ -133,7 +134,7 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
     lit_stage = within<int64_t>(static_cast<int64_t>((mouse.x - at.x) / grid.cell_width), 0, grid.stages - 1);
     lit_replica =
         within<int64_t>(static_cast<int64_t>((mouse.y - at.y) / grid.cell_height), 0, grid.shown - 1);
-    ImGui::SetTooltip("%s", about(study, grid, lit_stage, lit_replica).c_str());
+    show_tooltip(context, about(study, grid, lit_stage, lit_replica));
   }
   for (int64_t stage = 0; stage < grid.stages; ++stage) {
     for (int64_t replica = 0; replica < grid.shown; ++replica)

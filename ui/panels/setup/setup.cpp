@@ -82,7 +82,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
     if (ImGui::IsItemHovered()) {
       fill_rect(list, min, max, theme.line, context.px(4));
       if (!fits && !selected)
-        ImGui::SetTooltip("This model cannot be cut over %d ranks: click to read why", tp);
+        show_tooltip(context, fmt::format("This model cannot be cut over {} ranks: click to read why", tp));
     }
     if (selected) fill_rect(list, min, max, fits ? theme.forward : theme.line, context.px(4));
     TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
@@ -267,28 +267,24 @@ void draw_hardware(const Context& context, const Settings& wanted) {
 }
 
 void draw_part(const Context& context, const Settings& wanted) {
-  constexpr std::array<Block, 4> kBlocks{Block::Model, Block::Layer, Block::Attention, Block::Mlp};
   std::vector<std::string> names;
-  for (const Block block : kBlocks) names.push_back(block_title(block));
+  for (const Block block : kParts) names.push_back(block_title(block));
   const int chosen = option_row(context, "Part", block_title(wanted.block), names);
-  if (chosen >= 0) context.want(with_block(wanted, kBlocks[static_cast<size_t>(chosen)]));
+  if (chosen >= 0) context.want(with_block(wanted, kParts[static_cast<size_t>(chosen)]));
 }
 
 /// Where the LayerNorms stand. A part of a layer has none.
 void draw_norm_place(const Context& context, const Settings& wanted) {
-  if (wanted.block != Block::Layer && wanted.block != Block::Model) return;
-  constexpr std::array<NormPlacement, 2> kPlaces{NormPlacement::Pre, NormPlacement::Post};
-  const auto title = [](NormPlacement place) -> std::string {
-    return place == NormPlacement::Pre ? "before the block (pre)" : "after the sum (post)";
-  };
-  const int chosen =
-      option_row(context, "LayerNorm", title(wanted.model.norm), {title(kPlaces[0]), title(kPlaces[1])},
-                 "Before attention and MLP, as in GPT-2: the residual stream is never normalised.\n"
-                 "After each residual sum, as in the first BERT: deep models then train badly.");
+  if (!has_norms(wanted.block)) return;
+  std::vector<std::string> names;
+  std::string help;
+  for (const NormPlacement place : kNormPlaces) {
+    names.push_back(norm_title(place));
+    help += (help.empty() ? "" : "\n") + norm_help(place);
+  }
+  const int chosen = option_row(context, "LayerNorm", norm_title(wanted.model.norm), names, help.c_str());
   if (chosen < 0) return;
-  Settings changed = wanted;
-  changed.model.norm = kPlaces[static_cast<size_t>(chosen)];
-  changed.model = named_by_its_sizes(changed.model);
+  const Settings changed = with_norm(wanted, kNormPlaces[static_cast<size_t>(chosen)]);
   if (changed != wanted) context.want(changed);
 }
 
@@ -340,6 +336,22 @@ std::string block_title(Block block) {
       return "whole model";
   }
   return {};
+}
+
+std::string norm_title(NormPlacement place) {
+  return place == NormPlacement::Pre ? "before the block (pre)" : "after the sum (post)";
+}
+
+std::string norm_help(NormPlacement place) {
+  return place == NormPlacement::Pre
+             ? "Before attention and MLP, as in GPT-2: the residual stream is never normalised."
+             : "After each residual sum, as in the first BERT: deep models then train badly.";
+}
+
+Settings with_norm(Settings settings, NormPlacement place) {
+  settings.model.norm = place;
+  settings.model = named_by_its_sizes(settings.model);
+  return settings;
 }
 
 void draw_setup(const Context& context) {

@@ -1,6 +1,7 @@
 // Shared by the parts of the Setup panel.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,20 @@
 
 namespace shardlens::ui {
 
+/// The parts of a model that can run, in the order in which they are offered.
+inline constexpr std::array<Block, 4> kParts{Block::Model, Block::Layer, Block::Attention, Block::Mlp};
 /// "whole model", "one layer", "MLP alone".
 std::string block_title(Block block);
+
+inline constexpr std::array<NormPlacement, 2> kNormPlaces{NormPlacement::Pre, NormPlacement::Post};
+/// "before the block (pre)".
+std::string norm_title(NormPlacement place);
+std::string norm_help(NormPlacement place);
+/// A block of a layer has no norms.
+inline bool has_norms(Block block) {
+  return block == Block::Layer || block == Block::Model;
+}
+Settings with_norm(Settings settings, NormPlacement place);
 
 /// A choice among the values of an enum, shown by `name`.
 template <typename Value, typename Values, typename Name>

@@ -45,7 +45,7 @@ void draw_delay(const Context& context, const Settings& wanted, size_t index) {
   }
   if (ImGui::IsItemHovered()) {
     fill_rect(list, {right - height, at.y}, {right, at.y + height}, context.theme.line, context.px(4));
-    ImGui::SetTooltip("Rank %d is on time again", delay.rank);
+    show_tooltip(context, fmt::format("Rank {} is on time again", delay.rank));
   }
   draw_text(list, {right - height / 2, at.y + (height - cross.size) / 2}, cross, ICON_FA_TIMES,
             Align::Centre);

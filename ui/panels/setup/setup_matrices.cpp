@@ -12,6 +12,7 @@
 #include "ui/panels/setup/setup.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/settings/remedies.h"
+#include "ui/stage/lanes.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
@@ -68,45 +69,34 @@ void draw_copies(const Context& context, ImVec2 min, ImVec2 max, int ranks, ImDr
   }
 }
 
+/// Fills a rank's part. Parts that are wide enough are drawn with a gap between them.
+void fill_part(const Context& context, const stage::Rect& place, bool by_rows, int rank, ImDrawList* list) {
+  const float thickness = by_rows ? place.height() : place.width();
+  const float gap = thickness > context.px(4) ? context.px(1) : 0;
+  fill_rect(list, place.min, {place.max.x - (by_rows ? 0 : gap), place.max.y - (by_rows ? gap : 0)},
+            context.theme.ranks[rank % 8]);
+}
+
 /// Draws the planned weight in the ranks' colours, each part at its place.
-void draw_placed(const Context& context, ImVec2 min, ImVec2 max, const Tensor& weight, int ranks,
+void draw_placed(const Context& context, const stage::Rect& room, const Tensor& weight, int ranks,
                  ImDrawList* list) {
-  const MatrixShape full = matrix_shape(weight);
-  const float w = max.x - min.x, h = max.y - min.y;
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (const Placement& piece : placements(weight, ranks, rank)) {
-      const auto along = [](int64_t at, int64_t extent, float size) {
-        return static_cast<float>(at) / static_cast<float>(std::max<int64_t>(extent, 1)) * size;
-      };
-      const ImVec2 from{min.x + along(piece.cols.begin, full.cols, w),
-                        min.y + along(piece.rows.begin, full.rows, h)};
-      const ImVec2 to{min.x + along(piece.cols.end, full.cols, w),
-                      min.y + along(piece.rows.end, full.rows, h)};
-      const bool by_rows = weight.layout.dim < weight.row_dims;
-      const float thickness = by_rows ? to.y - from.y : to.x - from.x;
-      const float gap = thickness > context.px(4) ? context.px(1) : 0;
-      fill_rect(list, from, {to.x - (by_rows ? 0 : gap), to.y - (by_rows ? gap : 0)},
-                context.theme.ranks[rank % 8]);
-    }
-  }
+  for (int rank = 0; rank < ranks; ++rank)
+    for (const stage::Piece& piece : stage::pieces_of(weight, ranks, rank, room))
+      fill_part(context, piece.place, weight.layout.dim < weight.row_dims, rank, list);
 }
 
 /// Draws plain stripes while no plan has this matrix: every rank has its share of each of `groups` column
 /// groups.
-void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int groups, int ranks,
+void draw_stripes(const Context& context, const stage::Rect& room, Cut cut, int groups, int ranks,
                   ImDrawList* list) {
   const bool by_rows = cut == Cut::Row;
   const int stripes = by_rows ? ranks : groups * ranks;
-  const float w = max.x - min.x, h = max.y - min.y;
+  const Range whole{0, 1};
   for (int stripe = 0; stripe < stripes; ++stripe) {
-    const float begin = static_cast<float>(stripe) / static_cast<float>(stripes);
-    const float end = static_cast<float>(stripe + 1) / static_cast<float>(stripes);
-    const ImU32 colour = context.theme.ranks[stripe % ranks % 8];
-    if (by_rows) {
-      fill_rect(list, {min.x, min.y + h * begin}, {max.x, min.y + h * end - context.px(1)}, colour);
-    } else {
-      fill_rect(list, {min.x + w * begin, min.y}, {min.x + w * end - context.px(1), max.y}, colour);
-    }
+    const Range part{stripe, stripe + 1};
+    const stage::Rect place = by_rows ? stage::place_in(room, {stripes, 1}, part, whole)
+                                      : stage::place_in(room, {1, stripes}, whole, part);
+    fill_part(context, place, by_rows, stripe % ranks, list);
   }
 }
 
@@ -127,11 +117,11 @@ void draw_picture(const Context& context, const Settings& wanted, const MatrixCu
   } else if (product >= 0 && shown->program.settings == wanted) {
     const Step& step = shown->program.step(product);
     const TensorId weight = input_of(shown->program, step, Operand::Weight);
-    draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
+    draw_placed(context, {min, max}, shown->program.tensor(weight), ranks, list);
   } else {
     // Queries, keys and values are each cut across their heads; grouped ones are two matrices.
     const bool fused = matrix.cut == &Split::attn_qkv && wanted.model.key_heads() == wanted.model.heads;
-    draw_stripes(context, min, max, cut, fused ? 3 : 1, std::min(ranks, 64), list);
+    draw_stripes(context, {min, max}, cut, fused ? 3 : 1, std::min(ranks, 64), list);
   }
 }
 
@@ -143,7 +133,7 @@ bool draw_picture_button(const Context& context, ImVec2 min, ImVec2 max, const s
     const float away = context.px(2);
     outline_rect(ImGui::GetWindowDrawList(), {min.x - away, min.y - away}, {max.x + away, max.y + away},
                  context.theme.text, 0, std::max(1.0f, context.px(1.5f)));
-    ImGui::SetTooltip("Click for the next cut: %s", next.c_str());
+    show_tooltip(context, "Click for the next cut: " + next);
   }
   return clicked;
 }
@@ -170,8 +160,9 @@ void draw_card(const Context& context, const Settings& wanted, const MatrixCut& 
   }
   const bool hovered = ImGui::IsItemHovered();
   if (hovered) {
-    ImGui::SetTooltip("%s, %s. %s", matrix.name, shape_text.c_str(),
-                      product >= 0 ? "Click to see where it is used" : "Not part of the plan");
+    show_tooltip(context,
+                 fmt::format("{}, {}. {}", matrix.name, shape_text,
+                             product >= 0 ? "Click to see where it is used" : "Not part of the plan"));
   }
   fill_rect(list, at, {at.x + width, at.y + height}, hovered ? theme.line : theme.card, context.px(6));
   const ImVec2 min{at.x + pad, at.y + pad};
@@ -233,7 +224,7 @@ int draw_low_card(const Context& context, int ranks, const char* name,
   } else if (look == Look::Whole) {
     draw_copies(context, min, max, ranks, list);
   } else {
-    draw_stripes(context, min, max, look == Look::Rows ? Cut::Row : Cut::Column, 1, std::min(ranks, 64),
+    draw_stripes(context, {min, max}, look == Look::Rows ? Cut::Row : Cut::Column, 1, std::min(ranks, 64),
                  list);
   }
   const size_t next = (current + 1) % options.size();
@@ -243,7 +234,7 @@ int draw_low_card(const Context& context, int ranks, const char* name,
   draw_text(list, {text_x, narrow ? at.y + context.px(5) : at.y + (height - label.size) / 2}, label, name);
   ImGui::SetCursorScreenPos({text_x, at.y});
   ImGui::Dummy({text_width(label, name), height});
-  if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", meaning);
+  if (ImGui::IsItemHovered()) show_tooltip(context, meaning);
   const ImVec2 option{at.x + width - context.px(12), at.y + (narrow ? context.px(34) : height / 2)};
   if (const int listed = option_at(context, "cut", option, options[current], options); listed >= 0)
     chosen = listed;
@@ -276,8 +267,8 @@ void draw_matrices(const Context& context, const Settings& wanted) {
       context, wanted, "Stream X", &Split::norm,
       std::array{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence}, {"whole", "hidden", "tokens"},
       std::array{Look::Whole, Look::Columns, Look::Rows},
-      "The residual stream between the blocks, and the norms, dropouts and sums on it: whole on every rank,\n"
-      "cut over hidden (a norm sends two numbers per token), or cut over tokens (sequence parallelism:\n"
+      "The residual stream between the blocks, and the norms, dropouts and sums on it: whole on every rank, "
+      "cut over hidden (a norm sends two numbers per token), or cut over tokens (sequence parallelism: "
       "a reduce-scatter and an all-gather replace each all-reduce).");
   if (wanted.block != Block::Model) return;
   draw_field(
@@ -288,7 +279,7 @@ void draw_matrices(const Context& context, const Settings& wanted) {
   draw_field(context, wanted, "Loss", &Split::loss, std::array{LossForm::Fused, LossForm::Gather},
              {"fused", "gathered"}, std::array{Look::Columns, Look::Whole},
              "For logits that are cut over the vocabulary: three numbers per token are reduced, or all "
-             "logits\nare gathered on every rank first.");
+             "logits are gathered on every rank first.");
 }
 
 }  // namespace shardlens::ui

@@ -12,6 +12,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/setup/setup.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
@@ -90,7 +91,7 @@ void draw_memory_per_rank(const Context& context, const Settings& wanted) {
     ImGui::SetCursorScreenPos({x, at.y});
     ImGui::InvisibleButton(to_string(kind).c_str(), {std::max(1.0f, end - x), height});
     if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s: %s", to_string(kind).c_str(), bytes_text(static_cast<double>(bytes)).c_str());
+      show_tooltip(context, to_string(kind) + ": " + bytes_text(static_cast<double>(bytes)));
     }
     x = end;
   }

@@ -18,6 +18,7 @@
 #include "ui/panels/timeline/history_view.h"
 #include "ui/panels/timeline/track_sizes.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/stretch.h"
 #include "ui/widgets/tape.h"
@@ -294,7 +295,7 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
     return;
   }
   if (note) {
-    ImGui::SetTooltip("%s", note->note.text.empty() ? "bookmark" : note->note.text.c_str());
+    show_tooltip(context, note->note.text.empty() ? "bookmark" : note->note.text);
     if (clicked) context.send(replay_command::Seek{note->note.seconds});
     return;
   }

@@ -38,7 +38,7 @@ void transport_button(const Context& context, const char* icon, const char* id) 
   if (ImGui::Button(fmt::format("{}###{}", icon, id).c_str(), {side, side})) command.run(context);
   ImGui::EndDisabled();
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_DelayShort)) {
-    ImGui::SetTooltip("%s", title_with_key(command).c_str());
+    show_tooltip(context, title_with_key(command));
   }
 }
 

@@ -22,6 +22,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/plan/cache.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -125,7 +126,7 @@ float draw_quiet_row(const Context& context, const TrafficRow& row, const Column
   draw_text(list, {x, y + context.px(5)}, words,
             fitted(words, row.op == Op::Slice ? flow(row) : to_string(row.to) + " already",
                    columns.text + columns.text_width - x));
-  draw_text(list, {columns.sent, y + context.px(5)}, in(type.mono_note, ink), "0 B", Align::Right);
+  draw_text(list, {columns.sent, y + context.px(5)}, in(type.mono_note, ink), bytes_text(0), Align::Right);
   return context.px(26);
 }
 
@@ -219,7 +220,7 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
       draw_collective_row(context, row, columns, y, says_why);
     } else {
       draw_quiet_row(context, row, columns, y, quiet);
-      if (hovered) ImGui::SetItemTooltip("%s", row.why.c_str());
+      tooltip(context, row.why);
     }
     y += height + context.px(2);
   }

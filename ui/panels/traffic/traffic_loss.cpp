@@ -13,6 +13,7 @@
 #include "ui/outbox.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -154,7 +155,7 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
         const std::string ratio = ratio_text(line.fused_bytes, line.gathered_bytes);
         ImGui::SetCursorScreenPos(bars_at);
         ImGui::Dummy({bars, context.px(20)});
-        if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", ratio.c_str());
+        if (ImGui::IsItemHovered()) show_tooltip(context, ratio);
       }
     }
     draw_text(list, {right, y + context.px(3)}, type.note, line.provenance, Align::Right);

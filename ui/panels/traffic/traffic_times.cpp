@@ -20,6 +20,7 @@
 #include "ui/panels/traffic/traffic_times_rows.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/widgets/axis.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 
@@ -245,7 +246,7 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
                              how_known(context.snapshot), format_seconds(row.waited_seconds));
       if (row.kind == TimeKind::Overlapped)
         words += fmt::format("\nlater steps waited {} for it", format_seconds(row.waited_seconds));
-      ImGui::SetTooltip("%s", words.c_str());
+      show_tooltip(context, words);
     }
     y += height;
   }

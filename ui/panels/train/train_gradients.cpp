@@ -4,6 +4,7 @@
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/panels/train/train_plot.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/heatmap.h"
 
@@ -120,7 +121,7 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
     text += fmt::format("\nshown: {}, the largest of steps {} to {}", format_value(std::pow(10, shown)),
                         step_of(column * stretch),
                         step_of(std::min((column + 1) * stretch, curve.steps.size()) - 1));
-  ImGui::SetTooltip("%s", text.c_str());
+  show_tooltip(context, text);
 }
 
 }  // namespace

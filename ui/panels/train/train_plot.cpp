@@ -6,6 +6,7 @@
 
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/outbox.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -45,7 +46,7 @@ void draw_cursor(const Context& context, int64_t step) {
 }
 
 /// The lines of a tooltip about one step of every curve.
-void step_tooltip(const TrainSnapshot& train, int64_t step) {
+void step_tooltip(const Context& context, const TrainSnapshot& train, int64_t step) {
   std::string text;
   for (const auto& curve : train.curves) {
     const size_t at = place_of(*curve, step);
@@ -62,12 +63,12 @@ void step_tooltip(const TrainSnapshot& train, int64_t step) {
     const double first = curve->steps.front()->report.ceiling_flops;
     if (report.ceiling_flops > first)
       text += fmt::format(
-          "\nraised from {:.1f}: a step was faster, so the machine was\nbusy when the ceiling was measured",
+          "\nraised from {:.1f}: a step was faster, so the machine was busy when the ceiling was measured",
           first / 1e9);
     if (is_scaled(*curve)) text += fmt::format("\nloss scale {}", scale_text(report.loss_scale));
     if (report.skipped) text += "\nskipped on all ranks: the gradients overflowed";
   }
-  if (!text.empty()) ImGui::SetTooltip("%s", text.c_str());
+  if (!text.empty()) show_tooltip(context, text);
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ void draw_steps_under_mouse(const Context& context) {
   }
   if (step < 1) return;
   draw_cursor(context, step);
-  step_tooltip(context.train, step);
+  step_tooltip(context, context.train, step);
 }
 
 }  // namespace shardlens::ui

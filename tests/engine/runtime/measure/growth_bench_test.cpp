@@ -90,7 +90,7 @@ TEST(PredictedGrowth, SaysWhyASizeIsLeftOut) {
   none.memory_bytes = 1000;
   EXPECT_THAT(predicted_growth({impossible}, machine(), limits())[0].left_out, HasSubstr("T = 3"));
   EXPECT_THAT(predicted_growth({small}, machine(), none)[0].left_out,
-              AllOf(HasSubstr("needs"), HasSubstr("1000 B may be used")));
+              AllOf(HasSubstr("needs"), HasSubstr("1000 bytes may be used")));
   GrowthLimits quick = limits();
   quick.longest_step_seconds = 1e-9;
   EXPECT_THAT(predicted_growth({small}, machine(), quick)[0].left_out, HasSubstr("a step would take"));

@@ -127,7 +127,7 @@ TEST(BreakItTab, EveryPanelShowsTheBrokenRunTheSoundOneAndTheDifference) {
     EXPECT_THAT(texts_in(harness, "Inspector"), Contains(hash_of(*probe.pass.broken, name, rank)));
   EXPECT_THAT(texts_in(harness, "Stage"), Contains("≠"));
   EXPECT_THAT(texts_in(harness, "Stage"), Contains("left out"));
-  EXPECT_THAT(texts_in(harness, "Stage"), Contains(HasSubstr("0 B of ")));
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains(HasSubstr("0 bytes of ")));
   EXPECT_THAT(texts_in(harness, "Timeline"), Contains("f's all-reduce left out"));
   EXPECT_THAT(texts_in(harness, "Timeline"), Contains(HasSubstr("broken run: ")));
   EXPECT_THAT(texts_in(harness, "Bar"), Contains(HasSubstr("the broken run")));
