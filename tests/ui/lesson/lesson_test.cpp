@@ -635,7 +635,7 @@ TEST_F(Lessons, ASceneBeginsAtTheTopWithNothingSelectedUnlessItSaysSo) {
 Words.
 
 ```scene
-select = "grad.mlp.fc"
+select = "grad.ln1.out@partial"
 run = { block = "layer" }
 ```
 
