@@ -79,7 +79,7 @@ void add_needed(const Program& program, const std::vector<Needed>& needed, std::
 /// These steps and some beside them, in the same pass, so that a page shows no more than is spoken of.
 std::optional<ui::StageStretch> stretch_of(const Program& program, const std::vector<StepId>& steps) {
   constexpr StepId kBeside = 3;
-  if (steps.empty() || steps.front() < 0) return {};
+  if (steps.empty()) return {};
   const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
   ui::StageStretch stretch{*first, *last};
   const auto goes_on = [&](StepId from, StepId to) {
@@ -141,9 +141,7 @@ class PictureMaker {
     ui::FigureWish wish;
     wish.theme = theme;
     std::vector<StepId> steps = steps_of(program, state);
-    if (state.mistake && steps.empty()) steps = {view().selected_step};  // where it starts
-    if (!steps.empty() && steps.front() >= 0) add_needed(program, needed_, steps);
-    if (state.select.empty() && !state.mistake) view().selected_step = -1;  // all steps alike
+    if (!steps.empty()) add_needed(program, needed_, steps);
     if (!state.fit) wish.only = stretch_of(program, steps);
     const bool all_layers = ui::is_whole_model(program) && view().open_section == ui::kWholeModel;
     if (!wish.only && !all_layers) wish.size = kWholeStage;

@@ -43,6 +43,8 @@ std::shared_ptr<const LessonSnapshot> LessonShow::rest() {
 }
 
 std::shared_ptr<const ShownScene> LessonShow::show(size_t scene) {
+  for (const Question& question : lesson_->scenes[scene].questions)
+    if (now_->answers.contains(question.id)) forget(question.id);
   shown_.show_scene(static_cast<int>(scene));
   now_ = rest();
   const MadeScene& made = now_->scenes[scene];
@@ -53,10 +55,19 @@ std::shared_ptr<const ShownScene> LessonShow::show(size_t scene) {
   return made.shown;
 }
 
+void LessonShow::forget(const std::string& question) {
+  studio().lesson().send(lesson_command::Forget{question});
+  now_ = rest();
+}
+
 const RightAnswer& LessonShow::answer(const std::string& question) {
+  if (const auto known = answers_.find(question); known != answers_.end()) return known->second;
+  const bool is_shown = now_->answers.contains(question);
   studio().lesson().send(lesson_command::Reveal{question});
   now_ = rest();
-  return now_->answers.at(question);
+  answers_[question] = now_->answers.at(question);
+  if (!is_shown) forget(question);
+  return answers_[question];
 }
 
 void LessonShow::make_all() {
@@ -72,9 +83,11 @@ void LessonShow::ask(const Question& question, bool reveals) {
   auto& view = studio().view().of<ui::LessonView>();
   const Scene& scene = lesson_->scenes[static_cast<size_t>(view.scene)];
   view.question = static_cast<int>(&question - scene.questions.data());
-  if (!reveals) return studio().lesson().send(lesson_command::Forget{question.id});
-  answer(question.id);
-  view.shown_for = question.id;
+  if (reveals) {
+    studio().lesson().send(lesson_command::Reveal{question.id});
+    view.shown_for = question.id;
+    now_ = rest();
+  }
   shown_.draw_frame();
   shown_.wait_for_lesson();
 }
@@ -112,7 +125,7 @@ double reading_seconds(LessonShow& lesson, const Still& still) {
   size_t words = 0;
   if (still.revealed) {
     words +=
-        words_in(now->answers.at(scene.questions[static_cast<size_t>(still.question)].question->id).because);
+        words_in(lesson.answer(scene.questions[static_cast<size_t>(still.question)].question->id).because);
   } else {
     if (still.question <= 0)
       for (const ShownParagraph& paragraph : scene.text)

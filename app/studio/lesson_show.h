@@ -1,6 +1,7 @@
 // A lesson in a studio without a display: its scenes, one after the other, each before and after its answers.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,10 @@ class LessonShow {
   OffscreenStudio& shown() { return shown_; }
   ui::Studio& studio() { return shown_.studio(); }
 
-  /// Shows a scene, from 0. Nothing plays. Throws a request Error with the lesson's file and line if an
-  /// expression of it cannot be evaluated.
+  /// Shows a scene, from 0, with none of its questions answered. Nothing plays. Throws a request Error with
+  /// the lesson's file and line if an expression of it cannot be evaluated.
   std::shared_ptr<const ShownScene> show(size_t scene);
-  /// Finds the right answer of a question, and leaves the picture as it is.
+  /// Finds the right answer of a question. What is shown does not know it: only ask() reveals.
   const RightAnswer& answer(const std::string& question);
   /// Finds the values of all scenes, and all answers.
   void make_all();
@@ -30,10 +31,12 @@ class LessonShow {
 
  private:
   std::shared_ptr<const LessonSnapshot> rest();
+  void forget(const std::string& question);
 
   std::shared_ptr<const Lesson> lesson_;
   OffscreenStudio shown_;
   std::shared_ptr<const LessonSnapshot> now_;
+  std::map<std::string, RightAnswer> answers_;  ///< those that were looked for
 };
 
 /// The options with the look that a class sees.

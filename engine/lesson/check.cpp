@@ -67,6 +67,16 @@ size_t places_to_point_at(const Program& program, const Question& question, cons
                                            [&](const Step& step) { return step.phase == phase; }));
 }
 
+/// What the picture of a scene points at itself: what it selects, and what it calls out or lights alone.
+std::vector<std::string> pointed_at(const SceneState& state) {
+  std::vector<std::string> names;
+  if (!state.select.empty()) names.push_back(state.select);
+  if (state.rank) names.push_back(fmt::format("rank {}", *state.rank));
+  for (const Callout& callout : state.callouts) names.push_back(callout.at);
+  if (state.spotlight.size() == 1) names.push_back(state.spotlight.front());
+  return names;
+}
+
 class Checker {
  public:
   explicit Checker(const Lesson& lesson) : lesson_(lesson) {}
@@ -92,15 +102,42 @@ class Checker {
                 fmt::format("the scene has {} words; at most {} are read while something moves beside them",
                             scene.text.words, kMostWordsOfAScene));
     for (const Scene& scene : lesson_.scenes)
-      for (const Question& question : scene.questions)
-        if (question.answer && (shows(scene.text, *question.answer) || shows(question.ask, *question.answer)))
-          problem(question.line, "the answer stands in the text above the question: leave it to the reason");
+      for (const Question& question : scene.questions) check_said_before(scene, question);
     found_.questions = lesson_.question_count();
   }
 
   LessonCheck found() { return std::move(found_); }
 
  private:
+  /// What a question asks is shown nowhere before it is answered: not in what stands above it on the card,
+  /// where the reasons of the questions before it are read first, and not beside the rows of the page.
+  void check_said_before(const Scene& scene, const Question& question) {
+    if (!question.answer) return;
+    const auto says = [&](const auto& text) { return shows(text, *question.answer); };
+    if (says(scene.text) || says(question.ask))
+      problem(question.line, "the answer stands in the text above the question: leave it to the reason");
+    const auto& callouts = scene.state.callouts;
+    if (std::any_of(callouts.begin(), callouts.end(), [&](const Callout& one) { return says(one.text); }))
+      problem(question.line, "the answer stands in a callout of the scene: leave it to the reason");
+    for (const Question& other : scene.questions) {
+      if (&other == &question) continue;
+      const bool is_before = &other < &question;
+      if (says(other.ask) || (is_before && says(other.because)))
+        problem(question.line, fmt::format("the answer stands in {} of another question of the scene",
+                                           says(other.ask) ? "the text" : "the reason"));
+    }
+  }
+
+  /// The page of a scene may not point at the answer.
+  void check_not_pointed_at(LessonRun& run, const Scene& scene, const Question& question) {
+    if (question.kind != QuestionKind::Point) return;
+    for (const std::string& name : pointed_at(scene.state))
+      if (run.mark(scene, question, name).right)
+        problem(
+            question.line,
+            fmt::format("the scene points at the answer: \"{}\" is selected, called out or lit alone", name));
+  }
+
   void check(LessonRun& run, const Scene& scene, const Question& question) {
     const RightAnswer right = run.right_answer(scene, question);
     if (right.because.empty()) problem(question.because.line, "the reason is empty");
@@ -120,6 +157,7 @@ class Checker {
       guarded(condition.wrong.line, [&] {
         filled(condition.wrong, {run.store(), run.evidence_of(scene.state), run.drawn()});
       });
+    check_not_pointed_at(run, scene, question);
     // What can be measured only (times) may differ the next time; what is wrong must not be marked right.
     if (question.kind == QuestionKind::Number && right.number != 0 &&
         run.mark(scene, question, right.number * 3 + 1).right)

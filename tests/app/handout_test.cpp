@@ -235,6 +235,53 @@ TEST_F(Handouts, TheVideoShowsEachAsLongAsItTakesToRead) {
   EXPECT_LT(frames, 10 * 30);
 }
 
+// Only a question keeps back where a mistake begins: of two scenes that differ in it alone, the pictures do.
+// Before, the answers at a handout's end were known when its pictures were drawn.
+TEST_F(Handouts, NoMediumShowsAnAnswerBeforeItsQuestion) {
+  const std::string scene =
+      "+++\ntitle = \"T\"\nasks = \"?\"\nminutes = 1\n[run]\nmodel = \"gpt2-tiny\"\nblock = "
+      "\"mlp\"\ntp = 2\nbatch = 1\nseq = 8\n+++\n## A\n\nText.\n\n```scene\nview = \"break-it\"\npage = "
+      "\"errors\"\nmistake = \"skip-g\"\n```\n";
+  write("told.md", scene);
+  write("asked.md",
+        scene +
+            "\n```question\nask = \"Which is the first wrong tensor?\"\nat = \"tensor\"\nanswer = "
+            "\"first_wrong()\"\nbecause = \"{{symbol(first_wrong())}}\"\n```\n");
+  const auto picture = [&](const std::string& name) {
+    const Ended drawn =
+        draw_offscreen("--lesson " + path(name + ".md") + " --handout " + path(name + ".html"));
+    EXPECT_EQ(drawn.code, 0) << drawn.err;
+    const std::string page = slurp(path(name + ".html"));
+    const std::string begin = " src=\"data:image/png;base64,";  // of the page; a heatmap has no src
+    const size_t from = page.find(begin);
+    return from == std::string::npos ? "none" : page.substr(from, page.find('"', from + begin.size()) - from);
+  };
+  const std::string told = picture("told"), asked = picture("asked");
+  EXPECT_NE(told, "none");
+  EXPECT_TRUE(told == picture("told")) << "else the next comparison says nothing";
+  EXPECT_TRUE(told != asked) << "where the error starts stands above the question";
+
+  const std::string size = " --size 960x540 ";
+  const Ended slides = draw_offscreen("--lesson " + path("asked.md") + size + "--slides " + path("slides"));
+  ASSERT_EQ(slides.code, 0) << slides.err;
+  const Ended film =
+      draw_offscreen("--lesson " + path("asked.md") + size + "--fps 1 --video " + path("asked.mkv"));
+  ASSERT_EQ(film.code, 0) << film.err;
+  const auto grey = [](const std::string& file) {
+    return run_program("ffmpeg -v error -i " + file, "-frames:v 1 -pix_fmt gray -f rawvideo -").out;
+  };
+  const std::string first = grey(path("asked.mkv"));
+  const auto distance = [&](const std::string& slide) {
+    const std::string pixels = grey(path("slides/" + slide));
+    EXPECT_EQ(pixels.size(), first.size());
+    double sum = 0;
+    for (size_t i = 0; i < std::min(pixels.size(), first.size()); ++i)
+      sum += std::abs(static_cast<unsigned char>(pixels[i]) - static_cast<unsigned char>(first[i]));
+    return sum;
+  };
+  EXPECT_LT(distance("01-a.png"), distance("02-a-answer.png")) << "the film begins with the answer";
+}
+
 TEST_F(Handouts, AWrongRequestNamesTheRemedyAndLeavesNothing) {
   const size_t before = files_in_folder();
   const auto refused = [&](const std::string& arguments, const std::string& words) {

@@ -82,7 +82,7 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
   add("lesson.save_scene", "Save as scene",
       "Writes what the studio shows as a scene of the open lesson, or of a new one in your folder",
       {ImGuiMod_Shift | ImGuiKey_S}, save_scene);
-  add("lesson.close", "Close the lesson", "The page stays as it is", {}, close_lesson, is_open);
+  add("lesson.close", "Close the lesson", "What its scenes have set is taken back", {}, close_lesson, is_open);
 }
 
 }  // namespace shardlens::ui

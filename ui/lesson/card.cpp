@@ -139,11 +139,13 @@ void draw_content(const Context& c) {
   const bool elsewhere = *elsewhere_words(c) != 0;
   const float foot = c.px((elsewhere ? kElsewhere : 0) + (is_class(c.view) ? 0 : kFoot));
   const float height = ImGui::GetContentRegionAvail().y - foot;
-  // The text scrolls, and the ways on stay. A scene begins at its top.
-  ImGui::BeginChild(fmt::format("scene {}", c.view.of<LessonView>().scene).c_str(), {0, height},
-                    ImGuiChildFlags_NavFlattened);
+  // The text scrolls, and the ways on stay. A scene, or a class's next question, begins at its top.
+  const auto& view = c.view.of<LessonView>();
+  const auto& [scene, question, fitted_room] = view.fitted_for;
+  if (scene != view.scene || question != view.question) ImGui::SetNextWindowScroll({0, 0});
+  ImGui::BeginChild(fmt::format("scene {}", view.scene).c_str(), {0, height}, ImGuiChildFlags_NavFlattened);
   const float top = ImGui::GetCursorPosY();
-  if (c.view.of<LessonView>().ended)
+  if (view.ended)
     draw_end(c, ImGui::GetContentRegionAvail().x - c.px(2));
   else
     draw_scene(c, ImGui::GetContentRegionAvail().x - c.px(2));

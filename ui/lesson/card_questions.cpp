@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ struct Asked {
 
 void answer(const Asked& asked, nlohmann::json value) {
   asked.c.view.of<LessonView>().shown_for = asked.id();
+  asked.open.verdict.clear();
   asked.c.send(lesson_command::Answer{asked.id(), std::move(value)});
 }
 
@@ -255,10 +257,10 @@ void draw_cut(const Asked& asked) {
   ImGui::NewLine();
 }
 
-/// What a wrong answer is told.
-void draw_not_right(const Asked& asked) {
+/// What a wrong answer is told; empty: there is none.
+std::string not_right_words(const Asked& asked) {
   const Context& c = asked.c;
-  if (asked.marked == nullptr || asked.is_done()) return;
+  if (asked.marked == nullptr || asked.is_done()) return {};
   const Marked& marked = *asked.marked;
   const bool is_name = asked.question().kind == QuestionKind::Point;
   const std::string answered = is_name ? named(c, marked.answered) : marked.answered;
@@ -270,7 +272,7 @@ void draw_not_right(const Asked& asked) {
         shows->second->where_right.empty()
             ? " The page shows what that would be."
             : fmt::format(" That would be right with {}: the page shows it.", shows->second->where_right);
-  draw_words(asked, asked.text(kCardQuestion, c.theme.text), words + " Try again, or see the answer.");
+  return words + " Try again, or see the answer.";
 }
 
 /// The right answer and why, with a bar in the colour of agreement.
@@ -301,6 +303,23 @@ void draw_right(const Asked& asked) {
     c.send(lesson_command::Forget{asked.id()});
   }
   ImGui::NewLine();
+}
+
+/// Scrolls the card to a verdict that is new, from `top` to the cursor; and once more if the card or its type
+/// has changed. If it is higher than the card, its first lines are shown.
+void bring_into_view(const Asked& asked, const std::string& verdict, float top) {
+  auto& view = asked.c.view.of<LessonView>();
+  const ImRect room = ImGui::GetCurrentWindow()->InnerRect;
+  const ShownVerdict now{asked.id(), view.card_scale, room.GetHeight()};
+  const bool is_new = std::exchange(asked.open.verdict, verdict) != verdict;
+  const bool has_moved = view.verdict.question == now.question && view.verdict != now;
+  if (verdict.empty() || (!is_new && !has_moved)) return;
+  view.verdict = now;
+  const float bottom = ImGui::GetCursorScreenPos().y;
+  if (top < room.Min.y || bottom - top > room.GetHeight())
+    ImGui::SetScrollY(ImGui::GetScrollY() + top - room.Min.y);
+  else if (bottom > room.Max.y)
+    ImGui::SetScrollY(ImGui::GetScrollY() + bottom - room.Max.y);
 }
 
 }  // namespace
@@ -338,7 +357,9 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
       break;
   }
   ImGui::Dummy({0, card_px(c, 4)});
-  draw_not_right(asked);
+  const float top = ImGui::GetCursorScreenPos().y;
+  const std::string not_right = not_right_words(asked);
+  draw_words(asked, asked.text(kCardQuestion, c.theme.text), not_right);
   draw_right(asked);
   if (!asked.is_done() && (is_class(c.view) || asked.marked != nullptr)) {
     if (draw_small_button(asked, "reveal", is_class(c.view) ? "Reveal (Enter)" : "Show the answer",
@@ -346,6 +367,7 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
       reveal(c, id);
     ImGui::NewLine();
   }
+  bring_into_view(asked, asked.is_done() ? asked.right->because : not_right, top);
 }
 
 }  // namespace shardlens::ui

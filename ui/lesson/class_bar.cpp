@@ -36,7 +36,7 @@ void draw_class_bar(const Context& c) {
 
   // From the right: facts about the run, shorter in a narrow window, and the clock.
   const std::optional<SeenBreak> seen = seen_break(c);
-  const std::array<Chip, 2> chips{seen ? break_chip(*seen, c.theme) : parity_chip(c.snapshot, c.theme),
+  const std::array<Chip, 2> chips{seen ? break_chip(c, *seen) : parity_chip(c.snapshot, c.theme),
                                   provenance_chip(c.snapshot, c.theme)};
   const ChipDetail detail = width > c.px(1000) ? ChipDetail::Short : ChipDetail::MarkOnly;
   for (auto chip = chips.rbegin(); chip != chips.rend(); ++chip) {

@@ -9,7 +9,6 @@
 #include "engine/runtime/snapshot.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/outbox.h"
-#include "ui/stage/stage_light.h"
 #include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
@@ -87,10 +86,9 @@ void LessonFollower::show_answer(const Context& c) {
 void LessonFollower::follow(const Context& c) {
   auto& view = c.view.of<LessonView>();
   if (c.lesson.reading != reading_) take_reading(c);
-  if (!c.lesson.is_open() && std::exchange(view.open, false)) {
-    setter_.stop();
-    c.view.of<StageLight>() = {};
-  }
+  view.open = view.open && c.lesson.is_open();
+  if (std::exchange(was_open_, view.open) && !view.open)
+    setter_.take_back(c, std::exchange(view.before, std::nullopt));
   if (c.lesson.message != message_) {
     message_ = c.lesson.message;
     if (!message_.empty()) c.view.said = {as_sentence(message_)};

@@ -26,6 +26,7 @@ class LessonFollower {
 
   SceneSetter setter_;
   uint64_t reading_ = 0;                         ///< of the lesson that is followed
+  bool was_open_ = false;                        ///< a lesson, in the last frame
   int scene_ = -1;                               ///< the scene that was set last; -1: none
   std::shared_ptr<const ShownState> answer_;     ///< the state that an answer shows, set after the scene
   std::tuple<StepId, TensorId, int> selection_;  ///< in the last frame

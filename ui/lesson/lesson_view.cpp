@@ -6,8 +6,6 @@
 
 #include "engine/lesson/lesson_session.h"
 #include "ui/outbox.h"
-#include "ui/panels/train/train_view.h"
-#include "ui/stage/stage_light.h"
 
 namespace shardlens::ui {
 namespace {
@@ -35,10 +33,19 @@ bool asks_for_a_cut(const Context& c) {
 }
 
 bool keeps_findings_back(const Context& c) {
-  const ShownScene* const scene = is_in_scene(c.view) ? made_scene(c) : nullptr;
-  return scene != nullptr && scene->scene->state.mistake &&
-         std::any_of(scene->questions.begin(), scene->questions.end(),
-                     [&](const ShownQuestion& one) { return !c.lesson.answers.contains(one.question->id); });
+  const auto& view = c.view.of<LessonView>();
+  if (!view.open || !c.lesson.is_open() || !c.breaks.planted) return false;
+  const auto plants = [&](const Scene& scene) { return scene.state.mistake == c.breaks.planted; };
+  const auto asks = [&](const Scene& scene) {
+    return plants(scene) &&
+           std::any_of(scene.questions.begin(), scene.questions.end(),
+                       [&](const Question& one) { return !c.lesson.answers.contains(one.id); });
+  };
+  const std::vector<Scene>& scenes = c.lesson.lesson->scenes;
+  const auto shown = static_cast<size_t>(view.scene);
+  // While the next scene is on its way, the mistake is still that of the scene before.
+  if (shown < scenes.size() && plants(scenes[shown])) return asks(scenes[shown]);
+  return std::any_of(scenes.begin(), scenes.end(), asks);
 }
 
 std::string lesson_key(const LessonSnapshot& lesson) {
@@ -55,13 +62,7 @@ void open_lesson(const Context& c, const std::string& name_or_file, int scene, s
 }
 
 void close_lesson(const Context& c) {
-  auto& view = c.view.of<LessonView>();
-  view.open = false;
-  if (view.before && !c.replay.is_open()) c.want(*view.before);
-  view.before.reset();
-  auto& train = c.view.of<TrainView>();
-  if (train.before_lesson) train.take(*std::exchange(train.before_lesson, std::nullopt));
-  c.view.of<StageLight>() = {};
+  c.view.of<LessonView>().open = false;  // the LessonFollower takes back what the scenes have set
   c.send(lesson_command::Close{});
 }
 
@@ -128,7 +129,9 @@ const ShownQuestion* asked_question(const Context& c) {
 }
 
 void reveal(const Context& c, const std::string& question) {
-  c.view.of<LessonView>().shown_for = question;
+  auto& view = c.view.of<LessonView>();
+  view.shown_for = question;
+  view.questions[question].verdict.clear();
   c.send(lesson_command::Reveal{question});
 }
 

@@ -33,6 +33,14 @@ struct OpenQuestion {
   std::string typed;               ///< a number
   std::vector<std::string> order;  ///< items in the order in which they were clicked
   std::vector<int> hands;  ///< of a class: the choice of each, in the order in which they were counted
+  std::string verdict;     ///< the words about the answer that were brought into view
+};
+
+/// The verdict that the card was scrolled to last: it stays in view while type and card change.
+struct ShownVerdict {
+  std::string question;
+  float card_scale = 0, height = 0;
+  bool operator==(const ShownVerdict&) const = default;
 };
 
 struct LessonView {
@@ -58,6 +66,7 @@ struct LessonView {
 
   float card_scale = 1;                    ///< of the card's type, to fit a scene in front of a class
   std::tuple<int, int, float> fitted_for;  ///< the scene, its question and the room that it was fitted for
+  ShownVerdict verdict;
   /// Since the scene is shown, a person has clicked on the page or gone to another step.
   bool pointed = false;
 };
@@ -74,8 +83,9 @@ inline bool is_in_scene(const ViewState& view) {
 
 /// True if the open scene asks for a cut.
 bool asks_for_a_cut(const Context& context);
-/// True while the shown scene asks where its planted mistake begins or which check finds it: the page Break
-/// it then says neither.
+/// What a question asks is shown nowhere before it is answered. True while a question of the lesson's scene
+/// with the planted mistake is open, on whatever page the person looks. Then nothing says where the error
+/// starts, how far it spreads or which check finds it: whoever would say so asks here.
 bool keeps_findings_back(const Context& context);
 
 /// The name by which a lesson's progress is remembered: of a built-in one its name, of a file its path.
@@ -84,6 +94,7 @@ std::string lesson_key(const LessonSnapshot& lesson);
 /// Opens a lesson at a scene; `seed` draws its numbers. If it cannot be read, a message says why.
 void open_lesson(const Context& context, const std::string& name_or_file, int scene = 0,
                  std::optional<uint64_t> seed = {});
+/// What the scenes have set is taken back: settings, mistake, recording, training.
 void close_lesson(const Context& context);
 
 // From scene to scene; in front of a class from question to question.

@@ -1,8 +1,10 @@
 #include "ui/lesson/scene_setter.h"
 
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "engine/lesson/evidence.h"
@@ -15,6 +17,7 @@
 #include "ui/collective/inside.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/lesson/pages.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_view.h"
@@ -43,6 +46,26 @@ bool has(const std::vector<std::string>& names, const char* name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Runs these settings, also where a recording or a frozen step is still shown in their place.
+void run(const Context& c, const Settings& settings) {
+  if (!c.replay.is_open() && !c.train.frozen) return c.want(settings);
+  c.view.wanted.sent(c.snapshot, settings);
+  c.send(command::SetSettings{settings});
+}
+
+/// The page and what stands beside it begin at their top, whatever was seen before.
+void scroll_to_top(const Context& c) {
+  for (ImGuiWindow* one : ImGui::GetCurrentContext()->Windows)
+    for (const char* const shown : {names_of(c.view.tab).window, "Setup", "Inspector", "Timeline"}) {
+      const std::string_view name = one->Name, whole = shown;
+      if (!name.starts_with(whole) || (name.size() > whole.size() && name[whole.size()] != '/')) continue;
+      ImGui::SetScrollX(one, 0);
+      ImGui::SetScrollY(one, 0);
+    }
+  c.view.of<stage::LightSeen>() = {};  // what is lit is brought into view from there
+  c.view.fit_timeline = true;
+}
+
 /// Compares splits, or a recording with the scene's own.
 void compare(const Context& c, const SceneState& state) {
   if (!state.compare) return;
@@ -56,6 +79,13 @@ void compare(const Context& c, const SceneState& state) {
   diff.b_here = state.recording.empty();  // the scene's own run is made here
   diff.a = diff.b_here ? state.compare->recording : state.recording;
   diff.b = diff.b_here ? "" : state.compare->recording;
+}
+
+/// Selects nothing, in a whole model with none of its parts open.
+void select_nothing(ViewState& view) {
+  view.selected_step = -1;
+  view.selected_tensor = kNoTensor;
+  view.open_section = kWholeModel;
 }
 
 /// Selects a step or tensor by the name that a lesson gives it. What the shown plan does not have stays
@@ -146,12 +176,20 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
     plant(c, wanted_->settings, *state.mistake, state.training_steps.value_or(break_command::Start{}.steps));
     view.of<BreakView>().page = page;
   }
-  if (c.replay.is_open() || c.train.frozen) {
-    view.wanted.sent(c.snapshot, wanted_->settings);
-    c.send(command::SetSettings{wanted_->settings});
-  } else {
-    c.want(wanted_->settings);
-  }
+  run(c, wanted_->settings);
+}
+
+void SceneSetter::take_back(const Context& c, const std::optional<Settings>& before) {
+  if (c.breaks.planted || (wanted_ && wanted_->state.mistake)) c.send(break_command::Clear{});
+  if (!trained_.empty() && shows(c.train, trained_) && c.train.is_active()) c.send(train_command::Stop{});
+  trained_.clear();
+  auto& train = c.view.of<TrainView>();
+  if (train.before_lesson) train.take(*std::exchange(train.before_lesson, std::nullopt));
+  const bool opened = wanted_ && !wanted_->state.recording.empty();
+  if (opened && c.replay.is_open()) c.send(replay_command::Close{});
+  if (before && (opened || !c.replay.is_open())) run(c, *before);
+  c.view.of<StageLight>() = {};
+  stop();
 }
 
 /// Trains what the state wants to see, unless it was trained or a person trains something.
@@ -184,11 +222,16 @@ bool SceneSetter::has_arrived(const Context& c) const {
   if (c.replay.is_open()) return false;
   if (state.mistake) {
     if (c.breaks.state == BreakState::Refused || c.breaks.state == BreakState::Failed) return true;
-    return c.breaks.planted == state.mistake && c.breaks.report && c.breaks.report->plan != broken_before_ &&
-           c.snapshot.plan == c.breaks.report->plan;
+    const std::shared_ptr<const BreakReport>& report = c.breaks.report;
+    const bool is_new = !report || report->plan != broken_before_;
+    if (c.breaks.planted != state.mistake || !is_new) return false;
+    return c.breaks.state == BreakState::Stopped || (report && c.snapshot.plan == report->plan);
   }
   if (c.breaks.planted || c.snapshot.settings != wanted_->settings) return false;
-  if (c.snapshot.state == RunState::Refused || c.snapshot.state == RunState::Failed) return true;
+  const RunState state_of_run = c.snapshot.state;
+  if (state_of_run == RunState::Refused || state_of_run == RunState::Failed ||
+      state_of_run == RunState::Cancelled)
+    return true;
   if (!c.snapshot.plan || c.snapshot.stale()) return false;
   if (training_due_) return false;
   if (trained_.empty()) return true;
@@ -203,6 +246,9 @@ void SceneSetter::place(const Context& c) const {
   if (!plan) return;
   // What the scene changed of the plan is not the lesson's subject; what a person changes then is.
   view.of<stage::ChangeView>() = {plan, {}};
+  scroll_to_top(c);
+  // With its questions answered, a mistake's run shows where the error starts.
+  if (!state.mistake || keeps_findings_back(c)) select_nothing(view);
   select(c, *plan, state.select);
   if (!state.select.empty()) open_part_of_selection(view);
   if (state.rank) view.selected_rank = *state.rank;

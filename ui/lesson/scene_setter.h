@@ -26,6 +26,8 @@ class SceneSetter {
   bool was_left(const Context& context, bool cut_is_asked) const;
   /// Nothing is to be shown any more; the studio stays as it is.
   void stop() { wanted_ = nullptr; }
+  /// The lesson was closed: takes back what its scenes have set, down to `before`, the settings of a person.
+  void take_back(const Context& context, const std::optional<Settings>& before);
 
  private:
   void begin_training(const Context& context);

@@ -226,43 +226,63 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
 
 namespace {
 
-/// Returns the scroll position that makes the selected step visible, as near as possible to the present one.
-float scroll_to_selection(const Scene& scene) {
-  const float margin = scene.px(48);
-  const float from = scene.context.view.scroll_from_top ? 0 : scene.scroll.y;
+/// A stretch of the rows, in pixels from the top of the first row.
+struct Stretch {
+  float top = 0, bottom = 0;
+};
+
+/// The rows of the selected step; nothing if it has none here.
+std::optional<Stretch> selected_stretch(const Scene& scene) {
   for (size_t row = 0; row < scene.rows.size(); ++row) {
     if (!scene.selected(scene.rows[row])) continue;
     size_t last = row;  // what is kept in place of a collective is a row of the same step
     while (last + 1 < scene.rows.size() && scene.selected(scene.rows[last + 1])) ++last;
-    const float top = scene.stack.top[row], bottom = scene.stack.top[last] + scene.stack.height[last];
-    if (top - margin < from) return std::max(0.0f, top - margin);
-    if (bottom + margin > from + scene.view.height()) return bottom + margin - scene.view.height();
-    return from;
+    return Stretch{scene.stack.top[row], scene.stack.top[last] + scene.stack.height[last]};
   }
-  return scene.scroll.y;
+  return {};
 }
 
-/// Returns the scroll position that shows all plates in the middle of the panel, or the first ones if they
-/// are higher than it.
-float scroll_to_plates(const Scene& scene) {
-  const float top = scene.plate_rect(scene.plates.front()).min.y - scene.view.min.y + scene.scroll.y;
-  const float bottom = scene.plate_rect(scene.plates.back()).max.y - scene.view.min.y + scene.scroll.y;
-  const float room = scene.view.height() - (bottom - top);
-  return std::max(0.0f, top - std::max(scene.px(kRowGap), room / 2));
+/// From the first plate to the last one; nothing if there is none.
+std::optional<Stretch> lit_stretch(const Scene& scene) {
+  if (scene.plates.empty()) return {};
+  const float zero = scene.view.min.y - scene.scroll.y;
+  return Stretch{scene.plate_rect(scene.plates.front()).min.y - zero,
+                 scene.plate_rect(scene.plates.back()).max.y - zero};
 }
 
-/// Brings the selection into view if that is wanted, and the lit rows if they are new. Lit rows have the
-/// whole panel, so they come first if the selection is among them.
+/// The scroll position that makes the selection visible, as near as possible to the present one.
+float scroll_to_selection(const Scene& scene, const Stretch& selected) {
+  const float margin = scene.px(48);
+  const float from = scene.context.view.scroll_from_top ? 0 : scene.scroll.y;
+  if (selected.top - margin < from) return std::max(0.0f, selected.top - margin);
+  if (selected.bottom + margin > from + scene.view.height())
+    return selected.bottom + margin - scene.view.height();
+  return from;
+}
+
+/// The scroll position that shows a stretch in the middle of the panel, or its first rows if it is higher.
+float scroll_to_middle(const Scene& scene, const Stretch& stretch) {
+  const float room = scene.view.height() - (stretch.bottom - stretch.top);
+  return std::max(0.0f, stretch.top - std::max(scene.px(kRowGap), room / 2));
+}
+
+/// Brings the selection into view if that is wanted, and the lit rows if they are new: both, or the selection
+/// where they are too far apart.
 void scroll_to_what_counts(const Scene& scene) {
   ViewState& view = scene.context.view;
-  const bool lights = is_new_light(view, scene.plan, scene.view.width(), scene.view.height()) &&
-                      !scene.plates.empty() && !view.of<StageView>().fitted;
-  const bool selects = view.scroll_to_selection;
-  const auto is_outside = [&](const Row& row) { return scene.selected(row) && !row.lit; };
-  if (lights && !(selects && std::any_of(scene.rows.begin(), scene.rows.end(), is_outside)))
-    ImGui::SetScrollY(scroll_to_plates(scene));
-  else if (selects)
-    ImGui::SetScrollY(scroll_to_selection(scene));
+  const bool is_new = is_new_light(view, scene.plan, scene.view.width(), scene.view.height());
+  if (view.of<StageView>().fitted) return;
+  std::optional<Stretch> lit, selected;
+  if (is_new || view.scroll_from_top) lit = lit_stretch(scene);
+  if (view.scroll_to_selection) selected = selected_stretch(scene);
+  if (lit) {
+    Stretch both = *lit;
+    if (selected) both = {std::min(lit->top, selected->top), std::max(lit->bottom, selected->bottom)};
+    const bool selected_is_lit = both.top == lit->top && both.bottom == lit->bottom;
+    if (selected_is_lit || both.bottom - both.top <= scene.view.height())
+      return ImGui::SetScrollY(scroll_to_middle(scene, both));
+  }
+  if (selected) ImGui::SetScrollY(scroll_to_selection(scene, *selected));
 }
 
 /// Returns the zoom at which an element is high enough to show its number.

@@ -121,6 +121,34 @@ TEST(Lessons, AnAnswerInTheTextAboveItsQuestionIsFound) {
   }
 }
 
+TEST(Lessons, AnAnswerThatItsSceneShowsIsFound) {
+  const std::string point =
+      "ask = \"?\"\nat = \"step\"\nanswer = \"collective(1)\"\nbecause = \"explain(collective(1))\"";
+  const std::string number =
+      "ask = \"?\"\nkind = \"number\"\nanswer = \"sent_bytes()\"\nbecause = \"explain(collective(1))\"";
+  const std::string tells =
+      "ask = \"{{plain(1)}}?\"\nkind = \"number\"\nanswer = \"ranks\"\nbecause = \"{{sent_bytes()}}\"";
+  const auto found = [](const std::string& scene, const std::string& questions) {
+    const auto problems =
+        check_lesson(parse_lesson(testing::lesson_text(testing::scene_block(scene) + questions), "shown.md"),
+                     {})
+            .problems;
+    return problems.empty() ? "" : problems.front().what;
+  };
+  using testing::question_block;
+  EXPECT_EQ(found("select = \"mlp.proj\"", question_block(point)), "");
+  EXPECT_EQ(found("spotlight = [\"mlp.proj\", \"all-reduce mlp.proj.sum\"]", question_block(point)), "");
+  for (const char* const scene :
+       {"select = \"all-reduce mlp.proj.sum\"", "spotlight = [\"all-reduce mlp.proj.sum\"]",
+        "callouts = [{ at = \"all-reduce mlp.proj.sum\", text = \"here\" }]"})
+    EXPECT_THAT(found(scene, question_block(point)), HasSubstr("the scene points at the answer")) << scene;
+  EXPECT_THAT(found("callouts = [{ at = \"mlp.fc\", text = \"{{sent_bytes()}}\" }]", question_block(number)),
+              HasSubstr("stands in a callout"));
+  EXPECT_THAT(found("", question_block(tells) + question_block(number)),
+              HasSubstr("in the reason of another"));
+  EXPECT_EQ(found("", question_block(number) + question_block(tells)), "") << "it was answered before";
+}
+
 TEST(Lessons, TheUsersOwnAreFoundByNameAndByFile) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "own-lessons";
   std::filesystem::create_directories(folder);

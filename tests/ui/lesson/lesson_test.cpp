@@ -1,6 +1,7 @@
 // A person takes a lesson, alone and in front of a class, with clicks and keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <fstream>
@@ -568,6 +569,95 @@ TEST_F(Lessons, TheLessonIsClosed) {
   EXPECT_TRUE(harness_.view().of<StageLight>().lit.empty());
   EXPECT_TRUE(harness_.draw_until([&] { return harness_.snapshot().settings == before; }))
       << "what ran before the lesson runs again";
+}
+
+TEST_F(Lessons, ItsMistakeIsTakenBackWhenItIsClosed) {
+  const Settings before = small_settings();
+  open(3);
+  ASSERT_TRUE(harness_.studio().breaks().snapshot()->planted);
+  click("//Lesson/close lesson");
+  EXPECT_TRUE(harness_.draw_until([&] {
+    return !harness_.studio().breaks().snapshot()->planted && harness_.snapshot().settings == before;
+  }));
+}
+
+TEST_F(Lessons, ItsRecordingIsClosedWithIt) {
+  const Settings before = small_settings();
+  open_scenes(R"(
+## A recording
+
+Words.
+
+```scene
+view = "stage"
+recording = "gallery:layer-megatron"
+```
+)");
+  ASSERT_TRUE(harness_.studio().replay().snapshot()->is_open());
+  click("//Lesson/close lesson");
+  EXPECT_TRUE(harness_.draw_until([&] {
+    return !harness_.studio().replay().snapshot()->is_open() && harness_.snapshot().settings == before;
+  }));
+}
+
+TEST_F(Lessons, ASceneWhoseRunIsCancelledIsSettled) {
+  open_scenes(R"(
+## Late
+
+Words.
+
+```scene
+select = "mlp.proj"
+run = { seq = 24 }
+```
+
+## Very late
+
+Words.
+
+```scene
+select = "mlp.gelu"
+run = { delays = ["2:mlp.fc:4000", "2:mlp.proj:4000"] }
+```
+)");
+  harness_.studio().show_scene(1);
+  ASSERT_TRUE(harness_.draw_until([&] { return harness_.snapshot().state == RunState::Running; }));
+  harness_.studio().session().send(command::Cancel{});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(harness_.snapshot().state, RunState::Cancelled);
+  EXPECT_EQ(harness_.view().selected_step, step("mlp.gelu"));
+}
+
+TEST_F(Lessons, ASceneBeginsAtTheTopWithNothingSelectedUnlessItSaysSo) {
+  open_scenes(R"(
+## Far down
+
+Words.
+
+```scene
+select = "grad.ln1.out@partial"
+run = { block = "layer" }
+```
+
+## From the beginning
+
+Words.
+
+```scene
+run = { block = "layer" }
+```
+)");
+  const auto rows = [] {
+    for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+      if (window->WasActive && std::string(window->Name).find("Stage/##stage_rows") != std::string::npos)
+        return window;
+    return static_cast<ImGuiWindow*>(nullptr);
+  };
+  ASSERT_NE(rows(), nullptr);
+  EXPECT_GT(rows()->Scroll.y, 0);
+  press(ImGuiKey_PageDown);
+  EXPECT_EQ(harness_.view().selected_step, -1);
+  EXPECT_EQ(rows()->Scroll.y, 0);
 }
 
 TEST_F(Lessons, AnUnknownLessonIsSaid) {

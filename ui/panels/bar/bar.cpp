@@ -369,7 +369,7 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
   const std::optional<SeenBreak> seen = seen_break(c);
   row.shows_break = seen.has_value();
   row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme),
-               seen ? break_chip(*seen, c.theme) : parity_chip(c.snapshot, c.theme),
+               seen ? break_chip(c, *seen) : parity_chip(c.snapshot, c.theme),
                communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
   if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
   if ((c.view.playing || c.view.walk_speed != 1) && !plays_by_time(c))

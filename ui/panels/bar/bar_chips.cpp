@@ -8,6 +8,7 @@
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
 #include "ui/frame/notice.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/plan/shown_plan.h"
@@ -85,7 +86,8 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
   return chip;
 }
 
-Chip break_chip(const SeenBreak& seen, const Theme& theme) {
+Chip break_chip(const Context& context, const SeenBreak& seen) {
+  const Theme& theme = context.theme;
   const BreakProbe& probe = seen.probe();
   const bool sound = seen.side() == BreakSide::Sound;
   const std::string what = sound                              ? "the sound run"
@@ -102,7 +104,7 @@ Chip break_chip(const SeenBreak& seen, const Theme& theme) {
                              what, facts_of(seen.report().fault).title),
       .colour = sound ? theme.agreement : theme.text,
       .mark = sound ? Mark::Dot : Mark::Torn};
-  if (sound) return chip;
+  if (sound || keeps_findings_back(context)) return chip;
   chip.text += from.empty() ? " \u00B7 nothing is wrong" : fmt::format(" \u00B7 wrong from {} on", from);
   return chip;
 }

@@ -10,8 +10,9 @@
 namespace shardlens::ui {
 
 Chip parity_chip(const Snapshot& snapshot, const Theme& theme);
-/// Says which run of a planted mistake is shown, in place of the parity chip.
-Chip break_chip(const SeenBreak& seen, const Theme& theme);
+/// Says which run of a planted mistake is shown, in place of the parity chip; and where the error starts,
+/// unless a lesson asks that.
+Chip break_chip(const Context& context, const SeenBreak& seen);
 Chip communicator_chip(const Snapshot& snapshot, const Theme& theme);
 Chip provenance_chip(const Snapshot& snapshot, const Theme& theme);
 /// Names the ranks that are late on purpose. `wanted` must hold at least one delay.
