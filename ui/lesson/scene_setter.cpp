@@ -82,9 +82,8 @@ void compare(const Context& c, const SceneState& state) {
 }
 
 /// Selects nothing, in a whole model with none of its parts open.
-void select_nothing(ViewState& view) {
-  view.selected_step = -1;
-  view.selected_tensor = kNoTensor;
+void select_nothing(ViewState& view, const Program& program) {
+  select_step(view, program, -1);
   view.open_section = kWholeModel;
 }
 
@@ -248,7 +247,7 @@ void SceneSetter::place(const Context& c) const {
   view.of<stage::ChangeView>() = {plan, {}};
   scroll_to_top(c);
   // With its questions answered, a mistake's run shows where the error starts.
-  if (!state.mistake || keeps_findings_back(c)) select_nothing(view);
+  if (!state.mistake || keeps_findings_back(c)) select_nothing(view, plan->program);
   select(c, *plan, state.select);
   if (!state.select.empty()) open_part_of_selection(view);
   if (state.rank) view.selected_rank = *state.rank;
