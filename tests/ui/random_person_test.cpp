@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -63,6 +64,7 @@ class RandomPerson : public TestFolderWithCache {
     spdlog::set_default_logger(std::make_shared<spdlog::logger>("heard", heard_));
   }
   void TearDown() override {
+    harness_.reset();  // it may be writing into the folder
     spdlog::set_default_logger(logger_);
     unsetenv("XDG_DATA_HOME");
     std::filesystem::current_path(before_);
@@ -108,12 +110,12 @@ class RandomPerson : public TestFolderWithCache {
       for (const ImGuiKey mod : {ImGuiMod_Ctrl, ImGuiMod_Shift, ImGuiMod_Alt})
         if ((chord & mod) != 0) io.AddKeyEvent(mod, down);
       io.AddKeyEvent(key, down);
-      harness_.draw_frames(1);
+      harness_->draw_frames(1);
     }
   }
   void type(const std::string& words) {
     for (const char letter : words) ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(letter));
-    harness_.draw_frames(2);
+    harness_->draw_frames(2);
   }
 
   void click() {
@@ -122,18 +124,18 @@ class RandomPerson : public TestFolderWithCache {
                     static_cast<float>(below(static_cast<size_t>(io.DisplaySize.y))));
     did(fmt::format("click {:.0f} {:.0f} of {:.0f}", at.x, at.y, io.DisplaySize.x));
     io.AddMousePosEvent(at.x, at.y);
-    harness_.draw_frames(2);
+    harness_->draw_frames(2);
     const int button = one_in(12) ? 1 : 0;
     for (size_t clicks = one_in(6) ? 2 : 1; clicks > 0; --clicks) {
       io.AddMouseButtonEvent(button, true);
-      harness_.draw_frames(1);
+      harness_->draw_frames(1);
       if (one_in(8)) {
         io.AddMousePosEvent(at.x + static_cast<float>(below(200)) - 100,
                             at.y + static_cast<float>(below(200)) - 100);
-        harness_.draw_frames(2);
+        harness_->draw_frames(2);
       }
       io.AddMouseButtonEvent(button, false);
-      harness_.draw_frames(1);
+      harness_->draw_frames(1);
     }
   }
 
@@ -141,7 +143,7 @@ class RandomPerson : public TestFolderWithCache {
     const float by = static_cast<float>(below(41)) - 20;
     did(fmt::format("wheel {}", by));
     ImGui::GetIO().AddMouseWheelEvent(0, by);
-    harness_.draw_frames(2);
+    harness_->draw_frames(2);
   }
 
   void use_a_command() {
@@ -158,7 +160,7 @@ class RandomPerson : public TestFolderWithCache {
       case 0: {
         Settings settings = any_settings();
         did(fmt::format("settings {} T = {}, D = {}", to_string(settings.block), settings.tp, settings.dp));
-        return harness_.studio().session().send(command::SetSettings{std::move(settings)});
+        return harness_->studio().session().send(command::SetSettings{std::move(settings)});
       }
       case 1:
         return turn_the_wheel();
@@ -188,19 +190,19 @@ class RandomPerson : public TestFolderWithCache {
         const auto& lessons = built_in_lessons();
         const std::string lesson = lessons[below(lessons.size())]->name;
         did("lesson " + lesson);
-        return harness_.studio().open_lesson(lesson, static_cast<int>(below(4)));
+        return harness_->studio().open_lesson(lesson, static_cast<int>(below(4)));
       }
       case 1: {
         const auto fault = std::array{Fault::SkipF, Fault::SkipG}[below(2)];
         did("mistake " + to_string(fault));
         Settings settings = any_settings();
-        return harness_.studio().breaks().send(break_command::Start{settings, fault});
+        return harness_->studio().breaks().send(break_command::Start{settings, fault});
       }
       case 2: {
         constexpr std::array<PixelSize, 4> kSizes{{{1280, 720}, {1920, 1080}, {900, 600}, {2560, 1080}}};
         const PixelSize size = kSizes[below(kSizes.size())];
         did(fmt::format("size {} × {}", size.width, size.height));
-        return harness_.platform().resize(size);
+        return harness_->platform().resize(size);
       }
       default:
         did("waits");
@@ -208,7 +210,7 @@ class RandomPerson : public TestFolderWithCache {
     }
   }
 
-  StudioHarness harness_{{1280, 720}};
+  std::unique_ptr<StudioHarness> harness_ = std::make_unique<StudioHarness>(PixelSize{1280, 720});
   std::mt19937_64 random_;
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
 
@@ -222,13 +224,13 @@ TEST_F(RandomPerson, MeetsNoFrameThatFails) {
   const auto seed = static_cast<uint64_t>(wish("SHARDLENS_SEED", static_cast<double>(kSeed)));
   const std::chrono::duration<double> seconds(wish("SHARDLENS_PERSON_SECONDS", kSeconds));
   random_.seed(seed);
-  harness_.view().recordings = path("recordings");
-  harness_.view().of<TrainView>().checkpoints = path("checkpoints");
+  harness_->view().recordings = path("recordings");
+  harness_->view().of<TrainView>().checkpoints = path("checkpoints");
   int64_t actions = 0;
   for (const auto end = Clock::now() + seconds; Clock::now() < end; ++actions) {
     try {
       act();
-      harness_.draw_frames(static_cast<int>(1 + below(4)));
+      harness_->draw_frames(static_cast<int>(1 + below(4)));
     } catch (const std::exception& error) {
       FAIL() << "seed " << seed << ", action " << actions << ": " << error.what() << last_actions();
     }
