@@ -51,9 +51,10 @@ struct Context : Snapshots {
   void want_weights(Settings settings) const;
   void undo() const;  ///< goes back to the settings before the last change
   void redo() const;
+  /// Runs the settings also where a recording or a frozen step is shown in their place.
+  void ask_for(const Settings& settings) const;
 
  private:
-  void ask_for(const Settings& settings) const;
   Context looking_at(const Snapshot& other, const Snapshot* other_beside, ViewState& other_view,
                      const Theme& other_theme) const {
     return {*this, other, other_beside, other_view, other_theme, fonts, heatmaps, outbox};

@@ -228,8 +228,7 @@ bool Studio::stays_open() {
 void Studio::recover(const std::string& problem) {
   message_.say({"The last picture could not be drawn: " + problem});
   view_.close_covers();
-  if (view_.shown) select_step(view_, view_.shown->program, -1);
-  view_.open_section = kWholeModel;
+  select_nothing(view_);
   view_.playing = false;
   if (++failed_frames_ == 1) return;
   view_.tab = Tab::Start;

@@ -97,6 +97,13 @@ void select_step(ViewState& view, const Program& program, StepId step) {
   view.selected_rank = -1;
 }
 
+void select_nothing(ViewState& view) {
+  view.selected_elsewhere.reset();
+  set(view, {});
+  view.selected_rank = -1;
+  view.open_section = kWholeModel;
+}
+
 void show_step(ViewState& view, const Program& program, StepId step, int rank) {
   select_step(view, program, step);
   view.selected_rank = rank;

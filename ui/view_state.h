@@ -189,6 +189,9 @@ void show_plan(ViewState& view, const std::shared_ptr<const Plan>& plan);
 /// Selects a step, its first output as the inspected tensor, and all ranks.
 void select_step(ViewState& view, const Program& program, StepId step);
 
+/// Selects nothing, in a whole model with none of its parts open.
+void select_nothing(ViewState& view);
+
 /// Selects a step, and one rank or -1 for all; Stage and Timeline then bring the step into view.
 void show_step(ViewState& view, const Program& program, StepId step, int rank = -1);
 

@@ -16,6 +16,7 @@
 #include "engine/io/atomic_file.h"
 #include "engine/program/fault.h"
 #include "ui/collective/collective_view.h"
+#include "ui/frame/windows.h"
 #include "ui/handout/handout.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/plan/sections.h"
@@ -151,15 +152,11 @@ class PictureMaker {
   /// The Stage that stands below the errors of a planted mistake; null: there is none.
   static const ImGuiWindow* stage_below() {
     for (const ImGuiWindow* one : ImGui::GetCurrentContext()->Windows)
-      if (const std::string_view name = one->Name; one->WasActive && belongs_to(*one, ui::Tab::BreakIt) &&
+      if (const std::string_view name = one->Name; one->WasActive &&
+                                                   ui::is_within(*one, names_of(ui::Tab::BreakIt).window) &&
                                                    name.substr(name.rfind('/')).starts_with("/stage_"))
         return one;
     return nullptr;
-  }
-
-  /// True for the windows inside of a tab's.
-  static bool belongs_to(const ImGuiWindow& one, ui::Tab tab) {
-    return std::string_view(one.Name).starts_with(std::string(names_of(tab).window) + "/");
   }
 
   /// Nothing if some of it is no vectors.

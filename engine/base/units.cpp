@@ -32,6 +32,10 @@ std::string bytes_text(double bytes) {
   return bytes == 1 ? "1 byte" : in_units(bytes, 1024, kBinaryByteUnits);
 }
 
+std::string decimal_bytes(double bytes) {
+  return bytes == 1 ? "1 byte" : in_units(bytes, 1000, kDecimalByteUnits);
+}
+
 std::string grouped_text(int64_t number) {
   std::string digits = std::to_string(number);
   const int64_t first = number < 0 ? 1 : 0;

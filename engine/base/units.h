@@ -27,6 +27,8 @@ inline constexpr std::array<std::string_view, 6> kDecimalByteUnits{"bytes", "kB"
 
 /// Returns bytes in binary units: "1 byte", "512 bytes", "112 MiB", "1.02 TiB".
 std::string bytes_text(double bytes);
+/// Returns bytes in decimal units, as devices are sold: "1 byte", "1.99 GB", "16.6 GB", "133 GB".
+std::string decimal_bytes(double bytes);
 
 /// Returns `number` with separators between thousands: "117,440,512".
 std::string grouped_text(int64_t number);

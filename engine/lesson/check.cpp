@@ -112,8 +112,11 @@ class Checker {
   /// What a question asks is shown nowhere before it is answered: not in what stands above it on the card,
   /// where the reasons of the questions before it are read first, and not beside the rows of the page.
   void check_said_before(const Scene& scene, const Question& question) {
-    if (!question.answer) return;
-    const auto says = [&](const auto& text) { return shows(text, *question.answer); };
+    const auto says = [&](const auto& text) {
+      const auto& all = question.conditions;
+      return (question.answer && shows(text, *question.answer)) ||
+             std::any_of(all.begin(), all.end(), [&](const auto& one) { return shows(text, *one.right); });
+    };
     if (says(scene.text) || says(question.ask))
       problem(question.line, "the answer stands in the text above the question: leave it to the reason");
     const auto& callouts = scene.state.callouts;

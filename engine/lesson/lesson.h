@@ -126,8 +126,8 @@ struct Question {
   std::vector<std::string> items;     ///< of an Order: steps or tensors, as the file lists them
   std::string unit;                   ///< of a Number: lesson_units()
   double tolerance = 0;               ///< of a Number: relative, 0.01 is one percent
-  ExpressionPtr
-      answer;  ///< null for a Choice whose choices say themselves whether they are right, and for a Cut
+  /// Null for a Choice whose choices say themselves whether they are right, and for a Cut.
+  ExpressionPtr answer;
   std::vector<LessonCondition> conditions;  ///< of a Cut: it must do all of them
   Template because;                         ///< shown after the answer
   std::optional<SceneState> shows;          ///< shown after the answer

@@ -126,6 +126,7 @@ struct OddReplica {
   bool operator==(const OddReplica&) const = default;
 };
 
+/// Throws std::out_of_range: "there is no step 1312 in a Program with 800 steps".
 [[noreturn]] void refuse_id(const char* what, int32_t id, size_t count);
 
 struct Program {

@@ -241,6 +241,17 @@ double processor_seconds(pid_t child) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+// By a signal of which a sanitizer shows the stack; by one that ends it surely, if that takes too long.
+void end_hanging(pid_t child) {
+  kill(child, SIGABRT);
+  for (const auto end = Clock::now() + kAbortTime; Clock::now() < end;) {
+    if (waitpid(child, nullptr, WNOHANG) == child) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
 std::string Fuzzer::watch(pid_t child) {
   int64_t last = -1;
   auto since = Clock::now();
@@ -261,13 +272,7 @@ std::string Fuzzer::watch(pid_t child) {
       const std::string what = fmt::format("it hangs: {:.0f} s, of which it computed {:.0f} s",
                                            std::chrono::duration<double>(Clock::now() - since).count(),
                                            processor_seconds(child) - computed_before);
-      kill(child, SIGABRT);
-      for (const auto end = Clock::now() + kAbortTime; Clock::now() < end;) {
-        if (waitpid(child, &status, WNOHANG) == child) return what;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      }
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
+      end_hanging(child);
       return what;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

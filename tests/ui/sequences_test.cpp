@@ -17,9 +17,8 @@ const Program& program_of(const StudioHarness& harness) {
 
 /// How far the Stage's rows are scrolled down, in pixels.
 float stage_scroll() {
-  for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
-    if (std::string(window->Name).find("##stage_rows") != std::string::npos) return window->Scroll.y;
-  return -1;
+  const ImGuiWindow* const rows = window_with("##stage_rows");
+  return rows == nullptr ? -1 : rows->Scroll.y;
 }
 
 TEST(Sequences, AClickOnAStepThatHasNotRunYetGoesThere) {

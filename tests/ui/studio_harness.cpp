@@ -107,6 +107,23 @@ void StudioHarness::perform(const std::function<void(ImGuiTestContext&)>& steps)
   ImGuiTestEngine_UnregisterTest(engine_, test);
 }
 
+ImGuiWindow* window_with(const char* part) {
+  for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+    if (window->WasActive && std::string_view(window->Name).find(part) != std::string_view::npos)
+      return window;
+  return nullptr;
+}
+
+void ask_palette(StudioHarness& harness, const std::string& words) {
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars(words.c_str());
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  harness.wait_until_at_rest();
+  harness.draw_frames(4);
+}
+
 void open_start_page(StudioHarness& harness) {
   harness.wait_until_at_rest();
   harness.view().tab = Tab::Start;

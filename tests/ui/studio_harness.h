@@ -59,6 +59,12 @@ class StudioHarness {
   std::unique_ptr<Studio> studio_;
 };
 
+/// The window of the last frame whose name holds `part`, such as "##stage_rows"; null: there is none.
+ImGuiWindow* window_with(const char* part);
+
+/// Types the words into the palette and presses Enter, and waits for what that does.
+void ask_palette(StudioHarness& harness, const std::string& words);
+
 /// Shows the Start page with its lessons read: the cards move when these come, and a click would meet another
 /// one.
 void open_start_page(StudioHarness& harness);

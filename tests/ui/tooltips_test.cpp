@@ -16,6 +16,7 @@ const ImGuiWindow* tooltip() {
   return nullptr;
 }
 
+constexpr float kWidest = 450;  ///< pixels: 384 of wrapped words, and a tensor's facts, whose lines are short
 constexpr int kUntilShown = 24;  ///< frames: a tooltip waits until the mouse stands still
 
 // The mouse goes over every tab of a small window, in columns.
@@ -36,6 +37,7 @@ TEST(Tooltips, NoneIsCutAnywhere) {
         if (shown == nullptr) continue;
         ++seen;
         const ImRect rect = shown->Rect();
+        EXPECT_LE(rect.GetWidth(), kWidest) << tab << ": " << x << ", " << y;
         EXPECT_GE(rect.Min.x, 0) << tab << ": " << x << ", " << y;
         EXPECT_GE(rect.Min.y, 0) << tab << ": " << x << ", " << y;
         EXPECT_LE(rect.Max.x, kSize.width) << tab << ": " << x << ", " << y;

@@ -303,7 +303,7 @@ std::vector<std::string_view> glossary_meanings(const std::vector<TextWord>& wor
 void add_glossary_commands(std::vector<UiCommand>& table) {
   for (const Term& term : terms()) {
     table.push_back({.id = std::string("glossary.") + term.word,
-                     .title = std::string("What is: ") + term.word,
+                     .title = std::string(kAsksMeaning) + term.word,
                      .help = term.meaning,
                      .other_words = term.also,
                      .group = CommandGroup::Glossary,

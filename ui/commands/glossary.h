@@ -8,6 +8,9 @@
 
 namespace shardlens::ui {
 
+/// How the commands begin that explain a word: "What is: Partial".
+inline constexpr std::string_view kAsksMeaning = "What is: ";
+
 /// Returns "Rank: One of the T workers …" if `words` of a text are a word of the glossary, with its
 /// punctuation and in the plural: "Ranks," is Rank. Empty otherwise. The text lives as long as the program.
 /// f, g and T are letters as well, so they are found only with `is_name`.

@@ -11,6 +11,7 @@
 
 #include "engine/base/utf8.h"
 #include "ui/commands/commands.h"
+#include "ui/commands/glossary.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/word_filter.h"
@@ -49,8 +50,7 @@ struct Match {
 /// The words of a title or of what is typed, without signs and capitals: "Split: reversed" is "split
 /// reversed". Of a question it is what is asked about.
 std::string bare_words(std::string_view text) {
-  constexpr std::string_view kAsks = "What is: ";
-  if (text.starts_with(kAsks)) text.remove_prefix(kAsks.size());
+  if (text.starts_with(kAsksMeaning)) text.remove_prefix(kAsksMeaning.size());
   std::string bare;
   for (const char c : lower_case(text)) {
     const bool is_sign = c == ' ' || c == ':' || c == ',' || c == '.';

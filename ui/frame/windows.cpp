@@ -235,4 +235,9 @@ void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPane
   ImGui::End();
 }
 
+bool is_within(const ImGuiWindow& window, std::string_view title) {
+  const std::string_view name = window.Name;
+  return name.size() > title.size() && name.starts_with(title) && name[title.size()] == '/';
+}
+
 }  // namespace shardlens::ui

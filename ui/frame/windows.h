@@ -2,7 +2,11 @@
 // centre's tabs, and the edges that hidden panels leave.
 #pragma once
 
+#include <string_view>
+
 #include "ui/context.h"
+
+struct ImGuiWindow;
 
 namespace shardlens::ui {
 
@@ -19,6 +23,9 @@ void draw_panel_window(const Context& context, const char* name, DrawPanel draw,
 /// One of the centre's tabs. A frozen training step is named above the page, and so is the reason why the
 /// wanted settings do not run.
 void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPanel draw);
+
+/// True for the windows inside of the one with this title.
+bool is_within(const ImGuiWindow& window, std::string_view title);
 
 /// The window's lower edge while the Timeline is hidden, with its name. A click shows the Timeline.
 void draw_folded_timeline(const Context& context, float height);

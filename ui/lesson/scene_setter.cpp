@@ -17,6 +17,7 @@
 #include "ui/collective/inside.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
+#include "ui/frame/windows.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/lesson/pages.h"
 #include "ui/outbox.h"
@@ -48,17 +49,14 @@ bool has(const std::vector<std::string>& names, const char* name) {
 
 /// Runs these settings, also where a recording or a frozen step is still shown in their place.
 void run(const Context& c, const Settings& settings) {
-  if (!c.replay.is_open() && !c.train.frozen) return c.want(settings);
-  c.view.wanted.sent(c.snapshot, settings);
-  c.send(command::SetSettings{settings});
+  c.replay.is_open() || c.train.frozen ? c.ask_for(settings) : c.want(settings);
 }
 
 /// The page and what stands beside it begin at their top, whatever was seen before.
 void scroll_to_top(const Context& c) {
   for (ImGuiWindow* one : ImGui::GetCurrentContext()->Windows)
     for (const char* const shown : {names_of(c.view.tab).window, "Setup", "Inspector", "Timeline"}) {
-      const std::string_view name = one->Name, whole = shown;
-      if (!name.starts_with(whole) || (name.size() > whole.size() && name[whole.size()] != '/')) continue;
+      if (shown != std::string_view(one->Name) && !is_within(*one, shown)) continue;
       ImGui::SetScrollX(one, 0);
       ImGui::SetScrollY(one, 0);
     }
@@ -79,12 +77,6 @@ void compare(const Context& c, const SceneState& state) {
   diff.b_here = state.recording.empty();  // the scene's own run is made here
   diff.a = diff.b_here ? state.compare->recording : state.recording;
   diff.b = diff.b_here ? "" : state.compare->recording;
-}
-
-/// Selects nothing, in a whole model with none of its parts open.
-void select_nothing(ViewState& view, const Program& program) {
-  select_step(view, program, -1);
-  view.open_section = kWholeModel;
 }
 
 /// Selects a step or tensor by the name that a lesson gives it. What the shown plan does not have stays
@@ -247,7 +239,7 @@ void SceneSetter::place(const Context& c) const {
   view.of<stage::ChangeView>() = {plan, {}};
   scroll_to_top(c);
   // With its questions answered, a mistake's run shows where the error starts.
-  if (!state.mistake || keeps_findings_back(c)) select_nothing(view, plan->program);
+  if (!state.mistake || keeps_findings_back(c)) select_nothing(view);
   select(c, *plan, state.select);
   if (!state.select.empty()) open_part_of_selection(view);
   if (state.rank) view.selected_rank = *state.rank;

@@ -15,6 +15,7 @@
 #include "engine/lesson/run_keys.h"
 #include "engine/lesson/views.h"
 #include "tests/data_folder.h"
+#include "tests/engine/lesson/built_in_names.h"
 #include "tests/engine/lesson/small_lesson.h"
 
 namespace shardlens {
@@ -40,16 +41,8 @@ TEST_P(BuiltInLesson, Holds) {
   EXPECT_TRUE(hands_on) << "one question is to be pointed at or cut";
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> names;
-  for (const auto& lesson : built_in_lessons()) names.push_back(lesson->name);
-  return names;
-}
-INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::ValuesIn(names()), [](const auto& tested) {
-  std::string name = tested.param;
-  std::erase(name, '-');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::ValuesIn(testing::built_in_names()),
+                         testing::test_name);
 
 TEST(Lessons, EveryEmbeddedFileIsListed) {
   std::set<std::string> files, listed;

@@ -1,7 +1,6 @@
 // The memory plan: no step finds a tensor's bytes overwritten, bytes are reused after the last reader, and
 // live bytes never exceed the arenas.
 #include "engine/planner/memory_plan.h"
-#include "engine/base/units.h"
 
 #include <gtest/gtest.h>
 

@@ -16,16 +16,6 @@ namespace glossary_test {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-void ask(StudioHarness& harness, const std::string& typed) {
-  harness.perform([&](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
-    person.KeyChars(typed.c_str());
-    person.KeyPress(ImGuiKey_Enter);
-  });
-  harness.wait_until_at_rest();
-  harness.draw_frames(4);
-}
-
 const Step& selected(StudioHarness& harness) {
   return harness.snapshot().plan->program.step(harness.view().selected_step);
 }
@@ -33,14 +23,14 @@ const Step& selected(StudioHarness& harness) {
 TEST(Glossary, AWordIsExplainedWhereItCanBeSeen) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  ask(harness, "What is: Partial");
+  ask_palette(harness, "What is: Partial");
   EXPECT_EQ(harness.view().tab, Tab::Stage);
   ASSERT_GE(harness.view().selected_step, 0);
   const Tensor& tensor = harness.snapshot().plan->program.tensor(selected(harness).outputs.front());
   EXPECT_EQ(tensor.layout.kind, LayoutKind::Partial);
   EXPECT_FALSE(is_conversion(selected(harness).op));
   EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("only one term of a sum")));
-  ask(harness, "What is: g");
+  ask_palette(harness, "What is: g");
   EXPECT_EQ(selected(harness).conjugate, Conjugate::G);
 }
 
@@ -60,7 +50,7 @@ TEST(Glossary, AWordOfATextIsFoundInItsForms) {
 TEST(Glossary, AnotherWordForItFindsIt) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  ask(harness, "latency bandwidth");
+  ask_palette(harness, "latency bandwidth");
   EXPECT_EQ(harness.view().tab, Tab::Traffic);
   EXPECT_TRUE(is_shown("Traffic")) << "the message has the focus, and the tab is in front";
   EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("Alpha is the time of a")));
@@ -69,10 +59,10 @@ TEST(Glossary, AnotherWordForItFindsIt) {
 TEST(Glossary, WhatTheseSettingsDoNotHaveComesWithTheSplitThatHasIt) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  ask(harness, "What is: Reduce-scatter");
+  ask_palette(harness, "What is: Reduce-scatter");
   EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("split megatron-sp")));
-  ask(harness, find_command("settings.split.megatron-sp").title);
-  ask(harness, "What is: Reduce-scatter");
+  ask_palette(harness, find_command("settings.split.megatron-sp").title);
+  ask_palette(harness, "What is: Reduce-scatter");
   EXPECT_EQ(selected(harness).op, Op::ReduceScatter);
 }
 
@@ -87,7 +77,7 @@ TEST(Glossary, EveryWordHasAPlace) {
     harness.view().tab = Tab::Start;
     harness.view().focus_tab = true;
     harness.draw_frames(2);
-    ask(harness, command.title);
+    ask_palette(harness, command.title);
     EXPECT_NE(harness.view().tab, Tab::Start);
     EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr(command.help.substr(0, 20))));
   }

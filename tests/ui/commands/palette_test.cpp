@@ -62,17 +62,6 @@ TEST(Palette, AKeyBringsTheChoiceIntoViewAndANewQueryBeginsAtTheTop) {
   });
 }
 
-/// Types it into the palette and presses Enter.
-void ask(StudioHarness& harness, const std::string& words) {
-  harness.perform([&](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
-    person.KeyChars(words.c_str());
-    person.KeyPress(ImGuiKey_Enter);
-  });
-  harness.wait_until_at_rest();
-  harness.draw_frames(4);
-}
-
 TEST(Palette, EveryPartIsChosenByItsName) {
   StudioHarness harness;
   harness.wait_until_at_rest();
@@ -80,10 +69,10 @@ TEST(Palette, EveryPartIsChosenByItsName) {
                                      {"part mlp", Block::Mlp},
                                      {"attention alone", Block::Attention},
                                      {"one layer", Block::Layer}}) {
-    ask(harness, words);
+    ask_palette(harness, words);
     EXPECT_EQ(harness.snapshot().settings.block, block) << words;
   }
-  ask(harness, "layernorm after the sum");
+  ask_palette(harness, "layernorm after the sum");
   EXPECT_EQ(harness.snapshot().settings.model.norm, NormPlacement::Post);
 }
 
@@ -95,7 +84,7 @@ TEST(Palette, WhatIsAskedForIsDoneBeforeItIsExplained) {
     if (!command.id.starts_with("settings.split.")) continue;
     const std::string name = command.id.substr(std::string("settings.split.").size());
     for (const std::string& words : {"split " + name, "Split: " + name, name + " split"}) {
-      ask(harness, words);
+      ask_palette(harness, words);
       EXPECT_EQ(harness.snapshot().settings.split.name, name) << words;
     }
   }
@@ -104,7 +93,7 @@ TEST(Palette, WhatIsAskedForIsDoneBeforeItIsExplained) {
 TEST(Palette, AWordThatOnlyTheGlossaryHasIsExplained) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  ask(harness, "partial");
+  ask_palette(harness, "partial");
   EXPECT_THAT(texts_in(harness, "Message"),
               ::testing::Contains(::testing::HasSubstr("only one term of a sum")));
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/lesson/built_in.h"
 #include "engine/train/experiments/break_snapshot.h"
+#include "tests/engine/lesson/built_in_names.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/plan/sections.h"
@@ -26,13 +26,6 @@ using ::testing::Not;
 
 constexpr double kTimeoutSeconds = 500;
 constexpr PixelSize kSizes[] = {{1280, 720}, {1920, 1080}};
-
-/// The window of this frame whose name holds `part`; null: there is none.
-ImGuiWindow* window_with(const char* part) {
-  for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
-    if (window->WasActive && std::string(window->Name).find(part) != std::string::npos) return window;
-  return nullptr;
-}
 
 class EveryLesson : public ::testing::TestWithParam<std::string> {
  protected:
@@ -241,17 +234,8 @@ TEST_P(EveryLesson, BringsEachVerdictIntoTheCard) {
   }
 }
 
-std::vector<std::string> names_of_lessons() {
-  std::vector<std::string> names;
-  for (const auto& lesson : built_in_lessons()) names.push_back(lesson->name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryLesson, ::testing::ValuesIn(names_of_lessons()), [](const auto& one) {
-  std::string name = one.param;
-  std::erase(name, '-');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryLesson, ::testing::ValuesIn(testing::built_in_names()),
+                         testing::test_name);
 
 }  // namespace every_lesson_test
 }  // namespace shardlens::ui

@@ -647,12 +647,7 @@ Words.
 run = { block = "layer" }
 ```
 )");
-  const auto rows = [] {
-    for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
-      if (window->WasActive && std::string(window->Name).find("Stage/##stage_rows") != std::string::npos)
-        return window;
-    return static_cast<ImGuiWindow*>(nullptr);
-  };
+  const auto rows = [] { return window_with("Stage/##stage_rows"); };
   ASSERT_NE(rows(), nullptr);
   EXPECT_GT(rows()->Scroll.y, 0);
   press(ImGuiKey_PageDown);

@@ -9,10 +9,7 @@ namespace shardlens::ui {
 namespace fit_test {
 
 const ImGuiWindow* rows() {
-  for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
-    if (window->WasActive && std::string(window->Name).find("##stage_rows") != std::string::npos)
-      return window;
-  return nullptr;
+  return window_with("##stage_rows");
 }
 
 /// How far the rows go on below the Stage's lower edge.

@@ -195,10 +195,7 @@ TEST(StageLight, PartsOfAModelAreLitByTheirSteps) {
 // The window.
 
 ImGuiWindow* rows_window() {
-  for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
-    if (window->WasActive && std::string(window->Name).find("##stage_rows") != std::string::npos)
-      return window;
-  return nullptr;
+  return window_with("##stage_rows");
 }
 
 ImRect place_of(StudioHarness& harness, const std::string& item) {

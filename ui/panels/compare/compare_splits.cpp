@@ -103,9 +103,9 @@ struct Column {
     snapshot.state = RunState::Done;
     snapshot.position = trial.plan->program.steps.size();
     view.stage_zoom = kZoom;
-    view.open_section = shown_section(page, snapshot.plan);
     view.shown = snapshot.plan;
-    select_step(view, snapshot.plan->program, -1);
+    select_nothing(view);
+    view.open_section = shown_section(page, snapshot.plan);
     scene.emplace(stage::make_scene(context, snapshot.plan, snapshot.result, false, room, {0, 0},
                                     stage::Density::Compact));
   }

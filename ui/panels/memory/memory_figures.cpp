@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "engine/base/units.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "engine/planner/parameters.h"
@@ -38,10 +39,6 @@ std::vector<ModelMark> make_marks() {
 }
 
 }  // namespace
-
-std::string decimal_bytes(double bytes) {
-  return bytes == 1 ? "1 byte" : in_units(bytes, 1000, kDecimalByteUnits);
-}
 
 std::string model_size(double parameters) {
   size_t unit = 0;

@@ -12,9 +12,6 @@ namespace shardlens::ui {
 
 inline constexpr double kSmallestModel = 1e8, kLargestModel = 1.4e12;  ///< ends of the slider, parameters
 
-/// Bytes in decimal units, as devices are sold: "1.99 GB", "16.6 GB", "133 GB", "16.0 TB".
-std::string decimal_bytes(double bytes);
-
 /// A number of parameters in the two digits people name models by: "124 M", "8.3 B", "175 B", "1.0 T".
 std::string model_size(double parameters);
 

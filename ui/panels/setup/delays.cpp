@@ -20,6 +20,7 @@ DelayChoice delay_choice(const Context& context, const Program& program) {
   choice.rank = std::min(choice.rank, world - 1);
   if (const StepId selected = selection_in(context.view, program).step; selected >= 0) {
     choice.step = selected;
+    choice.is_selected = true;
     return choice;
   }
   const auto meeting = std::find_if(program.steps.begin(), program.steps.end(),

@@ -13,6 +13,7 @@ namespace shardlens::ui {
 struct DelayChoice {
   int rank = 0;
   StepId step = 0;
+  bool is_selected = false;  ///< the step
 };
 DelayChoice delay_choice(const Context& context, const Program& program);
 

@@ -85,9 +85,8 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
              context.view.of<DelayView>().milliseconds);
   context.view.of<DelayView>().milliseconds = std::clamp<int64_t>(
       context.view.of<DelayView>().milliseconds, 0, static_cast<int64_t>(kLongestDelayMilliseconds));
-  const std::string before =
-      fmt::format("before step {}, {}{}", choice.step, program.step(choice.step).name,
-                  selection_in(context.view, program).step >= 0 ? ", which is selected" : "");
+  const std::string before = fmt::format("before step {}, {}{}", choice.step, program.step(choice.step).name,
+                                         choice.is_selected ? ", which is selected" : "");
   note(context, before, context.theme.dim);
   if (draw_button(context, "Make late", "Make it late", ButtonLook::Plain, true,
                   "The others wait for it in their next collective. The Timeline and Traffic show how long"))

@@ -126,8 +126,7 @@ bool draw_step_row(const Context& context, const char* list_id, const Step& step
   }
   ImGui::PopID();
   const bool hovered = ImGui::IsItemHovered();
-  if (hovered && meets)
-    tooltip(context, selected ? "Click to look inside" : "Click, and click again to look inside");
+  if (meets) tooltip(context, selected ? "Click to look inside" : "Click, and click again to look inside");
   const float right = at.x + size.x, bottom = at.y + size.y;
   if (selected || hovered)
     fill_rect(list, at, {right, bottom}, selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/base/units.h"
+
 namespace shardlens::ui {
 namespace memory_figures_test {
 

@@ -138,8 +138,9 @@ TEST(TrainTab, ItsFormSaysWhereItIsNotWhatTheCurvesShow) {
   EXPECT_THAT(whole_text(harness), Not(HasSubstr("next training")));
   harness.view().of<TrainView>().single.steps = 50;
   harness.draw_frames(2);
-  EXPECT_THAT(whole_text(harness),
-              HasSubstr("These choices are for the next training. The one shown has 4 steps, warm-up 4 steps."));
+  EXPECT_THAT(
+      whole_text(harness),
+      HasSubstr("These choices are for the next training. The one shown has 4 steps, warm-up 4 steps."));
   harness.view().of<TrainView>().comparison = true;
   harness.draw_frames(2);
   EXPECT_THAT(whole_text(harness), HasSubstr("The one shown has one model."));
@@ -163,9 +164,7 @@ TEST(TrainTab, ALowPageIsScrolledFromTheLossToSpeedAndNorms) {
   wait_until_idle(harness);
   harness.view().of<TrainView>().page = TrainPage::Curves;
   harness.draw_frames(4);
-  ImGuiWindow* plots = nullptr;
-  for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
-    if (window->WasActive && std::string(window->Name).find("/plots_") != std::string::npos) plots = window;
+  ImGuiWindow* const plots = window_with("/plots_");
   ASSERT_NE(plots, nullptr);
   EXPECT_EQ(plots->Scroll.y, 0);
   ASSERT_GT(plots->ScrollMax.y, 0);
