@@ -14,6 +14,7 @@
 #include "ui/panels/scaling/scaling_view.h"
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/panels/train/train_view.h"
+#include "ui/stage/motion.h"
 
 namespace shardlens::ui {
 namespace {
@@ -55,6 +56,7 @@ std::string RememberedView::restore(ViewState& view, DockTree& layout) {
   view.theme = state_.theme;
   view.scale = state_.scale;
   view.set_lecture(state_.lecture);
+  view.of<MotionView>().on = state_.motion;
   view.tab = state_.tab;
   view.recent = state_.recent;
   view.of<MemoryView>().this_layer = state_.memory_this_layer;
@@ -96,7 +98,8 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
                       .writing = train.writing,
                       .recent = view.recent,
                       .lessons = view.of<LessonView>().progress,
-                      .last_lesson = view.of<LessonView>().last};
+                      .last_lesson = view.of<LessonView>().last,
+                      .motion = view.of<MotionView>().on};
   if (now == state_ && !replaces_ && !repairs_) return {};
   try {
     replaces_ ? replace_state(now, path_) : write_state(now, path_, state_);

@@ -33,6 +33,7 @@ struct RememberedState {
   std::vector<std::string> recent = {};                ///< paths of the recordings made or opened last
   std::map<std::string, LessonProgress> lessons = {};  ///< by lesson_key()
   std::string last_lesson = {};                        ///< the one that was open last
+  bool motion = true;                                  ///< on the Stage
 
   bool operator==(const RememberedState&) const = default;
 };

@@ -388,6 +388,7 @@ const std::vector<StateValue>& state_values() {
           [](const std::string& text) { return parse_word(kThemeWords, "theme", text); }),
       scale(),
       boolean("lecture", &RememberedState::lecture),
+      boolean("motion", &RememberedState::motion),
       word(
           "tab", &RememberedState::tab, [](Tab tab) { return names_of(tab).word; }, parse_tab),
       layout(),

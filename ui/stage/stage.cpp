@@ -21,6 +21,7 @@
 #include "ui/plan/shown_plan.h"
 #include "ui/product/product_view.h"
 #include "ui/stage/meeting.h"
+#include "ui/stage/motion.h"
 #include "ui/stage/plan_change.h"
 #include "ui/stage/scene.h"
 #include "ui/stage/stage_view.h"
@@ -509,6 +510,7 @@ void draw_stage(const Context& context) {
       state.scroll_before = scene.scroll;
     }
     draw_rows(scene, ImGui::GetWindowDrawList());
+    draw_motion(scene, ImGui::GetWindowDrawList());
     for (size_t row = 0; row < scene.rows.size(); ++row) interact_with_row(scene, row);
     scroll_to_what_counts(scene);
     navigate(scene);

@@ -19,6 +19,7 @@
 #include "ui/outbox.h"
 #include "ui/panels/panels.h"
 #include "ui/platform/platform.h"
+#include "ui/stage/motion.h"
 #include "ui/stage/scene.h"
 #include "ui/stage/stage_view.h"
 
@@ -297,6 +298,70 @@ TEST_F(StageUnderTheMouse, WhatHasNotRunShowsNoValues) {
   EXPECT_LT(before_the_first_step, all);
   snapshot.result = nullptr;
   EXPECT_EQ(drawn(), 0u);
+}
+
+bool is_same(const Rect& a, const Rect& b) {
+  return a.min.x == b.min.x && a.min.y == b.min.y && a.max.x == b.max.x && a.max.y == b.max.y;
+}
+
+TEST_F(StageUnderTheMouse, TermsMoveToTheMiddleAndTheirSumToEveryRank) {
+  const StepId step = first(Op::AllReduce);
+  show(step);
+  const Scene now = scene();
+  const std::vector<Move> moves = moves_to(now, step);
+  ASSERT_EQ(moves.size(), 8u) << "four terms come, four copies of the sum go";
+  const Step& all_reduce = plan->program.step(step);
+  const Rect middle = moves[0].to;
+  for (const Move& move : moves) {
+    const Rect lane = now.cell(row_of(step), now.lanes[static_cast<size_t>(move.rank)]);
+    const bool is_term = move.end == 0.5f;
+    EXPECT_EQ(move.tensor, is_term ? all_reduce.inputs[0] : all_reduce.outputs[0]);
+    EXPECT_EQ(move.begin, is_term ? 0 : 0.5f) << "no rank has the sum before all terms are there";
+    EXPECT_TRUE(is_same(is_term ? move.to : move.from, middle));
+    const Rect& at_rank = is_term ? move.from : move.to;
+    EXPECT_GE(at_rank.min.x, lane.min.x);
+    EXPECT_LE(at_rank.max.x, lane.max.x);
+  }
+  EXPECT_TRUE(is_same(place_of(moves[0], 0), moves[0].from));
+  EXPECT_TRUE(is_same(place_of(moves[0], 0.5f), moves[0].to));
+}
+
+TEST_F(StageUnderTheMouse, WhatAStepReadsMovesInItsLane) {
+  const StepId step = first(Op::Linear);
+  show(step);
+  const Scene now = scene();
+  const std::vector<Move> moves = moves_to(now, step);
+  ASSERT_EQ(moves.size(), 4u) << "one activation on each rank; the weight stands there already";
+  for (const Move& move : moves) {
+    const Rect lane = now.cell(row_of(step), now.lanes[static_cast<size_t>(move.rank)]);
+    for (const Rect& place : {move.from, move.to}) {
+      EXPECT_GE(place.min.x, lane.min.x);
+      EXPECT_LE(place.max.x, lane.max.x);
+    }
+    EXPECT_LT(move.from.max.y, move.to.min.y) << "downwards";
+  }
+}
+
+TEST_F(StageUnderTheMouse, PiecesMoveOnlyToALaterStepAndThenAllIsStill) {
+  const StepId step = first(Op::AllReduce);
+  const auto at = [&](StepId selected) {
+    select_step(view, plan->program, selected);
+    return frame().rgba;
+  };
+  show(step);
+  at(step);
+  const auto still = at(step);
+  at(step - 1);
+  at(step);
+  EXPECT_TRUE(at(step) != still) << "it moves";
+  frames(60);
+  EXPECT_TRUE(at(step) == still) << "it is still after a second";
+  at(step + 1);
+  frames(60);
+  EXPECT_TRUE(at(step) == still) << "backwards nothing moves";
+  view.of<MotionView>().on = false;
+  at(step - 1);
+  EXPECT_TRUE(at(step) == still) << "switched off";
 }
 
 }  // namespace stage_test
