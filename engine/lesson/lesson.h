@@ -105,6 +105,8 @@ enum class PointAt { Step, Tensor, Rank, Bar };
 std::string to_string(PointAt at);  ///< "step", "tensor", "rank", "bar"
 PointAt parse_point_at(const std::string& text);
 
+inline constexpr size_t kMostChoices = 9;  ///< of a question
+
 struct LessonChoice {
   Template text;
   ExpressionPtr right;              ///< is it right? Null: the question's answer decides

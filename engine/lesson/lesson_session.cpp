@@ -59,6 +59,7 @@ class LessonSession::Worker {
   void handle(const lesson_command::Make& command);
   void handle(const lesson_command::Answer& command);
   void handle(const lesson_command::Reveal& command);
+  void handle(const lesson_command::TellTeacher& command);
   void handle(const lesson_command::Forget& command);
   void take(std::shared_ptr<const Lesson> lesson, const FileState& file);
   std::pair<const Scene&, const Question&> find(const std::string& question) const;
@@ -131,6 +132,7 @@ void LessonSession::Worker::take(std::shared_ptr<const Lesson> lesson, const Fil
   now_.lesson = std::move(lesson);
   now_.scenes.assign(now_.lesson->scenes.size(), {});
   now_.answers.clear();
+  now_.teachers_answers.clear();
   now_.marked.clear();
   now_.shows.clear();
   now_.message.clear();
@@ -269,6 +271,11 @@ void LessonSession::Worker::handle(const lesson_command::Reveal& command) {
   const auto [scene, question] = find(command.question);
   const RightAnswer& right = now_.answers[question.id] = run_->right_answer(scene, question);
   now_.shows[question.id] = revealed(scene, question, right);
+}
+
+void LessonSession::Worker::handle(const lesson_command::TellTeacher& command) {
+  const auto [scene, question] = find(command.question);
+  now_.teachers_answers[question.id] = run_->right_answer(scene, question);
 }
 
 void LessonSession::Worker::handle(const lesson_command::Forget& command) {

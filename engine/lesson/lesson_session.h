@@ -38,7 +38,9 @@ struct LessonSnapshot {
   uint64_t reading = 0;                        ///< grows with every time that a lesson is read
   std::vector<MadeScene> scenes;               ///< as many as the lesson has
   std::map<std::string, RightAnswer> answers;  ///< by question: those that were revealed or marked
-  std::map<std::string, Marked> marked;        ///< by question: the last answer to it
+  /// By question: those that only who teaches has seen.
+  std::map<std::string, RightAnswer> teachers_answers;
+  std::map<std::string, Marked> marked;  ///< by question: the last answer to it
   /// By question: what the answer or the reveal shows. For a wrong choice: what it would mean.
   std::map<std::string, std::shared_ptr<const ShownState>> shows;
   std::string message;  ///< why the last command failed, and what would work
@@ -71,15 +73,19 @@ struct Answer {
 struct Reveal {
   std::string question;
 };
+/// Finds the right answer for who teaches. To all others it stays open.
+struct TellTeacher {
+  std::string question;
+};
 /// Takes back what was answered and revealed: all is as in the beginning.
 struct Forget {
   std::string question;
 };
 }  // namespace lesson_command
 
-using LessonCommand =
-    std::variant<lesson_command::Open, lesson_command::Close, lesson_command::Look, lesson_command::Make,
-                 lesson_command::Answer, lesson_command::Reveal, lesson_command::Forget>;
+using LessonCommand = std::variant<lesson_command::Open, lesson_command::Close, lesson_command::Look,
+                                   lesson_command::Make, lesson_command::Answer, lesson_command::Reveal,
+                                   lesson_command::TellTeacher, lesson_command::Forget>;
 
 class LessonSession {
  public:

@@ -20,7 +20,6 @@ constexpr Word<QuestionKind> kKinds[] = {{QuestionKind::Choice, "choice"},
 constexpr Word<PointAt> kPlaces[] = {
     {PointAt::Step, "step"}, {PointAt::Tensor, "tensor"}, {PointAt::Rank, "rank"}, {PointAt::Bar, "bar"}};
 
-constexpr size_t kMostChoices = 9;  // they are counted by the keys 1 to 9
 constexpr size_t kMostItems = 12;
 constexpr size_t kMostConditions = 9;
 constexpr int64_t kMostPoints = 100;

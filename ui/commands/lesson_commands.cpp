@@ -24,10 +24,14 @@ bool asks(const Context& c) {
   return in_class(c) && asked_question(c) != nullptr;
 }
 
-/// Until the answer is revealed digits are hands. A question without choices counts none, but does not let a
-/// digit change T either.
+/// Until the answer is revealed the choices' letters are hands.
 bool counts_hands(const Context& c) {
-  return asks(c) && !c.lesson.answers.contains(asked_question(c)->question->id);
+  return asks(c) && !asked_question(c)->choices.empty() &&
+         !c.lesson.answers.contains(asked_question(c)->question->id);
+}
+
+bool counts_hands_for(const Context& c, size_t choice) {
+  return counts_hands(c) && choice < asked_question(c)->choices.size();
 }
 
 void show_or_hide_notes(const Context& c) {
@@ -53,15 +57,21 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
       "lesson.reveal", "Reveal the answer", "In front of a class: shows what is right, and why",
       {ImGuiKey_Enter, ImGuiKey_KeypadEnter},
       [](const Context& c) { reveal(c, asked_question(c)->question->id); }, asks);
-  for (int choice = 1; choice <= 9; ++choice)
+  // A letter, because the words of a choice are often a number. Before B, which blanks where it is no choice.
+  for (size_t choice = 0; choice < kMostChoices; ++choice) {
+    const std::string letter = choice_letter(choice);
     add(
-        "lesson.hand_" + std::to_string(choice), "A hand for answer " + std::to_string(choice),
-        "In front of a class: one more hand for this answer", {ImGuiKey_0 + choice},
-        [choice](const Context& c) { raise_hand(c, static_cast<size_t>(choice - 1)); }, counts_hands);
+        "lesson.hand_" + letter, "A hand for answer " + letter,
+        "In front of a class: one more hand for this answer", {ImGuiKey_A + static_cast<int>(choice)},
+        [choice](const Context& c) { raise_hand(c, choice); },
+        [choice](const Context& c) { return counts_hands_for(c, choice); });
+  }
   add("lesson.hand_back", "Take a hand back", "In front of a class: the last hand was not meant",
       {ImGuiKey_Backspace}, take_hand_back, counts_hands);
   add(
-      "lesson.blank", "Blank the window, or show it", "In front of a class: nothing is shown", {ImGuiKey_B},
+      "lesson.blank", "Blank the window, or show it",
+      "In front of a class: nothing is shown. While hands are counted, B is an answer",
+      {ImGuiKey_Period, ImGuiKey_B},
       [](const Context& c) { c.view.of<LessonView>().blank = !c.view.of<LessonView>().blank; }, in_class);
   add("lesson.notes", "Show or hide the notes of the scene",
       "What the lesson tells who teaches it. In front of a class they are on the other screen, if there is "
@@ -82,7 +92,8 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
   add("lesson.save_scene", "Save as scene",
       "Writes what the studio shows as a scene of the open lesson, or of a new one in your folder",
       {ImGuiMod_Shift | ImGuiKey_S}, save_scene);
-  add("lesson.close", "Close the lesson", "What its scenes have set is taken back", {}, close_lesson, is_open);
+  add("lesson.close", "Close the lesson", "What its scenes have set is taken back", {}, close_lesson,
+      is_open);
 }
 
 }  // namespace shardlens::ui

@@ -12,7 +12,7 @@
 
 namespace shardlens::ui {
 
-/// The type of a card, in pixels of this frame. In lecture mode it is 1.6 times as large.
+/// The type of a card, in pixels of this frame. Lecture mode makes it larger.
 inline constexpr float kCardTitle = 19, kCardText = 16, kCardQuestion = 15, kCardSmall = 13;
 
 /// Pixels of a length in the card, which is smaller if a scene would not fit otherwise.
@@ -20,7 +20,8 @@ float card_px(const Context& context, float at_scale_one);
 
 /// What who teaches can press in front of a class.
 inline constexpr const char* kClassKeys =
-    "PgDn next  \u00B7  Enter reveals  \u00B7  1 \u2026 9 hands  \u00B7  B blanks  \u00B7  N notes  \u00B7  "
+    "PgDn next  \u00B7  Enter reveals  \u00B7  A, B, \u2026 hands  \u00B7  . blanks  \u00B7  N notes  \u00B7 "
+    " "
     "F11 ends";
 
 /// The time since the lesson was opened, and the time that it takes: "12:05 of 12 min".

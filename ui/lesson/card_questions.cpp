@@ -103,10 +103,9 @@ void draw_choice(const Asked& asked, size_t index) {
                           : c.theme.faint,
                  card_px(c, 4), std::max(1.0f, card_px(c, 1.5f)));
   const float middle = (at.y + end.y) / 2;
-  const std::string key =
-      in_class ? fmt::format("{}", index + 1) : std::string(1, static_cast<char>('A' + index));
+  const std::string key = choice_letter(index);
   draw_text(list, {at.x + card_px(c, kPad), middle - number.size * 0.56f}, number, key);
-  if (in_class) {  // a key to press, and no part of an answer that is a number
+  if (in_class) {  // a key to press
     const float x = at.x + card_px(c, kPad) + text_width(number, key) / 2, half = card_px(c, 10);
     outline_rect(list, {x - half, middle - half}, {x + half, middle + half}, c.theme.faint, card_px(c, 3));
   }

@@ -25,6 +25,7 @@ void LessonFollower::take_reading(const Context& c) {
   reading_ = c.lesson.reading;
   scene_ = -1;
   answer_ = nullptr;
+  told_.clear();
   view.questions.clear();
   view.shown_for.clear();
   view.away = false;
@@ -83,6 +84,17 @@ void LessonFollower::show_answer(const Context& c) {
   }
 }
 
+/// Who teaches sees in the notes' window what is right before the class does.
+void LessonFollower::tell_teacher(const Context& c, bool rests) {
+  const auto& view = c.view.of<LessonView>();
+  const ShownQuestion* const asked = asked_question(c);
+  if (!rests || !view.notes_window || !is_class(c.view) || asked == nullptr) return;
+  const std::string& id = asked->question->id;
+  if (id == told_ || c.lesson.answers.contains(id) || c.lesson.teachers_answers.contains(id)) return;
+  told_ = id;  // what cannot be computed is not asked for again
+  c.send(lesson_command::TellTeacher{id});
+}
+
 void LessonFollower::follow(const Context& c) {
   auto& view = c.view.of<LessonView>();
   if (c.lesson.reading != reading_) take_reading(c);
@@ -114,6 +126,7 @@ void LessonFollower::follow(const Context& c) {
   if (rests && next < c.lesson.scenes.size() && !c.lesson.scenes[next].shown &&
       c.lesson.scenes[next].problem.empty())
     c.send(lesson_command::Make{static_cast<int>(next)});
+  tell_teacher(c, rests);
   if (!c.lesson.path.empty() && ImGui::GetTime() - looked_ > kLookEverySeconds) {
     looked_ = ImGui::GetTime();
     c.send(lesson_command::Look{});

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <tuple>
 
 #include "engine/lesson/lesson_session.h"
@@ -23,12 +24,14 @@ class LessonFollower {
   void take_reading(const Context& context);
   void show(const Context& context);
   void show_answer(const Context& context);
+  void tell_teacher(const Context& context, bool rests);
 
   SceneSetter setter_;
   uint64_t reading_ = 0;                         ///< of the lesson that is followed
   bool was_open_ = false;                        ///< a lesson, in the last frame
   int scene_ = -1;                               ///< the scene that was set last; -1: none
   std::shared_ptr<const ShownState> answer_;     ///< the state that an answer shows, set after the scene
+  std::string told_;                             ///< the question whose answer was asked for who teaches
   std::tuple<StepId, TensorId, int> selection_;  ///< in the last frame
   double looked_ = 0;                            ///< ImGui's time of the last look at the file
   std::string message_;                          ///< the last one that was said

@@ -110,6 +110,11 @@ const ShownQuestion* asked_question(const Context& context);
 /// The shown scene with its values; null: it is not made yet.
 const ShownScene* made_scene(const Context& context);
 
+/// The letter before a choice, which is also its key in front of a class: "A".
+inline std::string choice_letter(size_t choice) {
+  return std::string(1, static_cast<char>('A' + choice));
+}
+
 void reveal(const Context& context, const std::string& question);
 /// Adds a hand to the choice with this index, or takes the last one back.
 void raise_hand(const Context& context, size_t choice);

@@ -48,20 +48,20 @@ void draw_asked(const Context& c, const ShownQuestion& asked, float width) {
   for (size_t i = 0; i < asked.choices.size(); ++i) {
     const auto hands = std::count(open.hands.begin(), open.hands.end(), static_cast<int>(i));
     draw_card_words(c, text,
-                    fmt::format("{}   {}{}", i + 1, asked.choices[i],
+                    fmt::format("{}   {}{}", choice_letter(i), asked.choices[i],
                                 hands == 0   ? ""
                                 : hands == 1 ? "   (1 hand)"
                                              : fmt::format("   ({} hands)", hands)),
                     width, 4, c.px(8));
   }
-  const auto answer = c.lesson.answers.find(asked.question->id);
-  if (answer == c.lesson.answers.end()) {
-    draw_card_words(c, page_style(c, c.fonts.body, kCardSmall, c.theme.dim), "Enter reveals the answer",
-                    width, 8);
-    return;
-  }
+  const bool is_revealed = c.lesson.answers.contains(asked.question->id);
+  const auto& known = is_revealed ? c.lesson.answers : c.lesson.teachers_answers;
+  const auto answer = known.find(asked.question->id);
+  const TextStyle small = page_style(c, c.fonts.body, kCardSmall, c.theme.dim);
+  if (answer == known.end()) return draw_card_words(c, small, "The answer is computed \u2026", width, 8);
   draw_card_words(c, page_style(c, c.fonts.bold, kCardText, c.theme.agreement),
                   "Right: " + answer->second.text, width, 4);
+  if (!is_revealed) draw_card_words(c, small, "The class does not see it yet: Enter reveals it", width, 4);
   draw_card_words(c, text, answer->second.because, width, 8);
 }
 

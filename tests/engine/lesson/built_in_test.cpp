@@ -35,9 +35,11 @@ TEST_P(BuiltInLesson, Holds) {
   EXPECT_LE(lesson->title.size(), 45u);
   EXPECT_LE(lesson->asks.size(), 110u) << "two lines on the start page";
   bool hands_on = false;
-  for (const Scene& scene : lesson->scenes)
+  for (const Scene& scene : lesson->scenes) {
+    EXPECT_FALSE(scene.notes.empty()) << scene.title << ": who teaches needs its notes";
     for (const Question& question : scene.questions)
       hands_on |= question.kind == QuestionKind::Point || question.kind == QuestionKind::Cut;
+  }
   EXPECT_TRUE(hands_on) << "one question is to be pointed at or cut";
 }
 
