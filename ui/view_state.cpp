@@ -63,6 +63,10 @@ void set(ViewState& view, SelectionIn selection) {
 
 }  // namespace
 
+float lecture_scale_at(float window_height) {
+  return kLectureScale * std::clamp(window_height / 900, 0.8f, 1.0f);
+}
+
 SelectionIn selection_in(const ViewState& view, const Program& program) {
   if (is_shown(view, program)) return {view.selected_step, view.selected_tensor};
   return found_in(program, present_names(view));

@@ -91,6 +91,12 @@ class TypedStore {
   std::unordered_map<std::type_index, std::any> values_;
 };
 
+/// How much larger everything is in lecture mode: 1.6 times, and less in a window below 900 pixels (at 96
+/// dpi), where the same type is a larger share of what the room sees. The smallest type has 2.3 % of 720
+/// pixels.
+inline constexpr float kLectureScale = 1.6f;
+float lecture_scale_at(float window_height);
+
 /// A selected step and tensor, in words that hold in another plan too.
 struct SelectedNames {
   StepId id = -1;  ///< in its own plan: tried first, because several steps may have the same name
@@ -121,13 +127,15 @@ struct ViewState : TypedStore {
   Tab tab = Tab::Stage;
   bool focus_tab = false;  ///< bring `tab` to the front in this frame
   ThemeName theme = ThemeName::Dark;
-  float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode, and by the screen's scale
+  float scale =
+      1.0f;  ///< Ctrl + / - / 0; multiplied by lecture_scale in lecture mode, and by the screen's scale
   float screen_scale = 1.0f;  ///< the screen's pixels for each one at 96 dpi
   int screens = 1;            ///< how many there are
   bool lecture = false;
-  bool lecture_given = false;  ///< by the command line: the next start is as the person had it
-  bool playing = false;        ///< Space: the selection walks through the steps
-  float walk_speed = 1.0f;     ///< of that walk; at 2 it stops at a step for half as long
+  float lecture_scale = kLectureScale;  ///< of this window, set once per frame
+  bool lecture_given = false;           ///< by the command line: the next start is as the person had it
+  bool playing = false;                 ///< Space: the selection walks through the steps
+  float walk_speed = 1.0f;              ///< of that walk; at 2 it stops at a step for half as long
 
   // Covers: at most one is open over the panels.
   bool palette_open = false;
@@ -171,7 +179,7 @@ struct ViewState : TypedStore {
   }
   SidePanels& asked_here() { return asked[static_cast<size_t>(tab)]; }
   const SidePanels& asked_here() const { return asked[static_cast<size_t>(tab)]; }
-  float ui_scale() const { return screen_scale * scale * (lecture ? 1.6f : 1.0f); }
+  float ui_scale() const { return screen_scale * scale * (lecture ? lecture_scale : 1.0f); }
 };
 
 struct SelectionIn {

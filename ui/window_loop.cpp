@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/platform/other_characters.h"
 
 namespace shardlens::ui {
@@ -38,6 +39,7 @@ bool WindowLoop::next_frame() {
 }
 
 void WindowLoop::draw() {
+  platform_.set_full_screen(ui::is_class(studio_.view()));
   platform_.begin_frame(wait_seconds_);
   studio_.view().screen_scale = platform_.dpi_scale();
   studio_.view().screens = platform_.screens();

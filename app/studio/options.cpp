@@ -159,7 +159,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->group("Lesson");
   app.add_option("--theme", theme, "dark, or light (for projectors)");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
-  app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
+  app.add_flag("--lecture", options.lecture, "Everything up to 1.6 times larger, as the window's height allows");
   app.add_option("--size", size, "Window or picture, WIDTHxHEIGHT");
   app.add_option("--screenshot", options.screenshot,
                  "Write this PNG without a display, after everything has run");

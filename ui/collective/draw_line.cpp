@@ -210,7 +210,7 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
 }  // namespace
 
 float line_height(const Context& context, const Inside& inside, bool low) {
-  return std::round(context.px(low ? 108 : inside.has_tree() ? 140 : 128));
+  return std::round(context.px(low ? 118 : inside.has_tree() ? 140 : 128));
 }
 
 void draw_line_of_hops(const Context& context, const Inside& inside, const Rect& room, bool low) {

@@ -35,6 +35,7 @@
 #include "ui/panels/train/train_view.h"
 #include "ui/product/product_view.h"
 #include "ui/settings/remedies.h"
+#include "ui/stage/motion.h"
 #include "ui/stage/stage_view.h"
 
 namespace shardlens::ui {
@@ -271,7 +272,8 @@ void add_view_commands(std::vector<UiCommand>& table) {
       "One number of the selected product: each rank's row, column and term. Arrow keys go to its neighbours",
       {}, open_largest_number, can_open_number);
   add("view.lecture", "Lecture mode",
-      "Everything 1.6 times larger, for a large room; the page has the whole window, and U, T and I bring "
+      "Everything up to 1.6 times larger, for a large room; the page has the whole window, and U, T and I "
+      "bring "
       "Setup, the Timeline and the Inspector",
       {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
   table.push_back(
@@ -292,6 +294,13 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
       {ImGuiMod_Ctrl | ImGuiKey_T}, [](const Context& c) {
         c.view.theme = c.view.theme == ThemeName::Dark ? ThemeName::Light : ThemeName::Dark;
+      });
+  add("view.motion", "Motion on the Stage: on or off",
+      "From step to step, what a step reads moves to where its result stands; then all is still", {},
+      [](const Context& c) {
+        bool& on = c.view.of<MotionView>().on;
+        on = !on;
+        c.view.told = on ? "Pieces move from step to step" : "Nothing moves from step to step";
       });
   add("view.larger", "Larger", "Everything a tenth larger",
       {ImGuiMod_Ctrl | ImGuiKey_Equal, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Equal,

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/view_state.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/within.h"
@@ -99,6 +100,8 @@ void DockTree::show_open_tab(ImGuiTabBar& bar, float margin) {
 }
 
 ImVec2 tab_padding(const Context& context) {
+  // In front of a class the row of tabs has no height: the lesson opens them, and keys and the palette do.
+  if (is_class(context.view)) return {0, -ImGui::GetFontSize() / 2};
   // Less padding in a narrow centre, so that all tabs fit side by side.
   const ImGuiDockNode* centre = node_of("Stage");
   const float width = centre != nullptr ? centre->Size.x : ImGui::GetMainViewport()->Size.x;
@@ -214,10 +217,12 @@ void DockTree::begin(const Context& context, float top, float bottom, float left
 
 bool DockTree::end(const Context& context, const std::string& hint, bool is_news) {
   bool written = false;
+  const bool bar_is_hidden = is_class(context.view);
   const ImGuiDockNode* centre = node_of("Stage");
   for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
     if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())
       return;
+    if (bar_is_hidden) return;
     // A click on the corner of a panel without tabs opens its tab, so that it can be dragged. Nothing else
     // closes the tab again, so this does.
     const ImRect panel(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});

@@ -60,6 +60,8 @@ class Platform {
   virtual void wake() = 0;
 
   virtual void resize(PixelSize size) = 0;
+  // A window takes all of its screen, or its place before. One whose size was given when it was made keeps it.
+  virtual void set_full_screen(bool on) { (void)on; }
   virtual PixelSize framebuffer_size() const = 0;
 
   // How much larger than 96 dpi the display is now; 1 on an ordinary one and without a display.

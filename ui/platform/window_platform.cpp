@@ -207,7 +207,9 @@ class SecondGlfwWindow final : public SecondWindow {
 class WindowPlatform final : public Platform {
  public:
   WindowPlatform(const std::string& title, std::optional<PixelSize> wanted, VerticalSync vertical_sync)
-      : paced_(vertical_sync == VerticalSync::on) {
+      : keeps_size_(wanted.has_value()), paced_(vertical_sync == VerticalSync::on) {
+    // A click into the notes on another screen must not put the class's window away.
+    glfwWindowHint(GLFW_AUTO_ICONIFY, GLFW_FALSE);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
@@ -303,6 +305,21 @@ class WindowPlatform final : public Platform {
   void wake() override { glfwPostEmptyEvent(); }
   void resize(PixelSize size) override { glfwSetWindowSize(window_, size.width, size.height); }
 
+  void set_full_screen(bool on) override {
+    if (keeps_size_ || on == is_full_screen()) return;
+    if (!on)
+      return glfwSetWindowMonitor(window_, nullptr, before_.left, before_.top, before_.size.width,
+                                  before_.size.height, GLFW_DONT_CARE);
+    const auto screens = all_screens();
+    GLFWmonitor* screen = screen_of(window_, screens);
+    if (screen == nullptr) screen = glfwGetPrimaryMonitor();
+    const GLFWvidmode* const mode = screen == nullptr ? nullptr : glfwGetVideoMode(screen);
+    if (mode == nullptr) return;
+    glfwGetWindowPos(window_, &before_.left, &before_.top);
+    glfwGetWindowSize(window_, &before_.size.width, &before_.size.height);
+    glfwSetWindowMonitor(window_, screen, 0, 0, mode->width, mode->height, mode->refreshRate);
+  }
+
   PixelSize framebuffer_size() const override {
     return smaller_of(window_size(), {most_pixels_, most_pixels_});
   }
@@ -343,6 +360,7 @@ class WindowPlatform final : public Platform {
     };
   }
 
+  bool is_full_screen() const { return glfwGetWindowMonitor(window_) != nullptr; }
   bool owns_clipboard() const { return own_clipboard_ != 0 && clipboard_->owner() == own_clipboard_; }
 
   /// Null if nothing can be pasted.
@@ -380,7 +398,12 @@ class WindowPlatform final : public Platform {
   std::optional<KeptPicture> picture_;
   int64_t drawn_pixels_ = 0;
   bool shown_ = false;  // the window shows the picture
-  bool paced_;          // frames come at the screen's rate
+  struct Place {
+    int left = 0, top = 0;
+    PixelSize size;
+  } before_;         // it took the whole screen
+  bool keeps_size_;  // its size was given
+  bool paced_;       // frames come at the screen's rate
   Clock::time_point frame_begin_ = Clock::now();
 };
 

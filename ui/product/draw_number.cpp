@@ -14,8 +14,9 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kGutter = 176, kNarrowGutter = 128;
-constexpr float kLaneGap = 10;
+constexpr float kGutter = 176, kNarrowGutter = 112;
+constexpr float kNarrowRoom = 1000;
+constexpr float kLaneGap = 10, kNarrowLaneGap = 6;
 
 /// Heights at scale 1 and unit 1.
 constexpr float kHead = 28, kStrip = 38, kTimes = 18, kTerm = 68, kStub = 12, kBand = 32, kSum = 58;
@@ -37,10 +38,11 @@ class Lanes {
         number_(*number),
         program_(number->program()),
         room_(room),
-        gutter_(page.px(room.width() < page.px(1000) ? kNarrowGutter : kGutter)) {
+        narrow_(room.width() < page.px(kNarrowRoom)),
+        gutter_(page.px(narrow_ ? kNarrowGutter : kGutter)) {
     const auto lanes = static_cast<float>(number->parts.size());
-    const float gap = lanes > 8 ? page.px(4) : page.px(kLaneGap);
-    const float left = room.min.x + gutter_, right = room.max.x - page.px(16);
+    const float gap = page.px(lanes > 8 ? 4 : narrow_ ? kNarrowLaneGap : kLaneGap);
+    const float left = room.min.x + gutter_, right = room.max.x - page.px(narrow_ ? 10 : 16);
     width_ = (right - left - gap * (lanes - 1)) / lanes;
     for (size_t rank = 0; rank < number->parts.size(); ++rank)
       lefts_.push_back(std::round(left + static_cast<float>(rank) * (width_ + gap)));
@@ -77,7 +79,8 @@ class Lanes {
   void label(float top, float height, const Label& label) {
     const TextStyle title{page_.context.fonts.mono, page_.px(kBodySize), page_.theme.text};
     const TextStyle note = page_.type.note;
-    const float line = page_.px(16), x = room_.min.x + page_.px(16), width = gutter_ - page_.px(24);
+    const float line = page_.px(16), margin = page_.px(narrow_ ? 10 : 16);
+    const float x = room_.min.x + margin, width = gutter_ - margin - page_.px(8);
     std::vector<std::string> lines = label.lines;
     const auto fit = static_cast<size_t>(std::max(0.0f, (height + page_.px(14) - title.size) / line));
     while (lines.size() > fit) lines.erase(label.partial ? lines.begin() : lines.end() - 1);
@@ -281,7 +284,7 @@ class Lanes {
 
   void draw_term(size_t rank, const Rect& box, const AlikeNumbers& alike) {
     const NumberPart& part = number_.parts[rank];
-    const float pad = page_.px(12);
+    const float pad = page_.px(narrow_ ? 5 : 12);
     const std::string words = alike.text(part.term, is_terms());
     TextStyle value = page_.big(34, page_.rank_ink(static_cast<int>(rank)));
     // The number first; the curve of its running sum has what is left.
@@ -395,6 +398,7 @@ class Lanes {
   const Number& number_;
   const Program& program_;
   Rect room_;
+  bool narrow_;  ///< beside a lesson's card: the terms need the room
   float gutter_, width_ = 0, y_ = 0;
   std::vector<float> lefts_;
 };

@@ -140,16 +140,20 @@ void draw_sum_of_number(const OpenedPage& page, const Number& number, const Rect
   const AlikeNumbers alike = alike_numbers(number);
   const TextStyle word{page.context.fonts.body, page.px(17), page.theme.dim};
   const float room = box.width() - page.px(24);
-  // Where there is little room, all becomes smaller; then the terms go, because they stand above.
-  TextStyle mono = page.big(20, page.theme.text), result = page.big(36, page.theme.agreement);
+  // Where there is little room, all becomes smaller; else the terms go, because they stand above.
   std::vector<Span> left, right;
-  for (bool fits = false; !fits; mono.size -= 1, result.size -= 1) {
-    left = left_side(page, number, alike, word, mono);
-    left.push_back({alike.text(number.value()), result, page.px(14)});
-    right = beside_serial(page, number, alike, word, mono);
-    fits = width_of(left) + width_of(right) <= room || mono.size <= page.px(14);
+  const auto fits = [&] { return width_of(left) + width_of(right) <= room; };
+  for (const bool with_terms : {true, false}) {
+    TextStyle mono = page.big(20, page.theme.text), result = page.big(36, page.theme.agreement);
+    for (; mono.size >= page.px(14); mono.size -= 1, result.size -= 1) {
+      left = left_side(page, number, alike, word, mono);
+      left.push_back({alike.text(number.value()), result, page.px(14)});
+      if (!with_terms) left.erase(left.begin(), left.end() - 1);
+      right = beside_serial(page, number, alike, word, mono);
+      if (fits()) break;
+    }
+    if (fits()) break;
   }
-  if (width_of(left) + width_of(right) > room) left.erase(left.begin(), left.end() - 1);
   const float left_width = width_of(left);
   if (right.size() == 1)
     right[0].text = fitted(right[0].style, right[0].text, room - left_width - right[0].gap);

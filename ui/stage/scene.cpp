@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "ui/plan/cache.h"
 #include "ui/stage/stage_view.h"
@@ -13,6 +15,8 @@
 namespace shardlens::ui::stage {
 namespace {
 
+constexpr float kLeastLane = 80, kLeastGutter = 160;
+constexpr float kNarrowLane = 60, kNarrowGutter = 140;  ///< where else ranks would share a lane
 constexpr float kBesideGutterText = 32;  ///< the row's edge at the left of its text, and the gap at the right
 
 }  // namespace
@@ -169,13 +173,23 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const bool full = density == Density::Full;
   Measure& measure = scene.measure;
   measure.pad = context.px(full ? 12 : 6);
-  measure.gutter = full ? within(std::max(view.width() * 0.19f, gutter), context.px(160),
+  measure.gutter = full ? within(std::max(view.width() * 0.19f, gutter), context.px(kLeastGutter),
                                  std::max(context.px(224), view.width() * 0.3f))
                         : within(view.width() * 0.42f, context.px(96), context.px(176));
   if (full) measure.gutter += errors_width(scene);
   measure.lane_gap = context.px(full ? 10 : 6);
-  const float lanes_width = std::max(view.width() - measure.gutter - measure.pad, context.px(64));
-  scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(full ? 80 : 36));
+  const auto lanes_beside = [&](float text, float least) {
+    return lanes_of(scene.program(), std::max(view.width() - text - measure.pad, context.px(64)),
+                    measure.lane_gap, context.px(least));
+  };
+  scene.lanes = lanes_beside(measure.gutter, full ? kLeastLane : 36);
+  // Beside a lesson and Setup the text gives way: a lane for each rank says more than whole notes.
+  const float narrow = context.px(kNarrowGutter) + errors_width(scene);
+  if (full && scene.lanes.back().group() && narrow < measure.gutter)
+    if (std::vector<Lane> lanes = lanes_beside(narrow, kNarrowLane); !lanes.back().group()) {
+      scene.lanes = std::move(lanes);
+      measure.gutter = narrow;
+    }
   measure.weight = within(scene.lanes[0].width * 0.17f, context.px(full ? 16 : 8), context.px(42)) * across;
   measure.weight_gap = context.px(full ? 6 : 3) * across;
   for (Lane& lane : scene.lanes) {

@@ -85,11 +85,10 @@ bool compare_head(const Context& context, const std::string& title, const std::s
       draw_button(context, "measure", text, measuring ? ButtonLook::Plain : ButtonLook::Accent,
                   measuring || refused.empty(), measuring ? "The results so far are kept" : refused);
   if (clicked && measuring) context.send(comparison_command::Stop{});
-  ImGui::SetCursorScreenPos(
-      {at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))});
-  ImGui::Dummy({0, 0});
-  ImGui::SetCursorScreenPos(
-      {at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))});
+  const ImVec2 content{at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))};
+  ImGui::SetCursorScreenPos(content);
+  ImGui::Dummy({0, 1});  // one pixel, because Dear ImGui cuts off the fractions of a place
+  ImGui::SetCursorScreenPos(content);
   return clicked && !measuring;
 }
 

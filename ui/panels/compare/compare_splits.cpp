@@ -385,6 +385,9 @@ std::string explanation(const Context& context) {
     return stale.empty() ? "Out of date: planning the present splits." : stale;
   }
   const Settings& s = trials->settings;
+  // In front of a class the rows need the height: only what the rounds say.
+  if (context.view.lecture)
+    if (const std::string words = verdicts(*trials); !words.empty()) return words.substr(1);
   std::string text = "The same step is at the same height. ";
   if (s.block == Block::Model) text += "One part of the model is shown; the figures are for all of it. ";
   text += estimate_words(has_estimates(trials->trials), trials->predicted_on) + " ";

@@ -13,6 +13,8 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr float kLeastForTwo = 400;  ///< of a column, for two figures side by side
+
 /// One figure of every split.
 struct Total {
   std::string label, short_label;
@@ -131,7 +133,9 @@ float draw_totals(const Context& context, const SplitTrials& trials, const std::
   const Theme& theme = context.theme;
   const float row = context.px(22);
   const std::vector<Total> totals = low ? few_totals_of(theme, trials) : totals_of(theme, trials);
-  const float height = row * static_cast<float>(totals.size()) + context.px(6);
+  // In a low window the rows of the Stage need the height: two figures stand side by side.
+  const size_t in_a_row = low && width >= context.px(kLeastForTwo) ? 2 : 1;
+  const float height = row * static_cast<float>((totals.size() + in_a_row - 1) / in_a_row) + context.px(6);
   if (!draw) return height;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float right_end = lefts.back() + width;
@@ -139,10 +143,14 @@ float draw_totals(const Context& context, const SplitTrials& trials, const std::
                  [&] { return copied(totals_of(theme, trials), trials); });
   rule(context, {lefts.front(), y}, right_end - lefts.front());
   y += context.px(6);
-  for (const Total& one : totals) {
+  const float share = width / static_cast<float>(in_a_row);
+  for (size_t at = 0; at < totals.size(); ++at) {
+    const Total& one = totals[at];
     const double most = *std::max_element(one.amounts.begin(), one.amounts.end());
+    const size_t across = at % in_a_row;
     for (size_t i = 0; i < lefts.size(); ++i) {
-      const float right = lefts[i] + width - context.px(8), left = lefts[i] + context.px(8);
+      const float begin = lefts[i] + share * static_cast<float>(across);
+      const float right = begin + share - context.px(8), left = begin + context.px(8);
       const float value = text_width(type.mono, one.texts[i]);
       const bool whole = text_width(type.note, one.label) + value + context.px(12) <= right - left;
       const std::string& label = whole ? one.label : one.short_label;
@@ -157,7 +165,7 @@ float draw_totals(const Context& context, const SplitTrials& trials, const std::
                   faded(one.colour, one.amounts[i] == most ? 0.95f : 0.6f));
       }
     }
-    y += row;
+    if (across + 1 == in_a_row) y += row;
   }
   return height;
 }

@@ -76,6 +76,10 @@ void draw_slider(const Context& context, ImVec2 at, float width) {
     list->AddCircle({x, track_y}, knob + context.px(3), faded(theme.forward, 0.7f), 0, context.px(2));
 }
 
+float controls_height(const Context& context) {
+  return context.px(48) + choice_row_height(context);
+}
+
 /// Draws the slider and the choice of devices, with their labels in one column. Returns the height they took.
 float draw_controls(const Context& context, ImVec2 at, float width) {
   const Type type(context);
@@ -109,7 +113,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
     context.view.of<MemoryView>().device = devices[static_cast<size_t>(clicked)]->name;
     context.view.of<MemoryView>().tp = 0;
   }
-  return context.px(48) + choice_row_height(context);
+  return controls_height(context);
 }
 
 /// Draws one rank's bytes by kind, each with its arithmetic. Returns the height it took.
@@ -249,15 +253,18 @@ void draw_memory_wall(const Context& context) {
   const float side = beside ? context.px(360) : room.x, gap = context.px(28);
   const float main = beside ? room.x - side - gap : room.x;
   float y = at.y + context.px(6);
-  y += draw_controls(context, {at.x, y}, main) + context.px(8);
+  if (beside) y += draw_controls(context, {at.x, y}, main) + context.px(8);
 
   MemoryView& view = context.view.of<MemoryView>();
   const Wall wall = build_wall(view.parameters, view.device, view.tp);
   view.parameters = wall.parameters;
   const float least = context.px(beside ? 300 : 176);
-  const float chart = std::max(least, room.y - (y - at.y));
+  // Where the page is narrow, as beside a lesson, what it shows stands above what it can be asked.
+  const float below = beside ? 0 : controls_height(context) + context.px(16);
+  const float chart = std::max(least, room.y - (y - at.y) - below);
   draw_wall_chart(context, wall, {at.x, y}, {main, chart});
   y += chart;
+  if (!beside) y += context.px(16) + draw_controls(context, {at.x, y + context.px(16)}, main);
 
   const float side_x = beside ? at.x + main + gap : at.x;
   float side_y = beside ? at.y + context.px(6) : y + context.px(20);

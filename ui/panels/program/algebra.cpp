@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/program/program_pages.h"
@@ -20,7 +21,8 @@ namespace shardlens::ui {
 namespace {
 
 constexpr std::array<int, 5> kRanks{2, 3, 4, 6, 8};
-/// The least width of a page with the list. In a narrower one, beside a lesson, the arrow keys choose.
+/// The least width of a page with the list. In a narrower one, beside a lesson, and in front of a class the
+/// arrow keys choose.
 constexpr float kLeastWithList = 640;
 constexpr size_t kRunsInAFrame = 6;  // a run takes some tens of microseconds
 const std::array<Layout, 3> kListed{kPartial, sharded(0), sharded(1)};
@@ -366,7 +368,8 @@ void draw_program_algebra(const Context& context) {
       program_pages_width(context) + context.px(16));
   ImGui::Dummy({0, context.px(4)});
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-  if (room.x < context.px(kLeastWithList)) return draw_experiment(context, at, room, narrow);
+  if (is_class(context.view) || room.x < context.px(kLeastWithList))
+    return draw_experiment(context, at, room, narrow);
   const float listed = narrow ? room.x * 0.24f : context.px(370), gap = context.px(narrow ? 14 : 24);
   draw_list(context, {listed, room.y}, !narrow);
   draw_experiment(context, {at.x + listed + gap, at.y}, {room.x - listed - gap, room.y}, narrow);
