@@ -34,6 +34,12 @@ TEST(ViewState, ACopyHasValuesOfItsOwn) {
   EXPECT_EQ(copy.of<Page>().number, 3);
 }
 
+TEST(ViewState, InALowWindowALectureIsLessEnlarged) {
+  EXPECT_FLOAT_EQ(lecture_scale_at(1080), kLectureScale);
+  EXPECT_FLOAT_EQ(lecture_scale_at(720), 1.28f);
+  EXPECT_FLOAT_EQ(lecture_scale_at(300), 1.28f) << "never smaller than at 720";
+}
+
 TEST(ViewState, ReadsDefaultsWhereNothingWasKept) {
   const ViewState view;
   EXPECT_EQ(view.of<Page>().number, 1);

@@ -23,6 +23,7 @@
 #include "tests/engine/io/test_folder.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/frame/closing.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/scaling/scaling_view.h"
 #include "ui/panels/train/train_view.h"
 
@@ -38,7 +39,7 @@ class ToldPlatform final : public Platform {
   explicit ToldPlatform(Platform& inner) : inner_(inner) {}
 
   float scale = 1;
-  bool closes = false, gone = false;
+  bool closes = false, gone = false, full_screen = false;
   std::string says;
   int failures = 0;  ///< of the next frames
 
@@ -57,6 +58,7 @@ class ToldPlatform final : public Platform {
   Image read_pixels() override { return inner_.read_pixels(); }
   void wake() override { inner_.wake(); }
   void resize(PixelSize size) override { inner_.resize(size); }
+  void set_full_screen(bool on) override { full_screen = on; }
   PixelSize framebuffer_size() const override { return inner_.framebuffer_size(); }
   float dpi_scale() const override { return scale; }
   std::unique_ptr<SecondWindow> open_second_window(const std::string& title, PixelSize size) override {
@@ -150,6 +152,20 @@ TEST_F(Loop, FollowsTheScreensScaleWithAPersonsOnTop) {
     person.Yield(2);
     IM_CHECK_EQ(ImGui::GetStyle().FontScaleMain, 1.5f);
   });
+}
+
+TEST_F(Loop, AClassSeesTheWholeScreen) {
+  harness_.wait_until_at_rest();
+  harness_.view().set_lecture(true);
+  draw(2);
+  EXPECT_FALSE(platform_.full_screen) << "no lesson is open";
+  harness_.studio().open_lesson("f-and-g", 0);
+  ASSERT_TRUE(harness_.draw_until([&] { return is_class(harness_.view()); }));
+  draw(2);
+  EXPECT_TRUE(platform_.full_screen);
+  harness_.view().set_lecture(false);
+  draw(2);
+  EXPECT_FALSE(platform_.full_screen);
 }
 
 TEST_F(Loop, AFrameThatCannotBeDrawnEndsNothing) {

@@ -389,6 +389,24 @@ TEST_F(Lessons, AClassIsAskedAndCounted) {
   EXPECT_EQ(lesson().scene, 0);
 }
 
+TEST_F(Lessons, InFrontOfAClassThereIsNoRowOfTabs) {
+  open();
+  const auto top_of_page = [] {
+    const ImGuiWindow* const stage = ImGui::FindWindowByName("Stage");
+    return stage->InnerRect.Min.y - stage->Pos.y;
+  };
+  EXPECT_GT(top_of_page(), 20);
+  press(ImGuiKey_F11);
+  EXPECT_LT(top_of_page(), 2) << "the page begins where the row of tabs was";
+  press(ImGuiMod_Ctrl | ImGuiKey_3);
+  EXPECT_TRUE(is_shown("Memory"));
+  EXPECT_FALSE(is_shown("Stage"));
+  press(ImGuiKey_PageDown);
+  EXPECT_TRUE(is_shown("Stage")) << "back to the scene";
+  press(ImGuiKey_F11);
+  EXPECT_GT(top_of_page(), 20);
+}
+
 TEST_F(Lessons, NotesAndABlankWindow) {
   open();
   press(ImGuiKey_F11);

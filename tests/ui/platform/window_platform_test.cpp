@@ -44,6 +44,31 @@ TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
   EXPECT_EQ(window.rgba == picture(*offscreen).rgba, true);
 }
 
+TEST(WindowPlatform, TakesTheWholeScreenAndGoesBack) {
+  if (!has_display()) GTEST_SKIP() << "no X server";
+  const auto frames = [](Platform& platform) {
+    for (int i = 0; i < 3; ++i) {
+      platform.begin_frame(0.05);
+      platform.render();
+      platform.present();
+    }
+    return platform.framebuffer_size();
+  };
+  {
+    const auto platform = make_window_platform("shardlens test", {}, VerticalSync::off);
+    const PixelSize before = frames(*platform);
+    const GLFWvidmode* const screen = glfwGetVideoMode(glfwGetPrimaryMonitor());
+    platform->set_full_screen(true);
+    EXPECT_EQ(frames(*platform), (PixelSize{screen->width, screen->height}));
+    platform->set_full_screen(true);
+    platform->set_full_screen(false);
+    EXPECT_EQ(frames(*platform), before);
+  }
+  const auto platform = make_window_platform("shardlens test", PixelSize{640, 360}, VerticalSync::off);
+  platform->set_full_screen(true);
+  EXPECT_EQ(frames(*platform), (PixelSize{640, 360})) << "its size was given";
+}
+
 // Two windows, each with its own fonts, sizes and OpenGL: neither may draw into the other.
 TEST(WindowPlatform, ASecondWindowIsDrawnBetweenTheFramesOfTheFirst) {
   if (!has_display()) GTEST_SKIP() << "no X server";
