@@ -72,6 +72,7 @@ std::string RememberedView::restore(ViewState& view, DockTree& layout) {
   compare.splits = state_.compare_splits;
   view.of<LessonView>().progress = state_.lessons;
   view.of<LessonView>().last = state_.last_lesson;
+  view.of<ByHandView>().form = state_.by_hand;
   layout.restore(state_.layout);
   return problem;
 }
@@ -99,7 +100,8 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
                       .recent = view.recent,
                       .lessons = view.of<LessonView>().progress,
                       .last_lesson = view.of<LessonView>().last,
-                      .motion = view.of<MotionView>().on};
+                      .motion = view.of<MotionView>().on,
+                      .by_hand = view.of<ByHandView>().form};
   if (now == state_ && !replaces_ && !repairs_) return {};
   try {
     replaces_ ? replace_state(now, path_) : write_state(now, path_, state_);
