@@ -97,8 +97,8 @@ const std::vector<std::string>& view_names() {
       kLostTrainView,    kClosingView,    kSpotlightView,   kInsideView,      kTreeView,
       kReplayInsideView, "fit",           kRefusedView,     kTooLargeView,    "begin-training",
       "matrices",        "heads",         "number",         "number-whole",   "number-gradient",
-      "inspector-zoom",  kAlgebraView,    kBiasView,        kNormView,        kFiguresView,
-      kByHandView,       kByHandWrongView};
+      "inspector-zoom",  "derivation",    kAlgebraView,     kBiasView,        kNormView,
+      kFiguresView,      kByHandView,     kByHandWrongView};
   return names;
 }
 
@@ -161,7 +161,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->group("Lesson");
   app.add_option("--theme", theme, "dark, or light (for projectors)");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
-  app.add_flag("--lecture", options.lecture, "Everything up to 1.6 times larger, as the window's height allows");
+  app.add_flag("--lecture", options.lecture,
+               "Everything up to 1.6 times larger, as the window's height allows");
   app.add_option("--size", size, "Window or picture, WIDTHxHEIGHT");
   app.add_option("--screenshot", options.screenshot,
                  "Write this PNG without a display, after everything has run");
@@ -411,7 +412,8 @@ const OpenedView* opened_view(const std::string& name) {
   static const std::map<std::string, OpenedView> views{
       {"matrices", {"mlp.proj", true, false}},        {"heads", {"attn.core", true, false}},
       {"number", {"mlp.proj", true, true}},           {"number-whole", {"mlp.fc", true, true}},
-      {"number-gradient", {"mlp.fc dX", true, true}}, {"inspector-zoom", {"mlp.proj", false, false}}};
+      {"number-gradient", {"mlp.fc dX", true, true}}, {"inspector-zoom", {"mlp.proj", false, false}},
+      {"derivation", {"mlp.proj", true, false, true}}};
   const auto found = views.find(name);
   return found == views.end() ? nullptr : &found->second;
 }
