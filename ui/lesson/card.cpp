@@ -101,7 +101,17 @@ void draw_scene(const Context& c, float width) {
   } else {
     for (const ShownQuestion& question : made.shown->questions) draw_question(c, question, width);
   }
-  if (!view.notes) return;
+}
+
+/// Below the scene, so that they take no room from what the class reads.
+void draw_notes_in_card(const Context& c, float width) {
+  const auto& view = c.view.of<LessonView>();
+  const MadeScene& made = c.lesson.scenes[static_cast<size_t>(view.scene)];
+  if (!view.notes || !made.shown) return;
+  const auto wrapped = [&](const TextStyle& style, const std::string& words, float below) {
+    draw_card_words(c, style, words, width, below);
+  };
+  const TextStyle small{c.fonts.body, std::round(card_px(c, kCardSmall)), c.theme.dim};
   wrapped({c.fonts.bold, std::round(card_px(c, kCardSmall)), c.theme.dim}, "Notes", 4);
   if (made.shown->notes.empty()) return wrapped(small, "This scene has no notes.", 8);
   draw_card_text(c, made.shown->notes, width, c.theme.dim);
@@ -140,16 +150,19 @@ void draw_content(const Context& c) {
   const float foot = c.px((elsewhere ? kElsewhere : 0) + (is_class(c.view) ? 0 : kFoot));
   const float height = ImGui::GetContentRegionAvail().y - foot;
   // The text scrolls, and the ways on stay. A scene, or a class's next question, begins at its top.
-  const auto& view = c.view.of<LessonView>();
+  auto& view = c.view.of<LessonView>();
   const auto& [scene, question, fitted_room] = view.fitted_for;
   if (scene != view.scene || question != view.question) ImGui::SetNextWindowScroll({0, 0});
   ImGui::BeginChild(fmt::format("scene {}", view.scene).c_str(), {0, height}, ImGuiChildFlags_NavFlattened);
-  const float top = ImGui::GetCursorPosY();
+  const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x - c.px(2);
   if (view.ended)
-    draw_end(c, ImGui::GetContentRegionAvail().x - c.px(2));
+    draw_end(c, width);
   else
-    draw_scene(c, ImGui::GetContentRegionAvail().x - c.px(2));
+    draw_scene(c, width);
   const float content = ImGui::GetCursorPosY() - top;
+  if (!view.ended) draw_notes_in_card(c, width);
+  if (view.notes && !view.notes_in_view) ImGui::SetScrollHereY(1);
+  view.notes_in_view = view.notes;
   ImGui::EndChild();
   fit_to_class(c, height, content);
   if (foot <= 0) return;

@@ -57,6 +57,7 @@ struct LessonView {
   std::string shown_for;           ///< the question whose answer the studio shows; empty: the scene itself
   std::map<std::string, OpenQuestion> questions;   ///< by id
   bool notes = false;                              ///< the text for who teaches is shown in the card
+  bool notes_in_view = false;                      ///< the card was scrolled to it
   bool notes_window = false;                       ///< it has a window of its own, in front of a class
   bool blank = false;                              ///< nothing is shown to the class
   double began_seconds = 0;                        ///< ImGui's time when the lesson was opened
