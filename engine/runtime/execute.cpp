@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/device/philox.h"
+#include "engine/runtime/dropped.h"
 
 namespace shardlens {
 namespace {
@@ -64,12 +64,7 @@ class Local {
     return cut ? slice_of(tensor.layout, extent, context_.program.tp(), context_.rank) : Range{0, extent};
   }
   DropoutMask mask(const Attributes& attributes) const {
-    // Each pass has its own stream. Each rank has its own stream only if this mistake is planted.
-    const RandomStream stream(context_.program.settings.seed, attributes.stream);
-    constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOtherOdd = 0xC2B2AE3D27D4EB4F;
-    const bool own = attributes.mask_draw == MaskDraw::OwnStreams;
-    const uint64_t rank = own ? static_cast<uint64_t>(context_.rank) * kOtherOdd : 0;
-    return {attributes.dropout, stream.seed, stream.name_hash ^ (context_.numbers.draw * kOdd) ^ rank};
+    return mask_of(context_.program, attributes, context_.rank, context_.numbers.draw);
   }
   /// Returns where this rank's slice of `tensor` begins along `dim`, for its mask.
   int64_t mask_begin(const Attributes& attributes, const Tensor& tensor, int dim) const {

@@ -3,8 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "engine/runtime/dropped.h"
+#include "engine/runtime/execute.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/plan/cache.h"
+#include "ui/plan/seen_break.h"
 #include "ui/plan/window_values.h"
 
 namespace shardlens::ui {
@@ -20,8 +27,15 @@ Picture square_of(const std::vector<double>& values, int64_t tokens) {
   return picture;
 }
 
-std::shared_ptr<const Head> make_head(const HeadPlaces& places, bool causal, int rank, const Values& queries,
-                                      const Values& keys, const Values& probabilities) {
+/// True if the shown pass is a plain run's. A training's passes draw other masks, and a recording does not
+/// say which.
+bool draws_as_a_run(const Context& context) {
+  return context.snapshot.result && !context.replay.is_open() && !context.train.frozen &&
+         !seen_break(context);
+}
+
+std::shared_ptr<Head> make_head(const HeadPlaces& places, bool causal, int rank, const Values& queries,
+                                const Values& keys, const Values& probabilities) {
   auto head = std::make_shared<Head>();
   const int64_t n = head->tokens = places.shown, d = places.features;
   const auto r = static_cast<size_t>(rank);
@@ -105,7 +119,11 @@ std::shared_ptr<const Head> head_of(const Context& context, const HeadPlaces& pl
   if (!queries || !keys || (places.p != kNoTensor && !probabilities)) return nullptr;
   static Cache<std::vector<Values>, std::shared_ptr<const Head>, 2> known;
   return known.of({queries, keys, probabilities}, [&] {
-    return make_head(places, step.attributes.causal, rank, queries, keys, probabilities);
+    auto made = make_head(places, step.attributes.causal, rank, queries, keys, probabilities);
+    if (draws_as_a_run(context))
+      made->dropped = dropped_probabilities(context.snapshot.result->plan->program, step, rank, sequence,
+                                            head, places.tokens, places.shown, PassNumbers().draw);
+    return std::shared_ptr<const Head>(std::move(made));
   });
 }
 

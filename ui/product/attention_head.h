@@ -47,6 +47,7 @@ bool is_everywhere(const Program& program, const Step& step);
 struct Head {
   int64_t tokens = 0;
   std::vector<double> scores, probabilities;
+  std::vector<bool> dropped;  ///< of the probabilities, by dropout; empty: none, or not known
   Picture scores_picture, probabilities_picture;
   double largest_score = 0, usual_probability = 0;  ///< for the colours
   bool computed_here = false;  ///< the probabilities too: the run kept only row statistics

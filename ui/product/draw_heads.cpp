@@ -20,7 +20,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastHead = 28;  ///< the smallest picture of a head in which its triangle can be seen
+constexpr float kLeastMarkedCell = 4;  ///< pixels
+constexpr float kLeastHead = 28;       ///< the smallest picture of a head in which its triangle can be seen
 
 /// A head's probabilities, small: the part of the rank's picture that belongs to it.
 void draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample>& sample,
@@ -31,6 +32,27 @@ void draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample
                              {ColourMap::Magnitude, std::max(3 * sample->stats.rms, 1e-9)},
                              {share(local_head, local_heads), share(sequence, places.sequences)},
                              {share(local_head + 1, local_heads), share(sequence + 1, places.sequences)});
+}
+
+bool is_dropped(const Head& head, int64_t row, int64_t col) {
+  return !head.dropped.empty() && head.dropped[static_cast<size_t>(row * head.tokens + col)];
+}
+
+/// Marks what dropout sets to zero before the probabilities are multiplied by V. Their values stay visible
+/// around the mark.
+void draw_dropped(const OpenedPage& page, const Head& head, const Rect& place, ColourScale scale,
+                  bool causal) {
+  const float cell = place.width() / static_cast<float>(head.tokens), inset = std::round(cell / 4);
+  if (head.dropped.empty() || cell < kLeastMarkedCell) return;
+  for (int64_t row = 0; row < head.tokens; ++row)
+    for (int64_t col = 0; col < (causal ? row + 1 : head.tokens); ++col) {
+      const auto index = static_cast<size_t>(row * head.tokens + col);
+      if (!is_dropped(head, row, col)) continue;
+      const ImVec2 at{place.min.x + static_cast<float>(col) * cell,
+                      place.min.y + static_cast<float>(row) * cell};
+      fill_rect(page.list, {at.x + inset, at.y + inset}, {at.x + cell - inset, at.y + cell - inset},
+                legible_on(page.theme, colour_of(head.probabilities[index], scale)));
+    }
 }
 
 /// A large matrix of one head with its title; a tooltip has the value under the mouse.
@@ -63,6 +85,7 @@ void draw_large(const OpenedPage& page, const std::shared_ptr<const Head>& head,
       draw_text(page.list, {place.max.x - page.px(10), place.min.y + page.px(10)}, page.type.note, masked,
                 Align::Right);
   }
+  if (!scores) draw_dropped(page, *head, place, scale, causal);
   outline_rect(page.list, place.min, place.max, outline, 0, page.thin(2));
   const ImVec2 mouse = ImGui::GetMousePos();
   if (page.context.view.covered() || !ImGui::IsWindowHovered() || !place.contains(mouse)) return;
@@ -76,8 +99,10 @@ void draw_large(const OpenedPage& page, const std::shared_ptr<const Head>& head,
   if (causal && col > row)
     show_tooltip(page.context, fmt::format("token {} may not see token {}", row, col));
   else
-    show_tooltip(page.context, fmt::format("token {} looks at token {}: {} {:.6g}", row, col,
-                                           scores ? "score" : "probability", value));
+    show_tooltip(
+        page.context,
+        fmt::format("token {} looks at token {}: {} {:.6g}{}", row, col, scores ? "score" : "probability",
+                    value, !scores && is_dropped(*head, row, col) ? ", dropped: it counts as 0" : ""));
 }
 
 /// A lane for each rank with its heads; a click chooses one. Returns the height of the lanes.
@@ -191,8 +216,10 @@ void draw_chosen(const OpenedPage& page, const Program& program, const Step& ste
              {room.min, {room.min.x + half, room.max.y}}, outline, step.attributes.causal);
   const float x = room.min.x + half + beside;
   draw_large(page, head, false, "probabilities " + of,
-             head->computed_here ? "softmax of the scores, computed here: the run keeps only row sums"
-                                 : "softmax of the scores, from the run",
+             (head->dropped.empty() ? "" : "marked: dropped; ") +
+                 std::string(head->computed_here
+                                 ? "softmax of the scores, computed here: the run keeps only row sums"
+                                 : "softmax of the scores, from the run"),
              {{x, room.min.y}, {x + half, room.max.y}}, outline, step.attributes.causal);
   const float text = x + half + page.px(24);
   if (room.max.x - text < page.px(200)) return;
