@@ -57,7 +57,7 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
       "lesson.reveal", "Reveal the answer", "In front of a class: shows what is right, and why",
       {ImGuiKey_Enter, ImGuiKey_KeypadEnter},
       [](const Context& c) { reveal(c, asked_question(c)->question->id); }, asks);
-  // A letter, because the words of a choice are often a number. Before B, which blanks where it is no choice.
+  // A letter, because the words of a choice are often a number.
   for (size_t choice = 0; choice < kMostChoices; ++choice) {
     const std::string letter = choice_letter(choice);
     add(
@@ -69,9 +69,8 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
   add("lesson.hand_back", "Take a hand back", "In front of a class: the last hand was not meant",
       {ImGuiKey_Backspace}, take_hand_back, counts_hands);
   add(
-      "lesson.blank", "Blank the window, or show it",
-      "In front of a class: nothing is shown. While hands are counted, B is an answer",
-      {ImGuiKey_Period, ImGuiKey_B},
+      "lesson.blank", "Blank the window, or show it", "In front of a class: nothing is shown",
+      {ImGuiKey_Period},
       [](const Context& c) { c.view.of<LessonView>().blank = !c.view.of<LessonView>().blank; }, in_class);
   add("lesson.notes", "Show or hide the notes of the scene",
       "What the lesson tells who teaches it. In front of a class they are on the other screen, if there is "

@@ -76,7 +76,7 @@ void draw_now(const Context& c) {
   if (scene == nullptr) return draw_card_words(c, dim, "The scene is made \u2026", width, 8);
   if (view.blank)
     draw_card_words(c, page_style(c, c.fonts.bold, kCardText, c.theme.text),
-                    "The class's window is blank: B shows it", width, 12);
+                    "The class's window is blank: . shows it", width, 12);
   if (scene->notes.empty())
     draw_card_words(c, dim, "This scene has no notes.", width, 12);
   else

@@ -157,7 +157,7 @@ TEST(TrainTab, BeforeTheFirstTrainingItSaysWhatStartWouldDo) {
 }
 
 TEST(TrainTab, ALowPageIsScrolledFromTheLossToSpeedAndNorms) {
-  StudioHarness harness({1280, 720});
+  StudioHarness harness({1280, 560});
   harness.view().lecture = true;
   open_train(harness, 4);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
