@@ -26,40 +26,26 @@
     show(wanted < 0 ? 0 : wanted, true);
   }
 
-  // The words without differences that do not matter.
-  const plain = (text) => text.trim().replace(/\s+/g, " ").toLowerCase();
+  const { judge } = answersBy(JSON.parse((find("answers") || { dataset: { rules: "{}" } }).dataset.rules));
 
-  // A number as people write it: 1,024 or 1 024 or 0,5. NaN: it is none.
-  function numberOf(text) {
-    let digits = text.trim().replace(/[\s\u00a0]/g, "");
-    digits = /^-?\d{1,3}(,\d{3})+(\.\d*)?$/.test(digits) ? digits.replace(/,/g, "") : digits.replace(",", ".");
-    return digits === "" ? NaN : Number(digits);
-  }
-
-  // Returns true, false, or a text that says why the answer cannot be checked.
+  // Returns how an answer is judged, or a text that says why it cannot be.
   function check(form, answer) {
-    const right = JSON.parse(answer.dataset.right);
     const typed = form.querySelector(".typed input");
-    switch (form.dataset.kind) {
-      case "choice": {
-        const chosen = form.querySelector("input:checked");
-        return chosen ? right.includes(chosen.value) : "Choose one of the answers.";
-      }
-      case "order": {
-        const items = [...form.querySelectorAll(".item")];
-        if (items.some((item) => !item.dataset.place)) return "Number all of them first.";
-        items.sort((a, b) => a.dataset.place - b.dataset.place);
-        return items.every((item, i) => item.dataset.item === right[i]);
-      }
-      case "number": {
-        const given = numberOf(typed.value), number = Number(answer.dataset.number);
-        if (!Number.isFinite(given)) return "Write a number.";
-        return Math.abs(given - number) <= Number(answer.dataset.tolerance) * Math.abs(number);
-      }
-      default:
-        if (plain(typed.value) === "") return "Write an answer first.";
-        return right.some((word) => plain(word) === plain(typed.value));
+    if (form.dataset.kind === "cut") return typed.value.trim() === "" ? "Write an answer first." : { right: false };
+    const key = JSON.parse(answer.dataset.key);
+    if (form.dataset.kind === "choice") {
+      const chosen = form.querySelector("input:checked");
+      return chosen ? judge(key, chosen.value) : "Choose one of the answers.";
     }
+    if (form.dataset.kind === "order") {
+      const items = [...form.querySelectorAll(".item")];
+      if (items.some((item) => !item.dataset.place)) return "Number all of them first.";
+      items.sort((a, b) => a.dataset.place - b.dataset.place);
+      return judge(key, items.map((item) => item.dataset.item));
+    }
+    if (typed.value.trim() === "") return "Write an answer first.";
+    const judged = judge(key, typed.value);
+    return judged.problem ? `"${typed.value.trim()}" ${judged.problem}.`.replace("?.", "?") : judged;
   }
 
   function say(form, word, kind, answer) {
@@ -93,9 +79,11 @@
       if (typeof result === "string") return say(form, result, "", null);
       // A cut is right if it does what is asked, and that takes the engine: other cuts may do it too.
       if (form.dataset.kind === "cut") return say(form, "One that does it:", "", answer);
-      if (!results.has(form.id)) results.set(form.id, result);
+      if (!results.has(form.id)) results.set(form.id, result.right);
       keepScore();
-      say(form, result ? "Right" : "Not right. Right is:", result ? "is-right" : "is-wrong", answer);
+      // Who is told a hint tries again; the answer is one more click away.
+      if (result.hint) return say(form, "Not right. " + result.hint, "is-wrong", null);
+      say(form, result.right ? "Right" : "Not right. Right is:", result.right ? "is-right" : "is-wrong", answer);
     });
     form.querySelector(".reveal").addEventListener("click", () => say(form, "", "", answer));
     const items = [...form.querySelectorAll(".item")];

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/io/json_text.h"
+#include "engine/lesson/answer_key.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/marking.h"
 #include "engine/lesson/names.h"
@@ -16,18 +19,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-nlohmann::json as_answer(const Question& question, const RightAnswer& right) {
-  switch (question.kind) {
-    case QuestionKind::Number:
-      return right.number;
-    case QuestionKind::Order:
-      return right.accepted;
-    case QuestionKind::Point:
-      if (question.at == PointAt::Rank) return "rank " + right.accepted.front();
-      return right.accepted.front();
-    default:
-      return right.accepted.front();
-  }
+/// What must be marked right: every right answer, a number also as it is written for people.
+std::vector<nlohmann::json> own_answers(const Question& question, const RightAnswer& right) {
+  if (question.kind == QuestionKind::Order) return {right.accepted};
+  std::vector<nlohmann::json> all(right.accepted.begin(), right.accepted.end());
+  all.insert(all.end(), right.numbers.begin(), right.numbers.end());
+  return all;
+}
+
+/// Is there an order of the items that is wrong?
+bool has_wrong_order(const AnswerKey& key) {
+  return std::none_of(key.orders.begin(), key.orders.end(),
+                      [](const auto& places) { return places.size() == 1; });
 }
 
 bool same(const Expression& a, const Expression& b) {
@@ -114,7 +117,8 @@ class Checker {
   void check_said_before(const Scene& scene, const Question& question) {
     const auto says = [&](const auto& text) {
       const auto& all = question.conditions;
-      return (question.answer && shows(text, *question.answer)) ||
+      return std::any_of(question.answers.begin(), question.answers.end(),
+                         [&](const auto& one) { return shows(text, *one); }) ||
              std::any_of(all.begin(), all.end(), [&](const auto& one) { return shows(text, *one.right); });
     };
     if (says(scene.text) || says(question.ask))
@@ -154,23 +158,58 @@ class Checker {
                             "less, or for a number",
                             right.accepted.size(), places));
     }
-    if (question.kind != QuestionKind::Cut && !run.mark(scene, question, as_answer(question, right)).right)
-      problem(question.line, "its own answer is not marked right");
+    if (question.kind == QuestionKind::Order && !has_wrong_order(*right.key))
+      problem(question.line, "every order is right, because all items are equal: ask for others");
+    if (question.kind != QuestionKind::Cut)
+      for (const nlohmann::json& own : own_answers(question, right))
+        if (const Judged judged = judge(*right.key, own); !judged.right)
+          problem(question.line, fmt::format("its own answer {} is not marked right{}{}", json_text(own),
+                                             judged.problem.empty() ? "" : ": it ", judged.problem));
+    check_hints(run, scene, question, right);
     for (const LessonCondition& condition : question.conditions)
       guarded(condition.wrong.line, [&] {
         filled(condition.wrong, {run.store(), run.evidence_of(scene.state), run.drawn()});
       });
     check_not_pointed_at(run, scene, question);
-    // What can be measured only (times) may differ the next time; what is wrong must not be marked right.
-    if (question.kind == QuestionKind::Number && right.number != 0 &&
-        run.mark(scene, question, right.number * 3 + 1).right)
-      problem(question.line,
-              "a number that is three times as large is marked right: the tolerance is too wide");
-    if (question.kind == QuestionKind::Choice)
-      for (const std::string& text : run.show(scene, question).choices)
-        if (std::find(right.accepted.begin(), right.accepted.end(), text) == right.accepted.end() &&
-            run.mark(scene, question, text).right)
-          problem(question.line, fmt::format("\"{}\" is marked right and is not", text));
+    check_wrong_is_wrong(question, right);
+  }
+
+  /// A hint is for a wrong answer.
+  void check_hints(LessonRun& run, const Scene& scene, const Question& question, const RightAnswer& right) {
+    const Surroundings where{run.store(), run.evidence_of(scene.state), run.drawn()};
+    for (const LessonHint& hint : question.hints)
+      guarded(hint.line, [&] {
+        const Value value = evaluate(*hint.at, where);
+        const auto* names = std::get_if<Names>(&value);
+        for (const std::string& one : names ? *names : Names{hinted_text(question, value)})
+          if (judge(*right.key, one).right)
+            problem(hint.line,
+                    fmt::format("the hint is for {}, which is right: a hint is for a wrong answer", one));
+      });
+  }
+  static std::string hinted_text(const Question& question, const Value& value) {
+    const LessonNumber* const number = std::get_if<LessonNumber>(&value);
+    const bool counts = question.kind == QuestionKind::Number || question.kind == QuestionKind::Point;
+    return number && counts ? fmt::format("{}", in_unit(*number, question.unit)) : to_text(value);
+  }
+
+  /// What can be measured only (times) may differ the next time; what is wrong must not be marked right.
+  void check_wrong_is_wrong(const Question& question, const RightAnswer& right) {
+    if (question.kind == QuestionKind::Number) {
+      double largest = 0;
+      for (const double number : right.numbers)
+        if (std::abs(number) > std::abs(largest)) largest = number;
+      if (largest != 0 && judge(*right.key, largest * 3 + 1).right)
+        problem(question.line,
+                "a number that is three times as large is marked right: the tolerance is too wide");
+    }
+    if (question.kind != QuestionKind::Choice) return;
+    const std::vector<AnswerKey::Candidate>& choices = right.key->candidates;
+    for (const AnswerKey::Candidate& one : choices)
+      if (!one.right && judge(*right.key, one.name).right)
+        problem(question.line, fmt::format("\"{}\" is marked right and is not", one.name));
+    if (std::all_of(choices.begin(), choices.end(), [](const auto& one) { return one.right; }))
+      problem(question.line, "all choices are right: leave a wrong one");
   }
 
   template <class Action>

@@ -106,16 +106,22 @@ Value square_root(const Arguments& a) {
 Value plain(const Arguments& a) {
   return number_of(a.number(0));
 }
+/// Of a list or an order; none: the value is neither.
+std::optional<Names> names_in(const Value& value) {
+  if (const Names* names = std::get_if<Names>(&value)) return *names;
+  if (const Ordered* order = std::get_if<Ordered>(&value)) return order->names();
+  return std::nullopt;
+}
 Value length(const Arguments& a) {
   const Value value = a.value(0);
-  if (const Names* names = std::get_if<Names>(&value)) return things(static_cast<int64_t>(names->size()));
+  if (const std::optional<Names> names = names_in(value)) return things(static_cast<int64_t>(names->size()));
   if (const Shape* extents = std::get_if<Shape>(&value)) return things(static_cast<int64_t>(extents->size()));
   throw request_error(
       fmt::format("count: counts a list, and \"{}\" is {}", shown(to_text(value)), kind_of(value)));
 }
 Value item(const Arguments& a) {
   const Value value = a.value(0);
-  const Names* names = std::get_if<Names>(&value);
+  const std::optional<Names> names = names_in(value);
   if (!names || names->empty())
     throw request_error("item: the first argument must be a list with something in it");
   return (*names)[static_cast<size_t>(a.whole(1, 1, static_cast<int64_t>(names->size())) - 1)];

@@ -148,6 +148,15 @@ Value output(const Arguments& a) {
   return a.program().tensor(a.program().step(a.step(0)).outputs.front()).name;
 }
 
+Value writer(const Arguments& a) {
+  const TensorId tensor = a.tensor(0);
+  const StepId step = producer_of(a.program(), tensor);
+  if (step < 0)
+    throw request_error(
+        fmt::format("writer: no step writes \"{}\": it is there before the run", shown(a.text(0))));
+  return a.program().step(step).name;
+}
+
 Value hops(const Arguments& a) {
   const Step& step = a.program().step(a.step(0));
   if (!is_collective(step.op)) throw request_error(fmt::format("hops: {} is no collective", step.name));
@@ -191,25 +200,29 @@ Value with_layout(const Arguments& a) {
   return names;
 }
 
-Value in_order(const Arguments& a) {
-  std::vector<std::pair<StepId, std::string>> steps;
-  for (size_t i = 0; i < a.count(); ++i) steps.emplace_back(a.step(i), a.text(i));
-  std::stable_sort(steps.begin(), steps.end(),
+/// The names in the order of their keys, the smallest first. Equal keys share a place.
+Value ordered(std::vector<std::pair<int64_t, std::string>> names) {
+  std::stable_sort(names.begin(), names.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });
-  Names names;
-  for (auto& [step, name] : steps) names.push_back(std::move(name));
-  return names;
+  Ordered order;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i == 0 || names[i].first != names[i - 1].first) order.places.emplace_back();
+    order.places.back().push_back(std::move(names[i].second));
+  }
+  return order;
 }
 
-Value equal_bytes_order(const Arguments& a) {
+Value in_order(const Arguments& a) {
+  std::vector<std::pair<int64_t, std::string>> steps;
+  for (size_t i = 0; i < a.count(); ++i) steps.emplace_back(a.step(i), a.text(i));
+  return ordered(std::move(steps));
+}
+
+Value by_size(const Arguments& a) {
   std::vector<std::pair<int64_t, std::string>> tensors;
   for (size_t i = 0; i < a.count(); ++i)
-    tensors.emplace_back(local_bytes(a.program().tensor(a.tensor(i)), a.program().tp(), 0), a.text(i));
-  std::stable_sort(tensors.begin(), tensors.end(),
-                   [](const auto& x, const auto& y) { return x.first > y.first; });
-  Names names;
-  for (auto& [bytes, name] : tensors) names.push_back(std::move(name));
-  return names;
+    tensors.emplace_back(-local_bytes(a.program().tensor(a.tensor(i)), a.program().tp(), 0), a.text(i));
+  return ordered(std::move(tensors));
 }
 
 // clang-format off
@@ -232,12 +245,13 @@ constexpr Function kOfPlans[] = {
     {"note", "step", 1, 1, Needs::Plan, "the fact about a step that the Stage notes: \"column-parallel\"", note},
     {"symbol", "tensor", 1, 1, Needs::Plan, "the tensor's letter in the equations", symbol},
     {"output", "step", 1, 1, Needs::Plan, "the tensor that a step writes", output},
+    {"writer", "tensor", 1, 1, Needs::Plan, "the step that writes a tensor", writer},
     {"partner", "step", 1, 1, Needs::Plan, "the other half of an f or g, in the other phase", partner},
     {"conjugates", "\"f\" or \"g\"[, phase]", 1, 2, Needs::Plan, "the steps that are f, or g", conjugate},
     {"steps", "[phase]", 0, 1, Needs::Plan, "all steps, in order", steps_of},
     {"tensors", "layout[, phase]", 1, 2, Needs::Plan, "the tensors that steps write in a layout: \"Partial\", \"Sharded\"", with_layout},
     {"in_order", "step, step, …", 2, 12, Needs::Plan, "these steps in the order in which they run", in_order},
-    {"by_size", "tensor, tensor, …", 2, 12, Needs::Plan, "these tensors by a rank's bytes, the largest first", equal_bytes_order},
+    {"by_size", "tensor, tensor, …", 2, 12, Needs::Plan, "these tensors by a rank's bytes, the largest first; equal ones in any order", by_size},
 };
 // clang-format on
 

@@ -117,6 +117,13 @@ struct LessonCondition {
   Template wrong;       ///< said if not; empty: the expression is
 };
 
+/// What is said to a known wrong answer.
+struct LessonHint {
+  ExpressionPtr at;  ///< a number, or what names a choice, step, tensor or rank; a list: each of them
+  Template text;
+  int line = 0;
+};
+
 struct Question {
   std::string id;  ///< "where-do-the-ranks-meet/1"
   QuestionKind kind = QuestionKind::Choice;
@@ -126,8 +133,10 @@ struct Question {
   std::vector<std::string> items;     ///< of an Order: steps or tensors, as the file lists them
   std::string unit;                   ///< of a Number: lesson_units()
   double tolerance = 0;               ///< of a Number: relative, 0.01 is one percent
-  /// Null for a Choice whose choices say themselves whether they are right, and for a Cut.
-  ExpressionPtr answer;
+  /// Any of them is right. Empty for a Choice whose choices say themselves whether they are right, and for a
+  /// Cut.
+  std::vector<ExpressionPtr> answers;
+  std::vector<LessonHint> hints;            ///< of a Choice, a Number or a Point
   std::vector<LessonCondition> conditions;  ///< of a Cut: it must do all of them
   Template because;                         ///< shown after the answer
   std::optional<SceneState> shows;          ///< shown after the answer

@@ -252,9 +252,8 @@ void LessonSession::Worker::handle(const lesson_command::Answer& command) {
     shows = made(question.shows);
     return;
   }
-  if (command.answer.is_string())
-    if (const LessonChoice* choice = run_->choice_of(scene, question, command.answer.get<std::string>()))
-      shows = made(choice->shows);
+  if (const LessonChoice* choice = run_->choice_of(scene, question, command.answer))
+    shows = made(choice->shows);
   if (shows) return;
   if (const auto other = settings_where_right(*run_, scene, question, command.answer)) {
     SceneState state = scene.state;

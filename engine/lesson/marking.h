@@ -15,6 +15,8 @@
 
 namespace shardlens {
 
+struct AnswerKey;  // answer_key.h
+
 /// A paragraph with its values in place.
 struct ShownSpan {
   std::string text;
@@ -36,6 +38,7 @@ struct ShownQuestion {
   const Question* question = nullptr;  ///< of the lesson
   std::string ask;
   std::vector<std::string> choices;
+  std::vector<std::string> items;  ///< of an Order: shuffled by the seed, and not in a right order
 };
 
 struct ShownScene {
@@ -50,10 +53,11 @@ struct ShownScene {
 /// What is right, and why.
 struct RightAnswer {
   std::vector<std::string>
-      accepted;                ///< choice, point: any of these; order: in this order; cut: splits that do it
-  double number = 0;           ///< of a Number, in the question's unit
-  std::optional<Split> split;  ///< of a Cut: one that does what is asked
-  std::string text;            ///< for people
+      accepted;                 ///< choice, point: any of these; order: in this order; cut: splits that do it
+  std::vector<double> numbers;  ///< of a Number, in the question's unit: any of these
+  std::shared_ptr<const AnswerKey> key;  ///< all that may be answered; null: of a Cut
+  std::optional<Split> split;            ///< of a Cut: one that does what is asked
+  std::string text;                      ///< for people
   std::string because;
 };
 
@@ -64,7 +68,9 @@ struct Marked {
   bool right = false;
   std::string correct;
   std::string because;
-  std::string message;  ///< why the answer could not be read, and what would do; empty: it could
+  std::string message;  ///< why the answer could not be read, and what would do; or why a cut is wrong
+  bool is_read = true;  ///< the answer could be read
+  std::string hint;     ///< of the question's author, for this wrong answer
   double points = 0, of = 0;
 };
 
@@ -92,10 +98,11 @@ class LessonRun {
   ShownScene show(const Scene& scene);
   ShownQuestion show(const Scene& scene, const Question& question);
   std::vector<ShownCallout> callouts(const SceneState& state);
-  /// The choice that reads so; null: none does.
-  const LessonChoice* choice_of(const Scene& scene, const Question& question, const std::string& words);
+  /// The choice that an answer names; null: it names none, or several.
+  const LessonChoice* choice_of(const Scene& scene, const Question& question, const nlohmann::json& answer);
   RightAnswer right_answer(const Scene& scene, const Question& question);
-  /// Marks one answer: a choice by its words, a number, a name, a list of names, or a split file's object.
+  /// Marks one answer: a choice or a place by its words, a number with or without a unit, a list of names, or
+  /// a split file's object.
   /// Null: not answered. Never throws for what the answer holds.
   Marked mark(const Scene& scene, const Question& question, const nlohmann::json& answer);
   /// Marks an answers file's {"answers": {ID: value}}. Throws a request Error if it is not that.
@@ -106,6 +113,9 @@ class LessonRun {
 
  private:
   Surroundings surroundings(const SceneState& state);
+  /// Of an Order: any of these is right.
+  std::vector<Ordered> orders_of(const Scene& scene, const Question& question);
+  void mark_cut(const Scene& scene, const Question& question, const nlohmann::json& answer, Marked& marked);
 
   const Lesson& lesson_;
   Drawn drawn_;
@@ -113,7 +123,7 @@ class LessonRun {
 };
 
 // How answers are compared.
-/// True if the words of a choice say this value.
+/// True if words say this value: as it is written, or as the same number.
 bool reads_as(const Value& value, const std::string& words);
 /// The number in a question's unit.
 double in_unit(const LessonNumber& number, const std::string& unit);
@@ -124,6 +134,9 @@ bool is_close(double given, double right, double tolerance);
 nlohmann::json read_answers(const std::string& path);
 
 nlohmann::ordered_json questions_as_json(LessonRun& run);
+/// Every question with all that is right: the words that are accepted for each right candidate, the
+/// conditions of a cut, and the hints.
+nlohmann::ordered_json right_answers_as_json(LessonRun& run);
 nlohmann::ordered_json marks_as_json(const Marks& marks);
 nlohmann::ordered_json marks_for_gradescope(const Marks& marks);
 /// No points, and why: what Gradescope shows a student whose answers cannot be read.

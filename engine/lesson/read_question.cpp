@@ -23,6 +23,8 @@ constexpr Word<PointAt> kPlaces[] = {
 constexpr size_t kMostChoices = 9;  // they are counted by the keys 1 to 9
 constexpr size_t kMostItems = 12;
 constexpr size_t kMostConditions = 9;
+constexpr size_t kMostAnswers = 9;
+constexpr size_t kMostHints = 9;
 constexpr int64_t kMostPoints = 100;
 
 class QuestionReader {
@@ -65,6 +67,7 @@ class QuestionReader {
         break;
     }
     read_answer();
+    read_hints();
     read_because();
     if (reader_.has("shows")) question_.shows = read_scene(reader_.value("shows"), place_, "`shows`");
     reader_.finish();
@@ -153,11 +156,40 @@ class QuestionReader {
       return;
     }
     if (question_.kind == QuestionKind::Cut && reader_.value("answer").is_list()) return read_conditions();
-    question_.answer = as_expression(reader_.text("answer"), reader_.line_of("answer"));
-    if (!reads_evidence(*question_.answer))
+    const bool several = reader_.value("answer").is_list();
+    const std::vector<std::string> answers =
+        several ? reader_.texts_or_none("answer") : std::vector{reader_.text("answer")};
+    if (answers.empty() || answers.size() > kMostAnswers)
+      throw reader_.fail("answer", fmt::format("must be an expression, or a list of 1 to {}", kMostAnswers));
+    for (const std::string& one : answers) {
+      question_.answers.push_back(as_expression(one, reader_.line_of("answer")));
+      if (!reads_evidence(*question_.answers.back()))
+        throw reader_.fail(
+            "answer", "must not be typed in: take it from the plan or the run, as in collectives(forward)");
+    }
+    if (question_.kind != QuestionKind::Cut) return;
+    add_conditions(question_.answers.front());
+    question_.answers.clear();
+  }
+
+  // What is said to known wrong answers.
+  void read_hints() {
+    if (!reader_.has("hints")) return;
+    if (question_.kind == QuestionKind::Order || question_.kind == QuestionKind::Cut)
+      throw reader_.fail("hints", "are for questions with a choice, a number or a place to point at");
+    const TomlValue& list = reader_.value("hints");
+    const TomlValue::List* const all = std::get_if<TomlValue::List>(&list.is);
+    if (all == nullptr || all->empty() || all->size() > kMostHints)
       throw reader_.fail(
-          "answer", "must not be typed in: take it from the plan or the run, as in collectives(forward)");
-    if (question_.kind == QuestionKind::Cut) add_conditions(std::exchange(question_.answer, nullptr));
+          "hints",
+          fmt::format("must be a list of 1 to {} of {{ at = \"expression\", text = \"…\" }}", kMostHints));
+    for (const TomlValue& one : *all) {
+      TableReader reader(one, place_.file, "a hint");
+      question_.hints.push_back(
+          {as_expression(reader.text("at"), one.line), as_template(reader.text("text"), one.line), one.line});
+      if (question_.hints.back().text.empty()) throw reader.fail("text", "must not be empty");
+      reader.finish();
+    }
   }
 
   // What a cut must do, one by one.

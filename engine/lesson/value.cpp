@@ -2,6 +2,7 @@
 #include "engine/lesson/value.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
@@ -31,6 +32,12 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
+Names Ordered::names() const {
+  Names all;
+  for (const Names& place : places) all.insert(all.end(), place.begin(), place.end());
+  return all;
+}
+
 std::string to_text(const Value& value) {
   if (const LessonNumber* number = std::get_if<LessonNumber>(&value)) {
     return number->counts == Counts::Bytes     ? bytes_text(number->value)
@@ -40,11 +47,16 @@ std::string to_text(const Value& value) {
   if (const bool* yes = std::get_if<bool>(&value)) return *yes ? "yes" : "no";
   if (const std::string* text = std::get_if<std::string>(&value)) return *text;
   if (const Shape* shape = std::get_if<Shape>(&value)) return to_string(*shape);
-  return join(std::get<Names>(value));
+  if (const Names* names = std::get_if<Names>(&value)) return join(*names);
+  Names places;
+  for (const Names& place : std::get<Ordered>(value).places)
+    places.push_back(fmt::format("{}", fmt::join(place, " = ")));
+  return join(places);
 }
 
 std::string kind_of(const Value& value) {
-  static const char* const kKinds[] = {"a number", "a yes or no", "a text", "a shape", "a list of names"};
+  static const char* const kKinds[] = {"a number", "a yes or no",     "a text",
+                                       "a shape",  "a list of names", "an order"};
   return kKinds[value.index()];
 }
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
+#include "engine/lesson/answer_key.h"
 
 namespace shardlens {
 namespace {
@@ -33,8 +35,13 @@ bool is_right(const Question& question, const Value& value, const nlohmann::json
   if (question.kind == QuestionKind::Choice)
     return answer.is_string() && reads_as(value, answer.get_ref<const std::string&>());
   const LessonNumber* number = std::get_if<LessonNumber>(&value);
-  if (number == nullptr || !answer.is_number()) return false;
-  return is_close(answer.get<double>(), in_unit(*number, question.unit), question.tolerance);
+  if (number == nullptr) return false;
+  AnswerKey key;
+  key.kind = QuestionKind::Number;
+  key.numbers = {in_unit(*number, question.unit)};
+  key.unit = question.unit;
+  key.tolerance = question.tolerance;
+  return judge(key, answer).right;
 }
 
 }  // namespace
@@ -42,14 +49,17 @@ bool is_right(const Question& question, const Value& value, const nlohmann::json
 std::optional<WhatIf> settings_where_right(LessonRun& run, const Scene& scene, const Question& question,
                                            const nlohmann::json& answer) {
   const bool can_be_planned =
-      (question.kind == QuestionKind::Choice || question.kind == QuestionKind::Number) && question.answer &&
-      !needs_run(*question.answer);
+      (question.kind == QuestionKind::Choice || question.kind == QuestionKind::Number) &&
+      !question.answers.empty() &&
+      std::none_of(question.answers.begin(), question.answers.end(),
+                   [](const ExpressionPtr& one) { return needs_run(*one); });
   if (!can_be_planned || scene.state.mistake || !scene.state.recording.empty()) return std::nullopt;
   for (WhatIf& other : neighbours(run.evidence_of(scene.state)->settings())) {
     try {
       validate(other.settings);
       const Surroundings there{run.store(), run.store().of(other.settings), run.drawn()};
-      if (is_right(question, evaluate(*question.answer, there), answer)) return std::move(other);
+      for (const ExpressionPtr& right : question.answers)
+        if (is_right(question, evaluate(*right, there), answer)) return std::move(other);
     } catch (const Error& error) {  // cannot be planned, or has no such step
       if (error.kind() == ErrorKind::Cancelled) throw;
     }

@@ -54,9 +54,7 @@ TEST(CliLesson, ASheetIsDrawnAnsweredAndMarked) {
     const json& mark = marks["questions"][i];
     EXPECT_TRUE(mark["answered"].is_null());
     const std::string kind = questions["questions"][i]["kind"], correct = mark["correct"];
-    if (kind == "number")
-      answers[mark["id"].get<std::string>()] = std::stod(correct);
-    else if (kind == "order")
+    if (kind == "order")
       answers[mark["id"].get<std::string>()] = {"mlp.fc", "mlp.gelu", "mlp.proj"};
     else if (kind == "cut")
       answers[mark["id"].get<std::string>()] = {{"mlp.fc", "column"}, {"mlp.proj", "row"}};
@@ -69,6 +67,18 @@ TEST(CliLesson, ASheetIsDrawnAnsweredAndMarked) {
   EXPECT_EQ(run_cli("lesson column-then-row --seed 4 --answers " + all).code, 1);
   const Ended gradescope = run_cli("lesson column-then-row --seed 20231142 --gradescope --answers " + all);
   EXPECT_EQ(json::parse(gradescope.out)["score"], marks["of"]);
+}
+
+TEST(CliLesson, AllThatIsRightIsListed) {
+  const Ended ended = run_cli("lesson column-then-row --check --answers");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("accepted: \"mlp.proj.sum@partial\""));
+  EXPECT_THAT(ended.out, HasSubstr("must hold: "));
+  const Ended as_json = run_cli("lesson column-then-row --check --answers --json");
+  EXPECT_EQ(json::parse(as_json.out)["answers"].size(), 8u);
+  const Ended alone = run_cli("lesson column-then-row --answers");
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("--check --answers lists what is right"));
 }
 
 TEST(CliLesson, WhatCannotBeReadEndsWithTwoAndARemedy) {
@@ -109,7 +119,7 @@ TEST(CliLesson, AWrongAnswerAndAnExtraOneAreNamed) {
       run_cli("lesson column-then-row --answers " +
               file_with("{\"answers\": {\"two-matrices/1\": \"many\", \"two-matrices/2\": 1}}"));
   EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("must be a number, and is a text"));
+  EXPECT_THAT(ended.out, HasSubstr("is no number"));
   EXPECT_THAT(ended.err, HasSubstr("did you mean \"two-matrices/1\"?"));
 }
 

@@ -25,15 +25,24 @@ bool needs_run(const LessonText& text) {
   return false;
 }
 
+bool needs_run(const std::vector<ExpressionPtr>& answers) {
+  return std::any_of(answers.begin(), answers.end(),
+                     [](const ExpressionPtr& one) { return shardlens::needs_run(*one); });
+}
+
 bool shows_run(const Question& question) {
   return needs_run(question.ask) ||
+         (question.kind == QuestionKind::Order && needs_run(question.answers)) ||  // its items are shuffled
          std::any_of(question.choices.begin(), question.choices.end(),
                      [](const LessonChoice& choice) { return needs_run(choice.text); });
 }
 
 bool asks_for_run(const Question& question) {
   return question.kind == QuestionKind::Cut || shows_run(question) || needs_run(question.because) ||
-         (question.answer && shardlens::needs_run(*question.answer)) ||
+         needs_run(question.answers) ||
+         std::any_of(
+             question.hints.begin(), question.hints.end(),
+             [](const LessonHint& hint) { return shardlens::needs_run(*hint.at) || needs_run(hint.text); }) ||
          std::any_of(question.choices.begin(), question.choices.end(), [](const LessonChoice& choice) {
            return choice.right && shardlens::needs_run(*choice.right);
          });

@@ -12,7 +12,6 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
-#include "engine/lesson/functions.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/glossary.h"
 #include "ui/plan/shown_plan.h"
@@ -22,30 +21,16 @@
 namespace shardlens::ui {
 namespace {
 
-void add_new(std::vector<std::string>& words, const std::string& word) {
-  if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-}
-
-/// Words that a reader finds in a picture or a text in place of a name, the best first.
-std::vector<std::string> words_for(const Program& program, PointAt at, const std::string& name) {
-  std::vector<std::string> words;
-  try {
-    if (at == PointAt::Step) {
-      const StepId id =
-          stage::place_named(program, name).step;  // a tensor stands for the step that writes it
-      if (id < 0) return words;
-      add_new(words, program.step(id).equation);
-      add_new(words, program.step(id).name);
-    } else if (at == PointAt::Tensor) {
-      const Tensor& tensor = program.tensor(tensor_named(program, name));
-      add_new(words, tensor.symbol);
-      add_new(words, tensor.name);
-    } else if (at == PointAt::Rank) {
-      add_new(words, "rank " + name);
-    }
-  } catch (const Error&) {  // the picture shows another Program, so it has no other words
-  }
-  return words;
+/// What a picture or a text calls what is right.
+std::string shown_word(const Program& program, PointAt at, const std::string& name) {
+  if (at == PointAt::Rank) return "rank " + name;
+  if (at == PointAt::Bar) return name;
+  const stage::NamedPlace place =
+      stage::place_named(program, name);  // a tensor stands for the step that writes it
+  if (at == PointAt::Step && place.step >= 0 && !program.step(place.step).equation.empty())
+    return program.step(place.step).equation;
+  if (at == PointAt::Tensor && place.tensor != kNoTensor) return program.tensor(place.tensor).symbol;
+  return name;  // the picture shows another Program
 }
 
 }  // namespace
@@ -151,16 +136,14 @@ HandoutQuestion question_of(const ShownQuestion& shown, const RightAnswer& right
   out.kind = question.kind;
   out.at = question.at;
   out.ask = shown.ask;
-  out.choices = question.kind == QuestionKind::Order ? question.items : shown.choices;
+  out.choices = question.kind == QuestionKind::Order ? shown.items : shown.choices;
   out.unit = question.unit;
-  out.tolerance = question.tolerance;
   out.right = right;
   if (question.kind == QuestionKind::Point)
-    for (const std::string& name : right.accepted) {
-      const std::vector<std::string> words = words_for(program, question.at, name);
-      for (const std::string& word : words) add_new(out.other_words, word);
-      add_new(out.right_words, words.empty() ? name : words.front());
-    }
+    for (const std::string& name : right.accepted)
+      if (const std::string word = shown_word(program, question.at, name);
+          std::find(out.right_words.begin(), out.right_words.end(), word) == out.right_words.end())
+        out.right_words.push_back(word);
   return out;
 }
 

@@ -27,12 +27,9 @@ struct HandoutQuestion {
   QuestionKind kind = QuestionKind::Choice;
   PointAt at = PointAt::Step;
   std::string ask;
-  std::vector<std::string> choices;  ///< of a Choice; of an Order: its items
+  std::vector<std::string> choices;  ///< of a Choice; of an Order: its items, shuffled
   std::string unit;
-  double tolerance = 0;
-  RightAnswer right;
-  /// Of a Point: other words for what is right, such as the equation of a step.
-  std::vector<std::string> other_words;
+  RightAnswer right;  ///< with the key by which the page of the web judges
   /// Of a Point: the best word for each right answer, as the picture has it.
   std::vector<std::string> right_words;
 

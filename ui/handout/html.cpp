@@ -7,6 +7,8 @@
 
 #include "engine/config/assets.h"
 #include "engine/io/json_text.h"
+#include "engine/lesson/answer_key.h"
+#include "engine/lesson/written_answer.h"
 #include "ui/figure/markup.h"
 #include "ui/figure/svg_sheet.h"
 #include "ui/handout/handout.h"
@@ -18,19 +20,12 @@ std::span<const EmbeddedFile> embedded_handout();  // assets/handout; defined by
 namespace shardlens::ui {
 namespace {
 
-/// A number of a question that names no tolerance may be off by what printing loses.
-constexpr double kExact = 1e-9;
-
 std::string element(const char* name, const std::string& contents, const std::string& attributes = "") {
   return fmt::format("<{}{}{}>{}</{}>", name, attributes.empty() ? "" : " ", attributes, contents, name);
 }
 
 std::string attribute(const char* name, const std::string& value) {
   return fmt::format(" {}=\"{}\"", name, escaped(value));
-}
-
-std::string list_attribute(const char* name, const std::vector<std::string>& values) {
-  return attribute(name, json_text(nlohmann::ordered_json(values)));
 }
 
 /// The theme's tokens as variables of CSS.
@@ -78,12 +73,13 @@ class Document {
         "{}<main>\n"
         "{}</main>\n"
         "{}<script>\n"
-        "{}</script>\n"
+        "{}{}</script>\n"
         "</body>\n"
         "</html>\n",
         escaped(handout_.title), colours_of(ThemeName::Light), colours_of(ThemeName::Dark), sheet_.styles(),
         find_embedded(embedded_handout(), "handout.css"), sheet_.pictures(), body,
-        find_embedded(embedded_handout(), "controls.html"), find_embedded(embedded_handout(), "handout.js"));
+        find_embedded(embedded_handout(), "controls.html"), find_embedded(embedded_handout(), "answers.js"),
+        find_embedded(embedded_handout(), "handout.js"));
   }
 
  private:
@@ -250,19 +246,22 @@ class Document {
     for (size_t place = 0; place < handout_.scenes.size(); ++place)
       for (size_t i = 0; i < handout_.scenes[place].questions.size(); ++i) {
         const HandoutQuestion& asked = handout_.scenes[place].questions[i];
-        std::vector<std::string> right = asked.right.accepted;
-        right.insert(right.end(), asked.other_words.begin(), asked.other_words.end());
-        std::string data = list_attribute("data-right", right);
-        if (asked.kind == QuestionKind::Number)
-          data += fmt::format(" data-number=\"{}\" data-tolerance=\"{}\"", asked.right.number,
-                              std::max(asked.tolerance, kExact));
+        std::string data;
+        if (asked.right.key) {
+          const nlohmann::ordered_json key = key_as_json(*asked.right.key);
+          data = attribute("data-key", json_text(key));
+          shown_ += key.dump();  // a verdict may show any of it
+        }
         out += fmt::format(
             "<div class=\"answer\" id=\"a{0}\"{1}>\n<p class=\"right\"><span class=\"number\">{0}</span> "
             "{2}</p>\n"
             "<p class=\"because\">{3}</p>\n</div>\n",
             Handout::number_of(place, i), data, text(asked.right_text()), text(asked.right.because));
       }
-    return element("section", out, "class=\"scene\" id=\"answers\"") + "\n";
+    return element(
+               "section", out,
+               "class=\"scene\" id=\"answers\"" + attribute("data-rules", json_text(rules_of_writing()))) +
+           "\n";
   }
 
   /// Tells which characters the embedded fonts need: those of the page, and what a reader may type.

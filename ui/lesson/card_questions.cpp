@@ -6,7 +6,6 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -143,9 +142,8 @@ void draw_number(const Asked& asked) {
   if (asked.is_done()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(card_px(c, 8), card_px(c, 7)));
   ImGui::SetNextItemWidth(card_px(c, 120));
-  const bool entered =
-      ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
-                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific);
+  const bool entered = ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
+                                        ImGuiInputTextFlags_EnterReturnsTrue);
   ImGui::PopStyleVar();
   ImGui::SameLine(0, card_px(c, 8));
   if (!asked.question().unit.empty()) {
@@ -153,14 +151,11 @@ void draw_number(const Asked& asked) {
     ImGui::TextUnformatted(asked.question().unit.c_str());
     ImGui::SameLine(0, card_px(c, 12));
   }
-  double number = 0;
-  const char* const begin = asked.open.typed.data();
-  const char* const end = begin + asked.open.typed.size();
-  const auto [read, error] = std::from_chars(begin, end, number);
-  const bool is_number = error == std::errc() && read == end && std::isfinite(number);
-  const bool clicked = draw_small_button(asked, "answer", "Answer", ButtonLook::Accent, is_number);
+  // What is no number is told why when it is marked: "1,024" and "2 KiB" are.
+  const bool is_typed = asked.open.typed.find_first_not_of(' ') != std::string::npos;
+  const bool clicked = draw_small_button(asked, "answer", "Answer", ButtonLook::Accent, is_typed);
   ImGui::NewLine();
-  if ((clicked || entered) && is_number) answer(asked, number);
+  if ((clicked || entered) && is_typed) answer(asked, asked.open.typed);
 }
 
 /// A step or tensor as the page calls it, too.
@@ -202,7 +197,7 @@ void draw_point(const Asked& asked) {
 
 void draw_order(const Asked& asked) {
   const Context& c = asked.c;
-  const std::vector<std::string>& items = asked.question().items;
+  const std::vector<std::string>& items = asked.shown.items;
   auto& order = asked.open.order;
   if (!asked.is_done())
     draw_words(asked, asked.text(kCardSmall, c.theme.dim),
@@ -264,8 +259,11 @@ std::string not_right_words(const Asked& asked) {
   const Marked& marked = *asked.marked;
   const bool is_name = asked.question().kind == QuestionKind::Point;
   const std::string answered = is_name ? named(c, marked.answered) : marked.answered;
+  if (!marked.is_read && !answered.empty())
+    return fmt::format("Not answered: \"{}\" {}. Try again, or see the answer.", answered, marked.message);
   std::string words = answered.empty() ? "" : fmt::format("Not {}.", answered);
   if (!marked.message.empty()) words += (words.empty() ? "" : " ") + as_sentence(marked.message) + ".";
+  if (!marked.hint.empty()) words += " " + marked.hint;
   const auto shows = c.lesson.shows.find(asked.id());
   if (shows != c.lesson.shows.end() && shows->second)
     words +=

@@ -14,7 +14,7 @@ FETCHING = {"src", "href", "srcset", "poster", "action", "formaction", "data", "
 class Reader(html.parser.HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.open, self.ids, self.uses = [], [], []
+        self.open, self.ids, self.uses, self.rules = [], [], [], None
         self.questions, self.answers, self.headings, self.scripts, self.styles = [], {}, [], [], []
         self.text = []
 
@@ -40,9 +40,10 @@ class Reader(html.parser.HTMLParser):
             self.questions[-1]["choices"].append(a["value"])
         if tag == "button" and "data-item" in a:
             self.questions[-1]["choices"].append(a["data-item"])
+        if "data-rules" in a:
+            self.rules = json.loads(a["data-rules"])
         if a.get("class") == "answer":
-            self.answers[a["id"]] = {"data": json.loads(a["data-right"]), "number": a.get("data-number"),
-                                     "tolerance": a.get("data-tolerance"), "right": "", "because": ""}
+            self.answers[a["id"]] = {"key": json.loads(a.get("data-key", "null")), "right": "", "because": ""}
         if tag not in VOID:
             self.open.append((tag, a))
 
@@ -85,5 +86,5 @@ assert len(reader.scripts) == 1 and "@import" not in page
 for question in reader.questions:
     question["ask"] = question["ask"].strip()
 print(json.dumps({"questions": reader.questions, "answers": reader.answers, "headings": reader.headings,
-                  "text": " ".join(" ".join(reader.text).split()), "ids": reader.ids, "uses": len(reader.uses),
+                  "rules": reader.rules, "text": " ".join(" ".join(reader.text).split()), "ids": reader.ids, "uses": len(reader.uses),
                   "faces": len(re.findall("@font-face", page)), "bytes": len(page)}))

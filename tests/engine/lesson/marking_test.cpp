@@ -57,7 +57,7 @@ TEST(LessonMarking, AChoiceByItsWords) {
       {{"1", true, ""},
        {"2", false, ""},
        {"4", false, ""},
-       {1, false, "must be the words of a choice"},
+       {1, true, ""},
        {"one", false, "is none of the choices"},
        {std::string(100'000, '1'), false, "is none of the choices"},
        {json::array({"1"}), false, "must be the words"},
@@ -82,7 +82,11 @@ TEST(LessonMarking, ANumberWithUnitAndTolerance) {
                 {kib * 1024, false, ""},
                 {-kib, false, ""},
                 {kHuge, false, ""},
-                {"4.5", false, "must be a number"},
+                {"4.5", true, ""},
+                {"4,5 kib", true, ""},
+                {"4608 bytes", true, ""},
+                {"four", false, "is no number"},
+                {"4.5 ms", false, "has the unit \"ms\": write the number in KiB"},
                 {true, false, "must be a number"},
                 {json::object(), false, "must be a number"}});
 }
@@ -105,7 +109,11 @@ TEST(LessonMarking, APointByName) {
                 {"mlp.proj", false, ""},
                 {"mlp.prj", false, "did you mean"},
                 {std::string(5'000, 'x'), false, "unknown step"},
-                {7, false, "must be a name"}});
+                {"All-Reduce Z", true, ""},
+                {"Z = G*Wproj", false, ""},
+                {"Z", false, "names mlp.proj, all-reduce mlp.proj.sum: say which"},
+                {7, false, "unknown step"},
+                {json::array(), false, "must be a name"}});
   expect_marks("ask = \"?\"\nat = \"rank\"\nanswer = \"ranks - 1\"",
                {{3, true, ""},
                 {"rank 3", true, ""},
@@ -127,6 +135,7 @@ TEST(LessonMarking, AnOrderAsAList) {
        {{"mlp.fc", "mlp.gelu"}, false, "each of these once"},
        {{"mlp.fc", "mlp.fc", "mlp.proj"}, false, "each of these once"},
        {std::vector<std::string>(100'000, "mlp.fc"), false, "each of these once"},
+       {{"H = X Wfc + b", "gelu", "MLP.proj"}, true, ""},
        {{1, 2, 3}, false, "a list of names"},
        {"mlp.fc", false, "must be a list"}});
 }

@@ -161,7 +161,7 @@ class EveryLesson : public ::testing::TestWithParam<std::string> {
     };
     switch (question.kind) {
       case QuestionKind::Number:
-        return {3 * right.number + 1};
+        return {3 * right.numbers.front() + 1};
       case QuestionKind::Choice:
         for (const std::string& one : shown.choices) add(one);
         return all;

@@ -1,0 +1,367 @@
+// One grammar of answers: the engine and a handout's script accept the same words, and those on the screen
+// first.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/utf8.h"
+#include "engine/io/json_text.h"
+#include "engine/lesson/answer_key.h"
+#include "engine/lesson/built_in.h"
+#include "engine/lesson/check.h"
+#include "engine/lesson/functions.h"
+#include "engine/lesson/marking.h"
+#include "engine/lesson/written_answer.h"
+#include "tests/data_folder.h"
+#include "tests/engine/lesson/built_in_names.h"
+#include "tests/engine/lesson/small_lesson.h"
+
+namespace shardlens {
+namespace lesson_answers_test {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using testing::asking;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::question_block;
+
+const std::string kBecause = "\nbecause = \"explain(collective(1))\"";
+
+/// A word for a question, and what the engine says to it.
+struct Said {
+  std::shared_ptr<const AnswerKey> key;
+  json given;
+};
+
+bool has_node() {
+  return std::system("node --version >/dev/null 2>&1") == 0;
+}
+
+/// What the script of a handout says to the same words.
+json judged_by_script(const std::vector<Said>& all) {
+  const std::string script =
+      (std::filesystem::path(test_data_folder()).parent_path().parent_path() / "assets/handout/answers.js")
+          .string();
+  const std::string cases = ::testing::TempDir() + "answers_" + std::to_string(getpid()) + ".json";
+  ordered_json input = {
+      {"rules", rules_of_writing()}, {"keys", ordered_json::array()}, {"said", ordered_json::array()}};
+  std::map<const AnswerKey*, size_t> known;
+  for (const Said& one : all) {
+    const auto [place, is_new] = known.try_emplace(one.key.get(), known.size());
+    if (is_new) input["keys"].push_back(key_as_json(*one.key));
+    input["said"].push_back({place->second, one.given});
+  }
+  std::ofstream(cases) << json_text(input);
+  const std::string command =
+      "node -e 'const a = JSON.parse(require(\"fs\").readFileSync(\"" + cases + "\"));" +
+      "const { judge } = require(\"" + script + "\").answersBy(a.rules);" +
+      "console.log(JSON.stringify(a.said.map(([key, given]) => judge(a.keys[key], given))))'";
+  std::string out;
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> buffer;
+  for (size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) out.append(buffer.data(), n);
+  pclose(pipe);
+  std::filesystem::remove(cases);
+  return json::parse(out);
+}
+
+void expect_same_in_script(const std::vector<Said>& all) {
+  if (!has_node()) GTEST_SKIP() << "no node";
+  const json script = judged_by_script(all);
+  ASSERT_EQ(script.size(), all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Judged engine = judge(*all[i].key, all[i].given);
+    EXPECT_EQ(script[i]["right"], engine.right) << all[i].given;
+    EXPECT_EQ(script[i]["problem"], engine.problem) << all[i].given;
+    EXPECT_EQ(script[i]["hint"], engine.hint) << all[i].given;
+  }
+}
+
+RightAnswer right_of(const Lesson& lesson, std::optional<uint64_t> seed = {}) {
+  LessonRun run(lesson, seed);
+  return run.right_answer(lesson.scenes[0], lesson.scenes[0].questions[0]);
+}
+
+/// What pages show of a step: the Program's list, the Stage's rows and bands, a card.
+std::vector<std::string> words_on_screen(const Program& program, const Step& step) {
+  std::vector<std::string> words{step.name, with_equation(program, step.name)};
+  if (!step.equation.empty()) words.push_back(step.equation);
+  if (is_collective(step.op))
+    words.push_back(to_string(collective_of(step.op)) + " " + converted_words(program, step));
+  return words;
+}
+
+class AnswersOf : public ::testing::TestWithParam<std::string> {};
+
+// A word on the screen names what it stands beside, alone or with others that the same word stands beside.
+TEST_P(AnswersOf, EveryWordOnTheScreenIsKnownAndJudgedAlike) {
+  const auto lesson = find_lesson(GetParam());
+  LessonRun run(*lesson, {});
+  std::vector<Said> all;
+  for (const Scene& scene : lesson->scenes)
+    for (const Question& question : scene.questions) {
+      if (question.kind == QuestionKind::Cut) continue;
+      const auto key = run.right_answer(scene, question).key;
+      const auto expect_names = [&](const std::string& word, const std::string& name) {
+        const std::vector<int> named = named_candidates(*key, word);
+        const bool is_named = std::any_of(named.begin(), named.end(), [&](int one) {
+          return key->candidates[static_cast<size_t>(one)].name == name;
+        });
+        EXPECT_TRUE(is_named) << question.id << ": \"" << word << "\" stands for " << name;
+        all.push_back({key, word});
+        for (const std::string& loose : {lower_case(word), " " + word + "  "}) all.push_back({key, loose});
+      };
+      if (question.kind == QuestionKind::Point) {
+        const Program& program = run.evidence_of(scene.state)->program();
+        if (question.at == PointAt::Step)
+          for (const Step& step : program.steps)
+            for (const std::string& word : words_on_screen(program, step)) expect_names(word, step.name);
+        if (question.at == PointAt::Tensor)
+          for (const Tensor& tensor : program.tensors) {
+            expect_names(tensor.name, tensor.name);
+            expect_names(with_equation(program, tensor.name), tensor.name);
+            all.push_back({key, tensor.symbol});
+          }
+        for (const char* const word : {"mlp.prj", "all-reduse", "rank 0", "0", "none of these"})
+          all.push_back({key, word});
+      } else if (question.kind == QuestionKind::Choice) {
+        for (const AnswerKey::Candidate& one : key->candidates) expect_names(one.name, one.name);
+      } else if (question.kind == QuestionKind::Number) {
+        for (const double number : key->numbers)
+          for (const std::string& word :
+               {fmt::format("{}", number), fmt::format("{:.3g} {}", number, key->unit),
+                fmt::format("{:.2e}", number), fmt::format("{} KiB", number * 3 + 1)})
+            all.push_back({key, word});
+      } else {
+        const RightAnswer right = run.right_answer(scene, question);
+        all.push_back({key, right.accepted});
+        all.push_back({key, run.show(scene, question).items});
+      }
+    }
+  expect_same_in_script(all);
+}
+
+INSTANTIATE_TEST_SUITE_P(BuiltIn, AnswersOf, ::testing::ValuesIn(testing::built_in_names()),
+                         testing::test_name);
+
+TEST(Answers, NumbersAreReadAsPeopleWriteThem) {
+  const auto read = [](const std::string& words) {
+    const auto number = written_number(words);
+    return number
+               ? fmt::format("{} {} {} '{}'", number->value, number->decimals, number->digits, number->unit)
+               : std::string("none");
+  };
+  EXPECT_EQ(read("1,024"), "1024 0 4 ''");
+  EXPECT_EQ(read("1 024"), "1024 0 4 ''");
+  EXPECT_EQ(read("1234,567"), "1234.567 3 7 ''");
+  EXPECT_EQ(read("0,125"), "0.125 3 3 ''");
+  EXPECT_EQ(read("-0.50 KiB"), "-0.5 2 2 'kib'");
+  EXPECT_EQ(read("\u22122"), "-2 0 1 ''");
+  EXPECT_EQ(read("2.36e6 bytes"), "2360000 -4 3 'bytes'");
+  EXPECT_EQ(read("25 %"), "25 0 2 '%'");
+  for (const char* const words : {"", ".", "-", "two", "1,2,3", "1,024,00", "1e999", "4 5x 6", "x2", "e5"})
+    EXPECT_EQ(read(words), "none") << words;
+}
+
+// The same words through the engine and through the script.
+TEST(Answers, ATableOfWordsIsReadAlikeEverywhere) {
+  const auto key_of = [](const std::string& question) { return right_of(asking(question + kBecause)).key; };
+  const auto kib = key_of("ask = \"?\"\nunit = \"KiB\"\nanswer = \"sent_bytes(forward)\"");  // 4.5
+  const auto count = key_of("ask = \"?\"\nkind = \"number\"\nanswer = \"ranks * 256\"");     // 1024
+  const auto third = key_of("ask = \"?\"\nunit = \"times\"\nanswer = \"ranks / 7\"");        // 0.571428…
+  const auto choice = key_of(
+      "ask = \"?\"\nchoices = [\"1.8 times\", \"2 times\", \"{{ranks}} times\"]\nanswer = \"ranks / 2.2\"");
+  std::vector<Said> all;
+  const auto expect = [&](const auto& key, const std::string& words, bool right) {
+    const Judged judged = judge(*key, words);
+    EXPECT_EQ(judged.right, right) << words << ": " << judged.problem;
+    all.push_back({key, words});
+  };
+  for (const char* const words :
+       {"4.5", "4,5", "4.50 KiB", "4.5kib", "4608 bytes", "4,608 bytes", "4.61 kB", "+4.5"})
+    expect(kib, words, true);
+  for (const char* const words : {"4.4", "4.5 MiB", "4608", "4.5 ms", "-4.5", "4 . 5 . 1", "", "4.5 parsec"})
+    expect(kib, words, false);
+  for (const char* const words : {"1024", "1,024", "1 024", "1.024e3", "1024.0", "1024 ranks"})
+    expect(count, words, true);
+  for (const char* const words : {"1023", "1,0240", "1.024", "1024 s", "1e999", "0x400"})
+    expect(count, words, false);
+  // What a page shows of 0.5714285… has three digits.
+  for (const char* const words : {"0.571", "0.5714", "0.571428571428", "0,571", "57.1 %", "0.571 x"})
+    expect(third, words, true);
+  for (const char* const words : {"0.57", "0.572", "0.5715", "57 %", "0.571 ranks"})
+    expect(third, words, false);
+  for (const char* const words : {"1.8 times", "1.8", "1,8", "1.80", "1.8x", "1.8 Times"})
+    expect(choice, words, true);
+  for (const char* const words : {"2 times", "2", "1.9", "4", "1.8 ms", "many"}) expect(choice, words, false);
+  expect_same_in_script(all);
+}
+
+// A figure that a page shows as 1.8 is said by the choice "1.8 times", and not by "2 times".
+TEST(Answers, AChoiceSaysAValueAsAReaderSeesIt) {
+  const auto right = [](const std::string& choices, const std::string& answer) {
+    return right_of(asking("ask = \"?\"\nchoices = " + choices + "\nanswer = \"" + answer + "\"" + kBecause))
+        .accepted;
+  };
+  EXPECT_THAT(right("[\"1.8 times\", \"2 times\"]", "1.8 * ranks / ranks"), ElementsAre("1.8 times"));
+  EXPECT_THAT(right("[\"1.8 times\", \"2 times\"]", "ranks / 2.2"), ElementsAre("1.8 times"));
+  EXPECT_THAT(right("[\"1.8\", \"1.82\"]", "ranks / 2.2"), ElementsAre("1.82"));
+  EXPECT_THAT(right("[\"4.5 KiB\", \"9 KiB\"]", "sent_bytes(forward)"), ElementsAre("4.5 KiB"));
+  EXPECT_THAT(right("[\"25 %\", \"50 %\"]", "1 / ranks"), ElementsAre("25 %"));
+  EXPECT_THROW(right("[\"2\", \"3\"]", "ranks / 2.2"), Error) << "2 is another number";
+}
+
+TEST(Answers, EqualItemsOfAnOrderMayStandInAnyOrder) {
+  const std::string items = "items = [\"mlp.fc.weight\", \"mlp.proj.weight\", \"mlp.fc.bias\"]\nanswer = ";
+  const Lesson lesson = asking("ask = \"?\"\n" + items +
+                               "\"by_size('mlp.fc.bias', 'mlp.fc.weight', 'mlp.proj.weight')\"" + kBecause);
+  const RightAnswer right = right_of(lesson);
+  EXPECT_EQ(right.text, "mlp.fc.weight = mlp.proj.weight, mlp.fc.bias (equal ones in any order)");
+  const std::vector<Said> all = {{right.key, {"mlp.fc.weight", "mlp.proj.weight", "mlp.fc.bias"}},
+                                 {right.key, {"mlp.proj.weight", "mlp.fc.weight", "mlp.fc.bias"}},
+                                 {right.key, {"mlp.proj.weight", "mlp.fc.bias", "mlp.fc.weight"}}};
+  EXPECT_TRUE(judge(*right.key, all[0].given).right);
+  EXPECT_TRUE(judge(*right.key, all[1].given).right);
+  EXPECT_FALSE(judge(*right.key, all[2].given).right);
+  expect_same_in_script(all);
+}
+
+TEST(Answers, AnOrderWhoseItemsAreAllEqualIsRefused) {
+  const LessonCheck check = check_lesson(asking("ask = \"?\"\nitems = [\"mlp.fc.weight\", "
+                                                "\"mlp.proj.weight\"]\nanswer = \"by_size('mlp.fc.weight', "
+                                                "'mlp.proj.weight')\"" +
+                                                kBecause),
+                                         {});
+  ASSERT_EQ(check.problems.size(), 1u);
+  EXPECT_EQ(check.problems[0].where, "small.md:15");
+  EXPECT_THAT(check.problems[0].what, HasSubstr("every order is right"));
+}
+
+TEST(Answers, ItemsAreShuffledBySeedAndNeverInARightOrder) {
+  const auto shown = [](const std::string& items, uint64_t seed) {
+    const Lesson lesson = asking("ask = \"?\"\nitems = [" + items +
+                                 "]\nanswer = \"in_order('mlp.gelu', 'mlp.fc', "
+                                 "'mlp.proj', 'Y')\"" +
+                                 kBecause);
+    LessonRun run(lesson, seed);
+    const std::vector<std::string> seen = run.show(lesson.scenes[0], lesson.scenes[0].questions[0]).items;
+    EXPECT_EQ(questions_as_json(run)["questions"][0]["choices"], json(seen));
+    return seen;
+  };
+  std::set<std::vector<std::string>> orders;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const auto one = shown("\"mlp.fc\", \"mlp.gelu\", \"mlp.proj\", \"Y\"", seed);
+    EXPECT_EQ(one, shown("\"Y\", \"mlp.proj\", \"mlp.gelu\", \"mlp.fc\"", seed))
+        << "the file's order tells nothing";
+    EXPECT_NE(one, (std::vector<std::string>{"mlp.fc", "mlp.gelu", "mlp.proj", "Y"}));
+    orders.insert(one);
+  }
+  EXPECT_GT(orders.size(), 12u);
+}
+
+TEST(Answers, AnyOfSeveralAnswersIsRight) {
+  const auto judged = [](const std::string& question, const json& given) {
+    return judge(*right_of(asking(question + kBecause)).key, given).right;
+  };
+  const std::string number = "ask = \"?\"\nkind = \"number\"\nanswer = [\"ranks\", \"2 * ranks\"]";
+  EXPECT_TRUE(judged(number, 4) && judged(number, "8"));
+  EXPECT_FALSE(judged(number, 6));
+  const std::string choice =
+      "ask = \"?\"\nchoices = [\"3\", \"4\", \"8\"]\nanswer = [\"ranks\", \"2 * ranks\"]";
+  EXPECT_TRUE(judged(choice, "4") && judged(choice, "8"));
+  EXPECT_FALSE(judged(choice, "3"));
+  const std::string point =
+      "ask = \"?\"\nat = \"step\"\nanswer = [\"output('mlp.fc')\", \"writer('mlp.gelu')\"]";
+  EXPECT_TRUE(judged(point, "mlp.fc") && judged(point, "mlp.gelu"));
+  EXPECT_FALSE(judged(point, "mlp.proj"));
+  EXPECT_TRUE(check_lesson(asking(number + kBecause), {}).holds());
+  EXPECT_TRUE(check_lesson(asking(choice + kBecause), {}).holds());
+}
+
+TEST(Answers, AHintIsSaidToItsWrongAnswerOnly) {
+  const std::string hints =
+      "\nhints = [{ at = \"2 * ranks\", text = \"That is for {{2 * ranks}} ranks.\" }, { at = \"1\", text = "
+      "\"One?\" "
+      "}]";
+  const auto key =
+      right_of(asking("ask = \"?\"\nkind = \"number\"\nanswer = \"ranks\"" + hints + kBecause)).key;
+  const auto choice =
+      right_of(asking("ask = \"?\"\nchoices = [\"1\", \"4\", \"8\", \"9\"]\nanswer = \"ranks\"" + hints +
+                      kBecause))
+          .key;
+  const auto point =
+      right_of(asking("ask = \"?\"\nat = \"step\"\nanswer = \"collective(1)\"\nhints = [{ at = "
+                      "\"'mlp.proj'\", text = \"It leaves terms.\" }]" +
+                      kBecause))
+          .key;
+  const std::vector<Said> all = {{key, "8"},    {key, "1"},    {key, "4"},          {key, "9"},
+                                 {choice, "8"}, {choice, "9"}, {point, "mlp.proj"}, {point, "mlp.fc"}};
+  std::vector<std::string> said;
+  for (const Said& one : all) said.push_back(judge(*one.key, one.given).hint);
+  EXPECT_THAT(said, ElementsAre("That is for 8 ranks.", "One?", "", "", "That is for 8 ranks.", "",
+                                "It leaves terms.", ""));
+  expect_same_in_script(all);
+}
+
+TEST(Answers, AHintForARightAnswerOrForNothingIsFound) {
+  const auto problem = [](const std::string& question) {
+    const LessonCheck check = check_lesson(asking(question + kBecause), {});
+    return check.problems.empty() ? "" : check.problems[0].where + ": " + check.problems[0].what;
+  };
+  EXPECT_THAT(
+      problem(
+          "ask = \"?\"\nkind = \"number\"\nanswer = \"ranks\"\nhints = [{ at = \"2 + 2\", text = \"No.\" }]"),
+      HasSubstr("small.md:18: the hint is for 4, which is right"));
+  EXPECT_THAT(
+      problem("ask = \"?\"\nat = \"step\"\nanswer = \"collective(1)\"\nhints = [{ at = \"'mlp.proj.sum'\", "
+              "text = \"No.\" }]"),
+      HasSubstr("which is right"));
+  EXPECT_THAT(
+      problem("ask = \"?\"\nchoices = [\"4\", \"8\"]\nanswer = \"ranks\"\nhints = [{ at = \"9\", text = "
+              "\"No.\" }]"),
+      HasSubstr("small.md:18: the hint is 9, and no choice reads so"));
+  const auto refused = [](const std::string& question) {
+    try {
+      asking(question + kBecause);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(
+      refused(
+          "ask = \"?\"\nkind = \"cut\"\nanswer = \"ranks == 4\"\nhints = [{ at = \"9\", text = \"No.\" }]"),
+      HasSubstr("small.md:18: the question, `hints`: are for questions"));
+  EXPECT_THAT(refused("ask = \"?\"\nkind = \"number\"\nanswer = \"ranks\"\nhints = [{ at = \"9\" }]"),
+              HasSubstr("text"));
+  EXPECT_THAT(refused("ask = \"?\"\nkind = \"number\"\nanswer = [\"ranks\", \"4\"]"), HasSubstr("typed in"));
+}
+
+// A letter stands for a value in all its layouts; the step that writes a tensor names it, and is named by it.
+TEST(Answers, StepsAndTensorsNameEachOther) {
+  const auto judged = [](const std::string& question, const std::string& given) {
+    return judge(*right_of(asking("ask = \"?\"\n" + question + kBecause)).key, given);
+  };
+  const std::string term = "at = \"tensor\"\nanswer = \"output('mlp.proj')\"";
+  for (const char* const words : {"Z", "z", "mlp.proj.sum@partial", "mlp.proj", "Z = G · Wproj", "z=g*wproj"})
+    EXPECT_TRUE(judged(term, words).right) << words << ": " << judged(term, words).problem;
+  EXPECT_FALSE(judged(term, "mlp.proj.sum").right) << "that is the sum";
+  EXPECT_FALSE(judged(term, "all-reduce Z").right);
+  const std::string sum = "at = \"step\"\nanswer = \"writer('mlp.proj.sum')\"";
+  for (const char* const words :
+       {"all-reduce Z", "all-reduce(Z)", "AllReduce Z", "all reduce z", "mlp.proj.sum",
+        "all-reduce mlp.proj.sum", "all-reduce mlp.proj.sum (all-reduce(Z))"})
+    EXPECT_TRUE(judged(sum, words).right) << words << ": " << judged(sum, words).problem;
+  EXPECT_THAT(judged(sum, "all-reduse Z").problem, HasSubstr("did you mean"));
+}
+
+}  // namespace lesson_answers_test
+}  // namespace shardlens
