@@ -159,9 +159,13 @@ void AnswerKey::add_word(int candidate, const std::string& written, int rank) {
 
 std::vector<std::string> AnswerKey::words_of(int candidate) const {
   std::vector<const Word*> found;
-  for (const auto& [plain, word] : words)
-    if (std::find(word.candidates.begin(), word.candidates.end(), candidate) != word.candidates.end())
-      found.push_back(&word);
+  for (const auto& [plain, word] : words) {
+    const std::vector<int>& named = word.candidates;
+    const bool decides = named.size() == 1 || std::all_of(named.begin(), named.end(), [&](int one) {
+                           return candidates[static_cast<size_t>(one)].right;
+                         });
+    if (decides && std::find(named.begin(), named.end(), candidate) != named.end()) found.push_back(&word);
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const Word* a, const Word* b) { return a->rank < b->rank; });
   std::vector<std::string> written;

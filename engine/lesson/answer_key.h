@@ -50,7 +50,7 @@ struct AnswerKey {
   /// Adds a candidate with its name as a word, and returns its place.
   int add(const std::string& name);
   void add_word(int candidate, const std::string& written, int rank);
-  /// What is written for a candidate, its name first.
+  /// What is written for a candidate and for no wrong one, its name first.
   std::vector<std::string> words_of(int candidate) const;
 };
 

@@ -13,6 +13,7 @@
 #include "engine/lesson/functions.h"
 #include "engine/lesson/marking.h"
 #include "engine/lesson/names.h"
+#include "engine/lesson/said_value.h"
 
 namespace shardlens {
 namespace {

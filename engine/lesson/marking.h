@@ -122,14 +122,6 @@ class LessonRun {
   std::shared_ptr<EvidenceStore> store_;
 };
 
-// How answers are compared.
-/// True if words say this value: as it is written, or as the same number.
-bool reads_as(const Value& value, const std::string& words);
-/// The number in a question's unit.
-double in_unit(const LessonNumber& number, const std::string& unit);
-/// `tolerance`: relative; 0: but for what printing loses.
-bool is_close(double given, double right, double tolerance);
-
 /// Reads an answers file of at most 1 MiB. Throws a request Error.
 nlohmann::json read_answers(const std::string& path);
 

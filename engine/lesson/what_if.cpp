@@ -9,6 +9,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "engine/lesson/answer_key.h"
+#include "engine/lesson/said_value.h"
 
 namespace shardlens {
 namespace {

@@ -4,91 +4,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <set>
-
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "engine/io/json_text.h"
 #include "engine/lesson/answer_key.h"
 #include "engine/lesson/built_in.h"
-#include "engine/lesson/check.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/marking.h"
 #include "engine/lesson/written_answer.h"
-#include "tests/data_folder.h"
 #include "tests/engine/lesson/built_in_names.h"
+#include "tests/engine/lesson/handout_script.h"
 #include "tests/engine/lesson/small_lesson.h"
 
 namespace shardlens {
 namespace lesson_answers_test {
 
 using nlohmann::json;
-using nlohmann::ordered_json;
 using testing::asking;
 using ::testing::ElementsAre;
+using testing::expect_same_in_script;
 using ::testing::HasSubstr;
-using testing::question_block;
+using testing::right_of;
+using testing::Said;
 
 const std::string kBecause = "\nbecause = \"explain(collective(1))\"";
-
-/// A word for a question, and what the engine says to it.
-struct Said {
-  std::shared_ptr<const AnswerKey> key;
-  json given;
-};
-
-bool has_node() {
-  return std::system("node --version >/dev/null 2>&1") == 0;
-}
-
-/// What the script of a handout says to the same words.
-json judged_by_script(const std::vector<Said>& all) {
-  const std::string script =
-      (std::filesystem::path(test_data_folder()).parent_path().parent_path() / "assets/handout/answers.js")
-          .string();
-  const std::string cases = ::testing::TempDir() + "answers_" + std::to_string(getpid()) + ".json";
-  ordered_json input = {
-      {"rules", rules_of_writing()}, {"keys", ordered_json::array()}, {"said", ordered_json::array()}};
-  std::map<const AnswerKey*, size_t> known;
-  for (const Said& one : all) {
-    const auto [place, is_new] = known.try_emplace(one.key.get(), known.size());
-    if (is_new) input["keys"].push_back(key_as_json(*one.key));
-    input["said"].push_back({place->second, one.given});
-  }
-  std::ofstream(cases) << json_text(input);
-  const std::string command =
-      "node -e 'const a = JSON.parse(require(\"fs\").readFileSync(\"" + cases + "\"));" +
-      "const { judge } = require(\"" + script + "\").answersBy(a.rules);" +
-      "console.log(JSON.stringify(a.said.map(([key, given]) => judge(a.keys[key], given))))'";
-  std::string out;
-  FILE* const pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  for (size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) out.append(buffer.data(), n);
-  pclose(pipe);
-  std::filesystem::remove(cases);
-  return json::parse(out);
-}
-
-void expect_same_in_script(const std::vector<Said>& all) {
-  if (!has_node()) GTEST_SKIP() << "no node";
-  const json script = judged_by_script(all);
-  ASSERT_EQ(script.size(), all.size());
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Judged engine = judge(*all[i].key, all[i].given);
-    EXPECT_EQ(script[i]["right"], engine.right) << all[i].given;
-    EXPECT_EQ(script[i]["problem"], engine.problem) << all[i].given;
-    EXPECT_EQ(script[i]["hint"], engine.hint) << all[i].given;
-  }
-}
-
-RightAnswer right_of(const Lesson& lesson, std::optional<uint64_t> seed = {}) {
-  LessonRun run(lesson, seed);
-  return run.right_answer(lesson.scenes[0], lesson.scenes[0].questions[0]);
-}
 
 /// What pages show of a step: the Program's list, the Stage's rows and bands, a card.
 std::vector<std::string> words_on_screen(const Program& program, const Step& step) {
@@ -217,132 +155,6 @@ TEST(Answers, AChoiceSaysAValueAsAReaderSeesIt) {
   EXPECT_THAT(right("[\"4.5 KiB\", \"9 KiB\"]", "sent_bytes(forward)"), ElementsAre("4.5 KiB"));
   EXPECT_THAT(right("[\"25 %\", \"50 %\"]", "1 / ranks"), ElementsAre("25 %"));
   EXPECT_THROW(right("[\"2\", \"3\"]", "ranks / 2.2"), Error) << "2 is another number";
-}
-
-TEST(Answers, EqualItemsOfAnOrderMayStandInAnyOrder) {
-  const std::string items = "items = [\"mlp.fc.weight\", \"mlp.proj.weight\", \"mlp.fc.bias\"]\nanswer = ";
-  const Lesson lesson = asking("ask = \"?\"\n" + items +
-                               "\"by_size('mlp.fc.bias', 'mlp.fc.weight', 'mlp.proj.weight')\"" + kBecause);
-  const RightAnswer right = right_of(lesson);
-  EXPECT_EQ(right.text, "mlp.fc.weight = mlp.proj.weight, mlp.fc.bias (equal ones in any order)");
-  const std::vector<Said> all = {{right.key, {"mlp.fc.weight", "mlp.proj.weight", "mlp.fc.bias"}},
-                                 {right.key, {"mlp.proj.weight", "mlp.fc.weight", "mlp.fc.bias"}},
-                                 {right.key, {"mlp.proj.weight", "mlp.fc.bias", "mlp.fc.weight"}}};
-  EXPECT_TRUE(judge(*right.key, all[0].given).right);
-  EXPECT_TRUE(judge(*right.key, all[1].given).right);
-  EXPECT_FALSE(judge(*right.key, all[2].given).right);
-  expect_same_in_script(all);
-}
-
-TEST(Answers, AnOrderWhoseItemsAreAllEqualIsRefused) {
-  const LessonCheck check = check_lesson(asking("ask = \"?\"\nitems = [\"mlp.fc.weight\", "
-                                                "\"mlp.proj.weight\"]\nanswer = \"by_size('mlp.fc.weight', "
-                                                "'mlp.proj.weight')\"" +
-                                                kBecause),
-                                         {});
-  ASSERT_EQ(check.problems.size(), 1u);
-  EXPECT_EQ(check.problems[0].where, "small.md:15");
-  EXPECT_THAT(check.problems[0].what, HasSubstr("every order is right"));
-}
-
-TEST(Answers, ItemsAreShuffledBySeedAndNeverInARightOrder) {
-  const auto shown = [](const std::string& items, uint64_t seed) {
-    const Lesson lesson = asking("ask = \"?\"\nitems = [" + items +
-                                 "]\nanswer = \"in_order('mlp.gelu', 'mlp.fc', "
-                                 "'mlp.proj', 'Y')\"" +
-                                 kBecause);
-    LessonRun run(lesson, seed);
-    const std::vector<std::string> seen = run.show(lesson.scenes[0], lesson.scenes[0].questions[0]).items;
-    EXPECT_EQ(questions_as_json(run)["questions"][0]["choices"], json(seen));
-    return seen;
-  };
-  std::set<std::vector<std::string>> orders;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
-    const auto one = shown("\"mlp.fc\", \"mlp.gelu\", \"mlp.proj\", \"Y\"", seed);
-    EXPECT_EQ(one, shown("\"Y\", \"mlp.proj\", \"mlp.gelu\", \"mlp.fc\"", seed))
-        << "the file's order tells nothing";
-    EXPECT_NE(one, (std::vector<std::string>{"mlp.fc", "mlp.gelu", "mlp.proj", "Y"}));
-    orders.insert(one);
-  }
-  EXPECT_GT(orders.size(), 12u);
-}
-
-TEST(Answers, AnyOfSeveralAnswersIsRight) {
-  const auto judged = [](const std::string& question, const json& given) {
-    return judge(*right_of(asking(question + kBecause)).key, given).right;
-  };
-  const std::string number = "ask = \"?\"\nkind = \"number\"\nanswer = [\"ranks\", \"2 * ranks\"]";
-  EXPECT_TRUE(judged(number, 4) && judged(number, "8"));
-  EXPECT_FALSE(judged(number, 6));
-  const std::string choice =
-      "ask = \"?\"\nchoices = [\"3\", \"4\", \"8\"]\nanswer = [\"ranks\", \"2 * ranks\"]";
-  EXPECT_TRUE(judged(choice, "4") && judged(choice, "8"));
-  EXPECT_FALSE(judged(choice, "3"));
-  const std::string point =
-      "ask = \"?\"\nat = \"step\"\nanswer = [\"output('mlp.fc')\", \"writer('mlp.gelu')\"]";
-  EXPECT_TRUE(judged(point, "mlp.fc") && judged(point, "mlp.gelu"));
-  EXPECT_FALSE(judged(point, "mlp.proj"));
-  EXPECT_TRUE(check_lesson(asking(number + kBecause), {}).holds());
-  EXPECT_TRUE(check_lesson(asking(choice + kBecause), {}).holds());
-}
-
-TEST(Answers, AHintIsSaidToItsWrongAnswerOnly) {
-  const std::string hints =
-      "\nhints = [{ at = \"2 * ranks\", text = \"That is for {{2 * ranks}} ranks.\" }, { at = \"1\", text = "
-      "\"One?\" "
-      "}]";
-  const auto key =
-      right_of(asking("ask = \"?\"\nkind = \"number\"\nanswer = \"ranks\"" + hints + kBecause)).key;
-  const auto choice =
-      right_of(asking("ask = \"?\"\nchoices = [\"1\", \"4\", \"8\", \"9\"]\nanswer = \"ranks\"" + hints +
-                      kBecause))
-          .key;
-  const auto point =
-      right_of(asking("ask = \"?\"\nat = \"step\"\nanswer = \"collective(1)\"\nhints = [{ at = "
-                      "\"'mlp.proj'\", text = \"It leaves terms.\" }]" +
-                      kBecause))
-          .key;
-  const std::vector<Said> all = {{key, "8"},    {key, "1"},    {key, "4"},          {key, "9"},
-                                 {choice, "8"}, {choice, "9"}, {point, "mlp.proj"}, {point, "mlp.fc"}};
-  std::vector<std::string> said;
-  for (const Said& one : all) said.push_back(judge(*one.key, one.given).hint);
-  EXPECT_THAT(said, ElementsAre("That is for 8 ranks.", "One?", "", "", "That is for 8 ranks.", "",
-                                "It leaves terms.", ""));
-  expect_same_in_script(all);
-}
-
-TEST(Answers, AHintForARightAnswerOrForNothingIsFound) {
-  const auto problem = [](const std::string& question) {
-    const LessonCheck check = check_lesson(asking(question + kBecause), {});
-    return check.problems.empty() ? "" : check.problems[0].where + ": " + check.problems[0].what;
-  };
-  EXPECT_THAT(
-      problem(
-          "ask = \"?\"\nkind = \"number\"\nanswer = \"ranks\"\nhints = [{ at = \"2 + 2\", text = \"No.\" }]"),
-      HasSubstr("small.md:18: the hint is for 4, which is right"));
-  EXPECT_THAT(
-      problem("ask = \"?\"\nat = \"step\"\nanswer = \"collective(1)\"\nhints = [{ at = \"'mlp.proj.sum'\", "
-              "text = \"No.\" }]"),
-      HasSubstr("which is right"));
-  EXPECT_THAT(
-      problem("ask = \"?\"\nchoices = [\"4\", \"8\"]\nanswer = \"ranks\"\nhints = [{ at = \"9\", text = "
-              "\"No.\" }]"),
-      HasSubstr("small.md:18: the hint is 9, and no choice reads so"));
-  const auto refused = [](const std::string& question) {
-    try {
-      asking(question + kBecause);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  EXPECT_THAT(
-      refused(
-          "ask = \"?\"\nkind = \"cut\"\nanswer = \"ranks == 4\"\nhints = [{ at = \"9\", text = \"No.\" }]"),
-      HasSubstr("small.md:18: the question, `hints`: are for questions"));
-  EXPECT_THAT(refused("ask = \"?\"\nkind = \"number\"\nanswer = \"ranks\"\nhints = [{ at = \"9\" }]"),
-              HasSubstr("text"));
-  EXPECT_THAT(refused("ask = \"?\"\nkind = \"number\"\nanswer = [\"ranks\", \"4\"]"), HasSubstr("typed in"));
 }
 
 // A letter stands for a value in all its layouts; the step that writes a tensor names it, and is named by it.
