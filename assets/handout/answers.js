@@ -107,8 +107,8 @@ const answersBy = (rules) => {
     if (key.kind === "choice") return wrong("is none of the choices: " + key.names.join(", "));
     if (key.what === "rank") return wrong(`must be a rank, a number from 0 to ${key.names.length - 1}`);
     const near = nearWord(key, words);
-    return wrong(`is an unknown ${key.what}; ` +
-                 (near === "" ? `write the ${key.what} as the page does` : `did you mean "${near}"?`));
+    const remedy = near === "" ? `write the ${key.what} as the page does` : `did you mean "${near}"?`;
+    return wrong(`is an unknown ${key.what} (${remedy})`);
   }
 
   function judgeName(key, words) {

@@ -45,7 +45,7 @@
     }
     if (typed.value.trim() === "") return "Write an answer first.";
     const judged = judge(key, typed.value);
-    return judged.problem ? `"${typed.value.trim()}" ${judged.problem}.`.replace("?.", "?") : judged;
+    return judged.problem ? `"${typed.value.trim()}" ${judged.problem}.` : judged;
   }
 
   function say(form, word, kind, answer) {

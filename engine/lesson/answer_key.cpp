@@ -62,7 +62,7 @@ Unreadable unknown(const AnswerKey& key, const std::string& given) {
   if (key.what == "rank")
     return {fmt::format("must be a rank, a number from 0 to {}", key.candidates.size() - 1)};
   const std::string near = near_word(key, plain_words(given));
-  return {fmt::format("is an unknown {}; {}", key.what,
+  return {fmt::format("is an unknown {} ({})", key.what,
                       near.empty() ? fmt::format("write the {} as the page does", key.what)
                                    : fmt::format("did you mean \"{}\"?", near))};
 }

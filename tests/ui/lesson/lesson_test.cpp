@@ -69,6 +69,7 @@ because = "explain(collective(1))"
 ask = "How many columns does a rank hold?"
 kind = "number"
 answer = "local_shape('mlp.fc.out', 1)"
+hints = [{ at = "shape('mlp.fc.out', 1)", text = "All ranks hold {{shape('mlp.fc.out', 1)}} together." }]
 because = "{{local_shape('mlp.fc.out')}} of {{shape('mlp.fc.out')}}"
 ```
 
@@ -256,6 +257,12 @@ TEST_F(Lessons, ANumberIsTyped) {
   });
   ASSERT_TRUE(settle());
   EXPECT_THAT(card_text(), HasSubstr("Not 12."));
+  harness_.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Lesson/**/##number 2");
+    person.KeyCharsReplaceEnter("384");
+  });
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card_text(), HasSubstr("Not 384. All ranks hold 384 together. Try again"));
   harness_.perform([](ImGuiTestContext& person) {
     person.ItemClick("//Lesson/**/##number 2");
     person.KeyCharsReplaceEnter("96 KiB");
