@@ -151,6 +151,7 @@ TEST(Answers, AChoiceSaysAValueAsAReaderSeesIt) {
   };
   EXPECT_THAT(right("[\"1.8 times\", \"2 times\"]", "1.8 * ranks / ranks"), ElementsAre("1.8 times"));
   EXPECT_THAT(right("[\"1.8 times\", \"2 times\"]", "ranks / 2.2"), ElementsAre("1.8 times"));
+  EXPECT_THAT(right("[\"2 times\", \"4 times\"]", "ranks"), ElementsAre("4 times"));
   EXPECT_THAT(right("[\"1.8\", \"1.82\"]", "ranks / 2.2"), ElementsAre("1.82"));
   EXPECT_THAT(right("[\"4.5 KiB\", \"9 KiB\"]", "sent_bytes(forward)"), ElementsAre("4.5 KiB"));
   EXPECT_THAT(right("[\"25 %\", \"50 %\"]", "1 / ranks"), ElementsAre("25 %"));
