@@ -25,6 +25,7 @@
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/algebra_view.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/program/program_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/notes_view.h"
@@ -96,7 +97,8 @@ const std::vector<std::string>& view_names() {
       kLostTrainView,    kClosingView,    kSpotlightView,   kInsideView,      kTreeView,
       kReplayInsideView, "fit",           kRefusedView,     kTooLargeView,    "begin-training",
       "matrices",        "heads",         "number",         "number-whole",   "number-gradient",
-      "inspector-zoom",  kAlgebraView,    kBiasView,        kNormView,        kFiguresView};
+      "inspector-zoom",  kAlgebraView,    kBiasView,        kNormView,        kFiguresView,
+      kByHandView,       kByHandWrongView};
   return names;
 }
 
@@ -300,6 +302,12 @@ static void show_experiment(const std::string& name, ui::AlgebraView& view) {
   view.show(experiment, name == kNormView ? found->ways.size() - 1 : 0, 4);
 }
 
+/// The example by hand: right, and with GeLU of each rank's term.
+static lab::HandChoice by_hand_choice(const std::string& name) {
+  if (name != kByHandWrongView) return {};
+  return {.fc = Cut::Row, .proj = Cut::Column, .mistake = Fault::GeluOnPartial};
+}
+
 bool is_scaling_view(const std::string& name) {
   return kScalingViews.contains(name);
 }
@@ -350,23 +358,27 @@ void show_view(const std::string& name, ui::ViewState& state) {
                                      : name == "sweep"         ? ui::ComparePage::Sweep
                                      : name == kRecordingsView ? ui::ComparePage::Recordings
                                                                : ui::ComparePage::Splits;
-  state.of<ui::ProgramView>().page = name.starts_with(kAlgebraView) ? ui::ProgramPage::Algebra
-                                     : name == kFiguresView         ? ui::ProgramPage::Figures
-                                                                    : ui::ProgramPage::Steps;
+  state.of<ui::ProgramView>().page = name.starts_with(kAlgebraView)  ? ui::ProgramPage::Algebra
+                                     : name.starts_with(kByHandView) ? ui::ProgramPage::ByHand
+                                     : name == kFiguresView          ? ui::ProgramPage::Figures
+                                                                     : ui::ProgramPage::Steps;
   if (name.starts_with(kAlgebraView)) show_experiment(name, state.of<ui::AlgebraView>());
-  state.tab = name == "start"                                                               ? ui::Tab::Start
-              : name.starts_with("memory")                                                  ? ui::Tab::Memory
-              : state.of<ui::TrafficView>().times                                           ? ui::Tab::Traffic
-              : name == "replay-train"                                                      ? ui::Tab::Train
-              : name.starts_with("traffic")                                                 ? ui::Tab::Traffic
-              : page != kScalingViews.end()                                                 ? ui::Tab::Scaling
-              : is_comparing_view(name)                                                     ? ui::Tab::Compare
-              : is_training_view(name) || name == kLostTrainView || name == kClosingView    ? ui::Tab::Train
-              : name == "begin-training"                                                    ? ui::Tab::Train
-              : name == kRefusedView                                                        ? ui::Tab::Traffic
-              : name == "program" || name.starts_with(kAlgebraView) || name == kFiguresView ? ui::Tab::Program
-              : name.starts_with(kBreakView)                                                ? ui::Tab::BreakIt
-                                                                                            : ui::Tab::Stage;
+  state.of<ui::ByHandView>().form.choice = by_hand_choice(name);
+  state.tab = name == "start"                                                            ? ui::Tab::Start
+              : name.starts_with("memory")                                               ? ui::Tab::Memory
+              : state.of<ui::TrafficView>().times                                        ? ui::Tab::Traffic
+              : name == "replay-train"                                                   ? ui::Tab::Train
+              : name.starts_with("traffic")                                              ? ui::Tab::Traffic
+              : page != kScalingViews.end()                                              ? ui::Tab::Scaling
+              : is_comparing_view(name)                                                  ? ui::Tab::Compare
+              : is_training_view(name) || name == kLostTrainView || name == kClosingView ? ui::Tab::Train
+              : name == "begin-training"                                                 ? ui::Tab::Train
+              : name == kRefusedView                                                     ? ui::Tab::Traffic
+              : name == "program" || name.starts_with(kAlgebraView) || name == kFiguresView ||
+                      name.starts_with(kByHandView)
+                  ? ui::Tab::Program
+              : name.starts_with(kBreakView) ? ui::Tab::BreakIt
+                                             : ui::Tab::Stage;
   state.focus_tab = true;
   state.asked_here().inspector = name == "inspector";  // also in lecture mode
   auto& stage = state.of<ui::StageView>();

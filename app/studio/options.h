@@ -110,6 +110,8 @@ inline constexpr const char* kBiasView = "algebra-bias";
 inline constexpr const char* kNormView = "algebra-norm";
 /// The view of the texts' figures.
 inline constexpr const char* kFiguresView = "figures";
+inline constexpr const char* kByHandView = "by-hand";
+inline constexpr const char* kByHandWrongView = "by-hand-wrong";  ///< GeLU before the sum
 /// Shows the view called `name` and closes everything of other views.
 void show_view(const std::string& name, ui::ViewState& state);
 

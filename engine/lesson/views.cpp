@@ -12,7 +12,7 @@ std::span<const StudioView> lesson_views() {
       {"scaling", {"weak", "strong", "heads", "break-even", "cluster"}},
       {"compare", {"splits", "tournament", "sweep", "recordings"}},
       {"train", {"choices", "curves", "text"}},
-      {"program", {"steps", "algebra", "figures"}},
+      {"program", {"steps", "algebra", "by-hand", "figures"}},
       {"break-it", {"faults", "errors", "loss"}},
   };
   return views;

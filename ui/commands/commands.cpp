@@ -23,6 +23,7 @@
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/program/program_pages.h"
 #include "ui/panels/program/program_view.h"
 #include "ui/panels/recordings/chooser_view.h"
@@ -76,7 +77,7 @@ bool changes_settings(const Context& context) {
 
 /// True if the open page has settings of its own, which Ctrl+Z then acts on.
 bool has_own_form(const Context& context) {
-  return context.view.tab == Tab::Train;
+  return context.view.tab == Tab::Train || shows_by_hand(context.view);
 }
 
 /// Puts another state of Train's form in place, and says what that changed.
@@ -91,11 +92,25 @@ void change_form(const Context& context, const char* what, const TrainForm& form
 }
 
 void take_back_in_form(const Context& context) {
+  if (shows_by_hand(context.view))
+    return take_hand_form(context, "Undone", context.view.of<ByHandView>().changes.undo());
   change_form(context, "Undone", context.view.of<TrainView>().changes.undo());
 }
 
 void make_again_in_form(const Context& context) {
+  if (shows_by_hand(context.view))
+    return take_hand_form(context, "Done again", context.view.of<ByHandView>().changes.redo());
   change_form(context, "Done again", context.view.of<TrainView>().changes.redo());
+}
+
+bool can_take_back_in_form(const Context& context) {
+  return shows_by_hand(context.view) ? context.view.of<ByHandView>().changes.can_undo()
+                                     : context.view.of<TrainView>().changes.can_undo();
+}
+
+bool can_make_again_in_form(const Context& context) {
+  return shows_by_hand(context.view) ? context.view.of<ByHandView>().changes.can_redo()
+                                     : context.view.of<TrainView>().changes.can_redo();
 }
 
 bool is_running(const Context& context) {
@@ -330,6 +345,12 @@ void add_view_commands(std::vector<UiCommand>& table) {
         show_tab(c, Tab::Program);
         c.view.of<ProgramView>().page = ProgramPage::Algebra;
       });
+  add("view.by_hand", "Show the example by hand",
+      "Two ranks and matrices of 4 × 4 whose numbers you type: every number, forward and backward", {},
+      [](const Context& c) {
+        show_tab(c, Tab::Program);
+        c.view.of<ProgramView>().page = ProgramPage::ByHand;
+      });
   add("view.figures", "Show the texts' figures",
       "Figures that texts on tensor parallelism print, each beside the exact one and what proves it", {},
       [](const Context& c) {
@@ -358,7 +379,8 @@ void add_settings_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Settings);
   add(
       "settings.undo", "Undo",
-      "Undo the last change of the settings, in Train of its form, or take a planted mistake back",
+      "Undo the last change of the settings, in Train and by hand of what was typed, or take a planted "
+      "mistake back",
       {ImGuiMod_Ctrl | ImGuiKey_Z},
       [](const Context& c) {
         if (undo_takes_back(c)) return take_back(c);
@@ -367,7 +389,7 @@ void add_settings_commands(std::vector<UiCommand>& table) {
       [](const Context& c) {
         if (!changes_settings(c)) return false;
         if (undo_takes_back(c)) return true;
-        return has_own_form(c) ? c.view.of<TrainView>().changes.can_undo() : c.view.changes.can_undo();
+        return has_own_form(c) ? can_take_back_in_form(c) : c.view.changes.can_undo();
       });
   add(
       "settings.redo", "Redo", "Make the undone change again",
@@ -382,7 +404,7 @@ void add_settings_commands(std::vector<UiCommand>& table) {
       [](const Context& c) {
         if (!changes_settings(c)) return false;
         if (redo_plants(c)) return true;
-        return has_own_form(c) ? c.view.of<TrainView>().changes.can_redo() : c.view.changes.can_redo();
+        return has_own_form(c) ? can_make_again_in_form(c) : c.view.changes.can_redo();
       });
   add("settings.model_path", "Open a model's folder or weights …",
       "A checkpoint, or a folder with config.json and .safetensors, becomes the model and weights in Setup; "
@@ -525,7 +547,9 @@ void handle_keys(const Context& context) {
   const bool may_take = !is_for_controls(ImGuiKey_LeftArrow) && !ImGui::GetIO().WantTextInput &&
                         !view.covered() && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   follow_keys_of_controls(view);
-  if (may_take && (take_keys_to_row(context) || take_keys_to_laboratory(context))) return;
+  if (may_take &&
+      (take_keys_to_row(context) || take_keys_to_laboratory(context) || take_keys_to_hand(context)))
+    return;
   if (may_take && take_keys_to_lesson(context)) return;
   const bool typing = ImGui::GetIO().WantTextInput;
   const bool covered = view.covered();

@@ -79,6 +79,7 @@ constexpr PageRow kPages[] = {
     row<&TrainView::page, TrainPage::Text>(Tab::Train, "text"),
     row<&ProgramView::page, ProgramPage::Steps>(Tab::Program, "steps"),
     row<&ProgramView::page, ProgramPage::Algebra>(Tab::Program, "algebra"),
+    row<&ProgramView::page, ProgramPage::ByHand>(Tab::Program, "by-hand"),
     row<&ProgramView::page, ProgramPage::Figures>(Tab::Program, "figures"),
     row<&BreakView::page, BreakPage::Faults>(Tab::BreakIt, "faults"),
     row<&BreakView::page, BreakPage::Errors>(Tab::BreakIt, "errors"),

@@ -30,7 +30,7 @@ namespace shardlens::ui {
 namespace {
 
 /// In the order of ProgramPage.
-const std::array<std::string, 3> kProgramPages{"steps", "what a sum allows", "texts' figures"};
+const std::array<std::string, 4> kProgramPages{"steps", "what a sum allows", "by hand", "texts' figures"};
 
 /// Text right-aligned in the current table cell.
 void right_text(const std::string& text) {
@@ -279,6 +279,8 @@ void draw_program(const Context& context) {
       return draw_program_steps(context);
     case ProgramPage::Algebra:
       return draw_program_algebra(context);
+    case ProgramPage::ByHand:
+      return draw_program_by_hand(context);
     case ProgramPage::Figures:
       return draw_program_figures(context);
   }

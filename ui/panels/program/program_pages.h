@@ -7,6 +7,7 @@ namespace shardlens::ui {
 
 void draw_program_steps(const Context& context);    ///< program.cpp
 void draw_program_algebra(const Context& context);  ///< algebra.cpp
+void draw_program_by_hand(const Context& context);  ///< by_hand.cpp
 void draw_program_figures(const Context& context);  ///< figures.cpp
 
 /// The width of the choice of pages, which stands at the right of every page's head.

@@ -8,6 +8,7 @@ namespace shardlens::ui {
 enum class ProgramPage {
   Steps,    ///< the Program as text
   Algebra,  ///< the laboratory "What a sum allows"
+  ByHand,   ///< the example of 4 × 4 that a person types
   Figures,  ///< the texts' figures beside the exact ones
 };
 

@@ -1,0 +1,61 @@
+// Runs the example "by hand" beside the frames, and finds the number that is written out.
+#include <algorithm>
+#include <chrono>
+
+#include "engine/io/file_problem.h"
+#include "ui/panels/program/by_hand_view.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// Most runs end within it, so that what was typed is shown in the same frame.
+constexpr std::chrono::milliseconds kAwaited{4};
+
+}  // namespace
+
+bool HandRuns::take() {
+  if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return false;
+  const Made& made = running_.get();
+  shown_ = made.run;
+  failed_ = made.failed;
+  running_ = {};
+  return true;
+}
+
+void HandRuns::follow(const HandForm& form) {
+  take();
+  if (is_running() || form_ == form) return;
+  form_ = form;
+  const auto make = [form]() -> Made {
+    try {
+      return {lab::run_by_hand(form.operands, form.choice), {}};
+    } catch (const std::exception& error) {
+      return {nullptr, message_of(error)};
+    }
+  };
+  try {
+    running_ = std::async(std::launch::async, make).share();
+  } catch (const std::exception& error) {  // no thread could start
+    shown_ = nullptr;
+    failed_ = message_of(error);
+    return;
+  }
+  running_.wait_for(kAwaited);
+  take();
+}
+
+HandNumber shown_number(const ByHandView& view, const lab::HandRun& run) {
+  const Program& program = run.program();
+  HandNumber first, summed;
+  for (const Step& step : program.steps)
+    for (const TensorId tensor : step.outputs) {
+      if (program.tensor(tensor).name == view.tensor) return {step.id, tensor, view.row, view.col};
+      if (first.step < 0) first = {step.id, tensor};
+      if (summed.step < 0 && program.tensor(tensor).layout.kind == LayoutKind::Partial)
+        summed = {step.id, tensor};
+    }
+  return summed.step >= 0 ? summed : first;
+}
+
+}  // namespace shardlens::ui
