@@ -26,7 +26,7 @@ constexpr float kLeastOutcome = 300;       ///< the width at which the outcome s
 std::string outcome_words(const lab::HandRun& run) {
   const StepId wrong = run.first_wrong();
   if (wrong < 0) return "Every number is that of one rank.";
-  return fmt::format("Wrong from {} on: what differs from one rank is underlined.",
+  return fmt::format("Wrong from {} on, where underlined.",
                      lab::equation_of(run.program(), run.program().step(wrong)));
 }
 
@@ -128,21 +128,27 @@ class HandPage {
     });
     const ImVec2 right{at.x + operands_ + gap, at.y};
     const float width = room.x - operands_ - gap;
-    float number = 0;
-    if (!on_the_left && run_) {
-      number = std::ceil(std::min(hand_number_height(context_, worked_, width), room.y * kMostOfNumber));
-      scrolled_part("number", right, {width, number},
-                    [&](ImVec2 from, float inside) { return draw_number(from, inside); });
-    }
+    const float number = on_the_left ? 0 : draw_apart(right, {width, room.y});
     scrolled_part("steps", {right.x, right.y + number}, {width, room.y - number},
                   [&](ImVec2 from, float inside) { return draw_steps(from, inside); });
   }
 
+  /// The written number stays in view at the top of `room`, with a rule below it. Returns the height.
+  float draw_apart(ImVec2 at, ImVec2 room) {
+    if (!run_) return 0;
+    const float height =
+        std::ceil(std::min(hand_number_height(context_, worked_, room.x), room.y * kMostOfNumber));
+    scrolled_part("number", at, {room.x, height},
+                  [&](ImVec2 from, float inside) { return draw_number(from, inside); });
+    rule(context_, {at.x, at.y + height}, room.x);
+    return height + std::ceil(context_.px(8));
+  }
+
   void draw_below_each_other(ImVec2 at, ImVec2 room) {
-    scrolled_part("page", at, room, [&](ImVec2 from, float width) {
+    const float number = draw_apart(at, room);
+    scrolled_part("page", {at.x, at.y + number}, {room.x, room.y - number}, [&](ImVec2 from, float width) {
       float height = draw_operands(from, width) + context_.px(12);
       height += draw_hand_choices(context_, {from.x, from.y + height}, width);
-      height += draw_number({from.x, from.y + height}, width);
       return height + draw_steps({from.x, from.y + height}, width);
     });
   }

@@ -22,6 +22,7 @@ using ::testing::Not;
 class ByHandPage : public ::testing::Test {
  protected:
   void open(PixelSize size = {1920, 1080}) {
+    harness_.reset();  // two studios at a time would share what the library holds once
     harness_ = std::make_unique<StudioHarness>(size);
     harness_->wait_until_at_rest();
     show_page(harness_->view(), "program", "by-hand");
