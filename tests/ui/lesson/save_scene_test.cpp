@@ -199,10 +199,12 @@ TEST_F(SaveScene, PagesAreShownAgain) {
        [](ViewState& view) {
          view.of<CompareView>().splits = {"row-row", kOwnSplit, ""};
        }},
-      {Tab::Program, [](ViewState& view) {
+      {Tab::Program,
+       [](ViewState& view) {
          view.of<ProgramView>().page = ProgramPage::Algebra;
          view.of<AlgebraView>().show(2, 1, 4);
-       }}};
+       }},
+      {Tab::Program, [](ViewState& view) { view.of<ProgramView>().page = ProgramPage::ByHand; }}};
   for (const auto& [tab, prepare] : cases) {
     fs::remove_all(folder());
     StudioHarness harness({1280, 720});
@@ -211,8 +213,9 @@ TEST_F(SaveScene, PagesAreShownAgain) {
     prepare(harness.view());
     expect_the_same_again(harness);
     const SceneState state = read_lesson(first().string()).scenes[0].state;
-    EXPECT_EQ(state.way, tab == Tab::Program ? std::optional<int>(1) : std::nullopt);
+    EXPECT_EQ(state.way, state.page == "algebra" ? std::optional<int>(1) : std::nullopt);
     EXPECT_EQ(state.page == "machine", tab == Tab::Memory);
+    EXPECT_EQ(state.page == "algebra" || state.page == "by-hand", tab == Tab::Program);
     EXPECT_EQ(state.compare.has_value(), tab == Tab::Compare);
   }
 }

@@ -17,7 +17,7 @@ constexpr float kOperandsWidth = 306;
 constexpr float kLeastOperands = 262;  ///< in a page that is a little too narrow
 constexpr float kPartsGap = 20;
 constexpr float kScrollBar = 16;
-constexpr float kMostOfNumber = 0.45f;  ///< of the height; the rest of the written number scrolls
+constexpr float kMostOfNumber = 0.4f;  ///< of the height; the rest of the written number scrolls
 /// In a lower page the choices stand below the operands, and the explanation is left out.
 constexpr float kLeastHigh = 460;
 constexpr float kOperandsAndNumber = 660;  ///< the height at which both fit below each other

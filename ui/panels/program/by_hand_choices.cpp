@@ -90,7 +90,7 @@ void choose_value(HandChoices& choices, const char* id, const char* label, const
 }
 
 void choose_numbers(HandChoices& choices, ByHandView& view) {
-  std::vector<HandOption> options{{"first ones"}, {"identity"}, {"ones"}, {"random"}};
+  std::vector<HandOption> options{{"example"}, {"identity"}, {"ones"}, {"random"}};
   for (size_t i = 0; i < kFirstNumbers.size(); ++i)
     options[i].taken = view.form.operands == lab::hand_operands(kFirstNumbers[i], view.seed);
   const int clicked = choices.draw("numbers", "numbers", options);
