@@ -61,6 +61,9 @@ HandOperands hand_operands(HandNumbers numbers, uint64_t seed = 1);
 /// then stay as they were.
 void type_into(HandOperands& operands, HandOperand operand, int64_t row, int64_t col, std::string_view text);
 
+/// The matrix as type_into() reads it: numbers with tabs between them, a line for each row.
+std::string typed_text(const HandOperands& operands, HandOperand operand);
+
 /// How the Program is cut and changed.
 struct HandChoice {
   Cut fc = Cut::Column;

@@ -119,6 +119,16 @@ HandOperands hand_operands(HandNumbers numbers, uint64_t seed) {
   return operands;
 }
 
+std::string typed_text(const HandOperands& operands, HandOperand operand) {
+  std::string text;
+  for (int64_t row = 0; row < rows_of(operand); ++row) {
+    if (row > 0) text += '\n';
+    for (int64_t col = 0; col < kHandSize; ++col)
+      text += fmt::format("{}{}", col > 0 ? "\t" : "", operands.at(operand, row, col));
+  }
+  return text;
+}
+
 void type_into(HandOperands& operands, HandOperand operand, int64_t row, int64_t col, std::string_view text) {
   const std::vector<std::vector<int>> rows = read_rows(text);
   if (rows.empty())

@@ -14,6 +14,11 @@ namespace {
 
 constexpr const char* kMinus = "\u2212";
 
+/// The collective that an identity stands in place of, because a mistake leaves it out.
+Collective needed_by(const Program& program, const Step& step) {
+  return conversion(program.tensor(step.inputs[0]).layout, program.tensor(step.outputs[0]).layout);
+}
+
 bool is_whole(double value) {
   return std::abs(value - std::round(value)) < 1e-9;
 }
@@ -57,8 +62,8 @@ std::string added(const std::vector<double>& terms, double result) {
 }
 
 /// How `rank` made its number, in a step that is no collective.
-std::string sum_on_rank(const HandRun& run, const Step& step, TensorId tensor, int rank, int64_t row,
-                        int64_t col, double result) {
+std::string sum_on_rank(const HandRun& run, const Step& step, int rank, int64_t row, int64_t col,
+                        double result) {
   const Program& program = run.program();
   if (const auto product = product_of(program, step.id))
     return product_sum(run, *product, rank, row, col, result);
@@ -90,9 +95,8 @@ std::string sum_on_rank(const HandRun& run, const Step& step, TensorId tensor, i
       return added(terms, result);
     }
     case Op::Identity: {
-      const bool sums = program.tensor(x).layout.kind == LayoutKind::Partial &&
-                        program.tensor(tensor).layout.kind != LayoutKind::Partial;
-      return fmt::format("{}, as it was{}", hand_text(result), sums ? ": the terms are not summed" : "");
+      const bool left_out = needed_by(program, step) != Collective::None;
+      return fmt::format("{}, as it was{}", hand_text(result), left_out ? ": the terms are not summed" : "");
     }
     case Op::Slice:
       return fmt::format("{}, cut from the rank's own copy", hand_text(result));
@@ -174,7 +178,12 @@ void add_reads(const HandRun& run, const Step& step, int rank, int64_t row, int6
 }  // namespace
 
 std::string equation_of(const Program& program, const Step& step) {
-  if (!is_conversion(step.op) || step.op == Op::Identity) return step.equation;
+  if (!is_conversion(step.op)) return step.equation;
+  if (step.op == Op::Identity) {
+    const Collective needed = needed_by(program, step);
+    if (needed == Collective::None) return step.equation;
+    return fmt::format("no {}({})", to_string(needed), program.tensor(step.inputs[0]).symbol);
+  }
   return fmt::format("{}({})", operation(step.op).name, converted_words(program, step));
 }
 
@@ -222,7 +231,7 @@ Worked work_out(const HandRun& run, StepId id, TensorId tensor, int64_t row, int
       if (!result) continue;
       worked.lines.push_back({.rank = rank,
                               .words = rank_words(rank),
-                              .sum = sum_on_rank(run, step, tensor, rank, row, col, *result),
+                              .sum = sum_on_rank(run, step, rank, row, col, *result),
                               .is_wrong = !is_partial && run.is_wrong(tensor, rank, row, col)});
     }
   }

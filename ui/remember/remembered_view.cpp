@@ -70,6 +70,7 @@ std::string RememberedView::restore(ViewState& view, DockTree& layout) {
   compare.splits = state_.compare_splits;
   view.of<LessonView>().progress = state_.lessons;
   view.of<LessonView>().last = state_.last_lesson;
+  view.of<ByHandView>().form = state_.by_hand;
   layout.restore(state_.layout);
   return problem;
 }
@@ -96,7 +97,8 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
                       .writing = train.writing,
                       .recent = view.recent,
                       .lessons = view.of<LessonView>().progress,
-                      .last_lesson = view.of<LessonView>().last};
+                      .last_lesson = view.of<LessonView>().last,
+                      .by_hand = view.of<ByHandView>().form};
   if (now == state_ && !replaces_ && !repairs_) return {};
   try {
     replaces_ ? replace_state(now, path_) : write_state(now, path_, state_);

@@ -11,6 +11,7 @@
 #include "ui/context.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/compare/compare_view.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/scaling/scaling_view.h"
 #include "ui/panels/train/train_choices.h"
 
@@ -33,6 +34,7 @@ struct RememberedState {
   std::vector<std::string> recent = {};                ///< paths of the recordings made or opened last
   std::map<std::string, LessonProgress> lessons = {};  ///< by lesson_key()
   std::string last_lesson = {};                        ///< the one that was open last
+  HandForm by_hand = {};                               ///< what was typed on the page "by hand"
 
   bool operator==(const RememberedState&) const = default;
 };

@@ -19,6 +19,7 @@
 #include "engine/io/path_text.h"
 #include "engine/lesson/parse.h"
 #include "ui/frame/layout_text.h"
+#include "ui/remember/hand_form_json.h"
 #include "ui/remember/recent_recordings.h"
 
 namespace shardlens::ui {
@@ -406,7 +407,8 @@ const std::vector<StateValue>& state_values() {
       compared_splits(),
       recent(),
       object("lessons", &RememberedState::lessons, read_lessons),
-      last_lesson()};
+      last_lesson(),
+      object("by_hand", &RememberedState::by_hand, read_hand_form)};
   return values;
 }
 

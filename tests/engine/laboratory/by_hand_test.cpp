@@ -299,6 +299,36 @@ TEST(ByHand, TheGeluOfATermIsComparedWithTheGeluOfTheSum) {
   EXPECT_GT(differ, 8);
 }
 
+TEST(ByHand, ASumThatIsLeftOutIsCalledSo) {
+  const auto run = run_by_hand(hand_operands(HandNumbers::Chosen), {.mistake = Fault::SkipG});
+  const Program& program = run->program();
+  EXPECT_EQ(equation_of(program, program.step(run->first_wrong())), "no all-reduce(Z)");
+  const Worked z = worked(*run, "mlp.proj.sum", 0, 0);
+  EXPECT_EQ(z.lines[0].sum, "1.68, as it was: the terms are not summed");
+  EXPECT_TRUE(z.lines[0].is_wrong && z.lines[1].is_wrong);
+}
+
+TEST(ByHand, WhatACollectiveMovesIsWrittenOut) {
+  const HandChoice by_tokens{.stream = NormCut::Sequence, .gelu = false};
+  const auto run = run_by_hand(hand_operands(HandNumbers::Ones), by_tokens);
+  const Worked y = worked(*run, "mlp.proj.sum", 3, 0);  // of row 3, which rank 1 then holds
+  ASSERT_EQ(y.lines.size(), 4u);
+  EXPECT_EQ(y.equation, "reduce-scatter(Z)");
+  EXPECT_EQ(y.lines[0].sum, "its term is 10");
+  EXPECT_EQ(y.lines[2].words, "then rank 1 has");
+  EXPECT_EQ(y.lines[2].sum, "10 + 10 = 20");
+}
+
+TEST(ByHand, ATermMayBeMultipliedByTheSlopeOfGelu) {
+  const HandOperands operands = hand_operands(HandNumbers::Chosen);
+  const auto run = run_by_hand(operands, {.fc = Cut::Row, .proj = Cut::Column});
+  const Worked dh = worked(*run, "grad.mlp.fc.out", 1, 1);
+  ASSERT_EQ(dh.terms.size(), 1u);
+  EXPECT_TRUE(dh.terms[0].is_same);
+  const std::string& held = dh.lines[0].sum;
+  EXPECT_EQ(dh.terms[0].of_sum.substr(dh.terms[0].of_sum.rfind(' ')), held.substr(held.rfind(' ')));
+}
+
 TEST(ByHand, NumbersHaveTwoDecimalsIfTheyNeedThem) {
   EXPECT_EQ(hand_text(3), "3");
   EXPECT_EQ(hand_text(-2), "−2");

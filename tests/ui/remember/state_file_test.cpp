@@ -64,6 +64,9 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
   state.lessons = {{"column-then-row", {3, {0, 1, 3}, {"where-do-the-ranks-meet/1"}, {"heads/2"}}},
                    {"/b/caf\xe9.md", {0, {0}, {}, {}}}};
   state.last_lesson = "/b/caf\xe9.md";
+  state.by_hand.choice = {
+      .fc = Cut::Row, .proj = Cut::Column, .stream = NormCut::Sequence, .mistake = Fault::GeluOnPartial};
+  state.by_hand.operands = lab::hand_operands(lab::HandNumbers::Random, 5);
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);
   EXPECT_EQ(problem_, "");
@@ -142,6 +145,8 @@ TEST_F(StateFile, AWrongValueIsNamedByItsKeyAndCostsOnlyItself) {
       {R"({"writing":7})", "writing: expected an object, found 7"},
       {R"({"writing":{"tokens":0}})", "\"tokens\": 0 is not between 1 and"},
       {R"({"traffic_times":"yes"})", "\"traffic_times\" must be true or false, found \"yes\""},
+      {R"({"by_hand":{"X":"1 10"}})", "by_hand, \"X\": “10” is too large"},
+      {R"({"by_hand":{"mistake":"skip-h"}})", "by_hand, \"mistake\": "},
       {R"({"scaling":{"pp":1000000000}})", "scaling, \"pp\": 1000000000 is not between 1 and 1000000"},
       {R"({"compare_page":"none"})", "\"compare_page\""},
       {R"({"compare_splits":["megatron"]})", "compare_splits: expected 3 names"},

@@ -136,8 +136,7 @@ class HandPage {
   /// The written number stays in view at the top of `room`, with a rule below it. Returns the height.
   float draw_apart(ImVec2 at, ImVec2 room) {
     if (!run_) return 0;
-    const float height =
-        std::ceil(std::min(hand_number_height(context_, worked_, room.x), room.y * kMostOfNumber));
+    const float height = std::ceil(hand_number_height(context_, worked_, room.x, room.y * kMostOfNumber));
     scrolled_part("number", at, {room.x, height},
                   [&](ImVec2 from, float inside) { return draw_number(from, inside); });
     rule(context_, {at.x, at.y + height}, room.x);

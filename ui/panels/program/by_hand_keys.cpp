@@ -102,6 +102,10 @@ bool take_keys_to_cell(ByHandView& view) {
     view.typed.clear();
     return true;
   }
+  if (ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_C)) {
+    ImGui::SetClipboardText(lab::typed_text(view.form.operands, view.cell->operand).c_str());
+    return true;
+  }
   if (!plain && !shifted) return false;
   for (const HandArrow& arrow : kHandArrows)
     if (plain && ImGui::IsKeyPressed(arrow.key)) return move_cell(view, arrow.rows, arrow.cols), true;

@@ -37,9 +37,11 @@ std::string note_of(const lab::HandRun& run, const Step& step) {
     const std::string mark = step.conjugate == Conjugate::F   ? "f: "
                              : step.conjugate == Conjugate::G ? "g: "
                                                               : "";
-    return mark + "the numbers stay as they are, and nothing is sent.";
+    return mark.empty() ? "Without GeLU the numbers stay as they are."
+                        : mark + "the numbers stay as they are, and nothing is sent.";
   }
   if (step.op == Op::Identity) return "Left out: nothing is summed, and nothing is sent.";
+  if (step.op == Op::Gelu) return "Numbers with decimals are rounded to two.";
   if (step.op == Op::Slice) return "Each rank keeps its part of its own copy.";
   return {};
 }

@@ -1,6 +1,7 @@
 // One number of the run "by hand", written out: every rank's sum, the sum over the ranks, and what would
 // happen if an operation acted on the terms.
 #include <algorithm>
+#include <cfloat>
 
 #include "ui/panels/parts.h"
 #include "ui/panels/program/by_hand_view.h"
@@ -55,30 +56,33 @@ void add_terms(const Context& context, const lab::WorkedTerms& terms, Column& co
   column.add(type.body, terms.because);
 }
 
+/// Lays the parts out side by side if there is room, else below each other. Returns the height of all, or of
+/// those parts that end within `most`: no line is cut where the rest scrolls.
 float lay_out_number(const Context& context, ImDrawList* list, const lab::Worked& worked, ImVec2 at,
-                     float width) {
+                     float width, float most) {
   const float gap = context.px(20), count = static_cast<float>(1 + worked.terms.size());
   const float room = (width - (count - 1) * gap) / count;
   const bool side_by_side = room >= context.px(kLeastColumn);
-  float height = 0;
+  float height = 0, within = 0;
   for (size_t i = 0; i <= worked.terms.size(); ++i) {
     const ImVec2 top = side_by_side ? ImVec2{at.x + static_cast<float>(i) * (room + gap), at.y}
                                     : ImVec2{at.x, at.y + height + (i > 0 ? context.px(8) : 0)};
     Column column(context, list, top, side_by_side ? room : width);
     i == 0 ? add_sum(context, worked, column) : add_terms(context, worked.terms[i - 1], column);
     height = std::max(height, top.y + column.height() - at.y);
+    if (i == 0 || height <= most) within = height;
   }
-  return height + context.px(10);
+  return within + context.px(8);
 }
 
 }  // namespace
 
-float hand_number_height(const Context& context, const lab::Worked& worked, float width) {
-  return lay_out_number(context, nullptr, worked, {}, width);
+float hand_number_height(const Context& context, const lab::Worked& worked, float width, float most) {
+  return lay_out_number(context, nullptr, worked, {}, width, most);
 }
 
 float draw_hand_number(const Context& context, const lab::Worked& worked, ImVec2 at, float width) {
-  return lay_out_number(context, ImGui::GetWindowDrawList(), worked, at, width);
+  return lay_out_number(context, ImGui::GetWindowDrawList(), worked, at, width, FLT_MAX);
 }
 
 }  // namespace shardlens::ui

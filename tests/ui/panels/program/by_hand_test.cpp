@@ -151,6 +151,19 @@ TEST_F(ByHandPage, RowsArePasted) {
   EXPECT_THAT(words(), HasSubstr("4 numbers from column 1 on do not fit into dY"));
 }
 
+TEST_F(ByHandPage, AMatrixIsCopiedAndPastedIntoAnother) {
+  open();
+  perform([](ImGuiTestContext& person) {  // the clipboard of a scripted person lasts as long as the script
+    person.ItemClick("//Program/**/Wfc/2,2");
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
+    person.ItemClick("//Program/**/Wproj/0,0");
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_V);
+  });
+  for (int row = 0; row < 4; ++row)
+    for (int col = 0; col < 4; ++col)
+      EXPECT_EQ(at(HandOperand::Wproj, row, col), at(HandOperand::Wfc, row, col));
+}
+
 TEST_F(ByHandPage, ATypedNumberIsUndoneAndDoneAgain) {
   open();
   const Settings settings = harness_->snapshot().settings;
