@@ -9,6 +9,7 @@
 #include "tests/ui/studio_harness.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/memory/memory_view.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/program/program_view.h"
 #include "ui/remember/start_attempt.h"
 #include "ui/remember/state_file.h"
@@ -48,6 +49,20 @@ TEST_F(RememberedStudio, LectureModeOfTheCommandLineIsForOneStart) {
   }
   StudioHarness harness({1600, 900}, small_settings(), path_);
   EXPECT_TRUE(harness.view().lecture) << "a person chose it";
+}
+
+TEST_F(RememberedStudio, WhatWasTypedByHandIsThereAgain) {
+  HandForm form;
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    HandForm& shown = harness.view().of<ByHandView>().form;
+    lab::type_into(shown.operands, lab::HandOperand::ProjBias, 0, 3, "-8");
+    shown.choice = {.fc = Cut::Row, .proj = Cut::Column, .mistake = Fault::GeluOnPartial};
+    form = shown;
+    harness.draw_frames(2);
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  EXPECT_EQ(harness.view().of<ByHandView>().form, form);
 }
 
 TEST_F(RememberedStudio, ComesBackAsItWasLeft) {

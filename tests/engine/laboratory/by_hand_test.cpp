@@ -322,11 +322,14 @@ TEST(ByHand, WhatACollectiveMovesIsWrittenOut) {
 TEST(ByHand, ATermMayBeMultipliedByTheSlopeOfGelu) {
   const HandOperands operands = hand_operands(HandNumbers::Chosen);
   const auto run = run_by_hand(operands, {.fc = Cut::Row, .proj = Cut::Column});
-  const Worked dh = worked(*run, "grad.mlp.fc.out", 1, 1);
-  ASSERT_EQ(dh.terms.size(), 1u);
-  EXPECT_TRUE(dh.terms[0].is_same);
-  const std::string& held = dh.lines[0].sum;
-  EXPECT_EQ(dh.terms[0].of_sum.substr(dh.terms[0].of_sum.rfind(' ')), held.substr(held.rfind(' ')));
+  for (int64_t row = 0; row < kHandSize; ++row)
+    for (int64_t col = 0; col < kHandSize; ++col) {
+      const Worked dh = worked(*run, "grad.mlp.fc.out", row, col);
+      ASSERT_EQ(dh.terms.size(), 1u);
+      EXPECT_TRUE(dh.terms[0].is_same);
+      const std::string &held = dh.lines[0].sum, &worked_out = dh.terms[0].of_sum;
+      EXPECT_EQ(worked_out.substr(worked_out.rfind(' ')), held.substr(held.rfind(' '))) << row << ", " << col;
+    }
 }
 
 TEST(ByHand, NumbersHaveTwoDecimalsIfTheyNeedThem) {
