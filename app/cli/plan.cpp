@@ -10,6 +10,7 @@
 #include "app/cli/heads_report.h"
 #include "app/cli/options.h"
 #include "app/cli/or_null.h"
+#include "app/cli/plan_derive.h"
 #include "app/cli/plan_price.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/table.h"
@@ -252,7 +253,8 @@ Verb add_plan(CLI::App& app) {
   auto stages = std::make_shared<int>(0);
   auto wish = std::make_shared<TournamentWish>();
   auto tournament = std::make_shared<bool>(false), figures = std::make_shared<bool>(false),
-       algebra = std::make_shared<bool>(false);
+       algebra = std::make_shared<bool>(false), latex = std::make_shared<bool>(false);
+  auto derived = std::make_shared<std::string>();
   add_common(app, *options);
   add_run_options(app, *options, {Part::Cache});
   CLI::Option* const priced = app.add_option(
@@ -280,6 +282,11 @@ Verb add_plan(CLI::App& app) {
                "Prints the layout algebra as Markdown: layouts, collectives, the linear layer, and for every "
                "operation what it allows on terms and pieces, run on --tp ranks (2 to 8, 4 if left out)");
   app.add_flag("--figures", *figures, "Prints the worked figures of the texts, as printed there and exact");
+  CLI::Option* const derives = app.add_option(
+      "--derive", *derived,
+      "Prints the derivation of one step, by its number or name, with block matrices and this plan's sizes");
+  app.add_flag("--latex", *latex, "derive: as LaTeX, an align* environment that needs only amsmath")
+      ->needs(derives);
   app.footer(R"(
 Examples
   shardlens-cli plan --model gpt2 --tp 4 --split reversed
@@ -292,29 +299,43 @@ Examples
   shardlens-cli plan --tournament --model gpt2-10m --ranks 2 --run 5
   shardlens-cli plan --figures
   shardlens-cli plan --algebra --tp 4
+  shardlens-cli plan --model gpt2 --layer --tp 4 --derive mlp.proj
+  shardlens-cli plan --model gpt2 --layer --tp 4 --derive mlp.fc\ dX --latex
 )");
-  return [options, stages, priced, wish, tournament, figures, algebra, &app] {
+  return [options, stages, priced, wish, tournament, figures, algebra, derived, latex, &app] {
     if (*algebra) {
-      refuse_without_effect(app, {"--figures", "--tournament", "--pp"}, "--algebra prints only its own page");
+      refuse_without_effect(app, {"--figures", "--tournament", "--pp", "--derive"},
+                            "--algebra prints only its own page");
       constexpr int kRanks = 4;
       return print_algebra(app.count("--tp") > 0 ? options->tp : kRanks, options->json);
     }
     if (*figures) {
-      refuse_without_effect(app, {"--tournament", "--pp"}, "--figures prints only the worked figures");
+      refuse_without_effect(app, {"--tournament", "--pp", "--derive"},
+                            "--figures prints only the worked figures");
       return print_figures(options->json);
     }
     const Settings settings = to_settings(*options);
     // A run on the CPU refuses options that only GPUs have. A run on GPUs can be planned on any machine.
     if (settings.backend == BackendChoice::Cpu) choose(settings, {});
     if (*tournament) {
-      refuse_without_effect(app, {"--pp", "--layer", "--block", "--split", "--loss"},
+      refuse_without_effect(app, {"--pp", "--derive", "--layer", "--block", "--split", "--loss"},
                             "the tournament ranks every split of the whole model, on T x D ranks");
       if (wish->ranks > 0)
         refuse_without_effect(app, {"--tp", "--dp"}, "the tournament ranks every T x D of --ranks");
       return print_tournament(settings, *wish, options->json);
     }
-    if (priced->count() > 0) return print_price(settings, *stages, options->json);
+    if (priced->count() > 0) {
+      refuse_without_effect(app, {"--derive"}, "--pp prints times and no steps");
+      return print_price(settings, *stages, options->json);
+    }
     const std::shared_ptr<const Plan> plan = make_plan(settings);
+    if (!derived->empty()) {
+      if (*latex) refuse_without_effect(app, {"--json"}, "--latex prints LaTeX");
+      return print_derivation(plan->program, *derived,
+                              *latex          ? DerivationForm::Latex
+                              : options->json ? DerivationForm::Json
+                                              : DerivationForm::Text);
+    }
     if (options->json) {
       fmt::print("{}\n", text_of(*plan));
     } else {
