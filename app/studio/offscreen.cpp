@@ -228,6 +228,7 @@ void look_closer(const std::string& view, const Options& options, ui::Studio& st
   auto& row = studio.view().of<ui::ProductView>();
   row.open = opened->on_stage;
   row.number = opened->number;
+  row.derivation = opened->derivation;
   row.row = kRow;
   row.col = kColumn;
   if (opened->on_stage) return;

@@ -85,18 +85,62 @@ const char* const kExamples =
 }  // namespace
 
 const std::vector<std::string>& view_names() {
-  static const std::vector<std::string> names{
-      "stage",           "memory",        "memory-layer",   "memory-machine", "traffic",
-      "traffic-times",   "scaling",       "scaling-strong", "scaling-heads",  "break-even",
-      "cluster",         "compare",       "tournament",     "sweep",          kRecordingsView,
-      "train",           "train-compare", kFrozenView,      kWrittenView,     "program",
-      kBreakView,        kBreakLossView,  kBrokenStageView, kSoundStageView,  kDifferenceStageView,
-      "palette",         "inspector",     "start",          "sheet",          "replay",
-      "replay-train",    "replay-notes",  kTimesView,       "open-recording", kLostView,
-      kLostTrainView,    kClosingView,    kSpotlightView,   kInsideView,      kTreeView,
-      kReplayInsideView, "fit",           kRefusedView,     kTooLargeView,    "begin-training",
-      "matrices",        "heads",         "number",         "number-whole",   "number-gradient",
-      "inspector-zoom",  kAlgebraView,    kBiasView,        kNormView,        kFiguresView};
+  static const std::vector<std::string> names{"stage",
+                                              "memory",
+                                              "memory-layer",
+                                              "memory-machine",
+                                              "traffic",
+                                              "traffic-times",
+                                              "scaling",
+                                              "scaling-strong",
+                                              "scaling-heads",
+                                              "break-even",
+                                              "cluster",
+                                              "compare",
+                                              "tournament",
+                                              "sweep",
+                                              kRecordingsView,
+                                              "train",
+                                              "train-compare",
+                                              kFrozenView,
+                                              kWrittenView,
+                                              "program",
+                                              kBreakView,
+                                              kBreakLossView,
+                                              kBrokenStageView,
+                                              kSoundStageView,
+                                              kDifferenceStageView,
+                                              "palette",
+                                              "inspector",
+                                              "start",
+                                              "sheet",
+                                              "replay",
+                                              "replay-train",
+                                              "replay-notes",
+                                              kTimesView,
+                                              "open-recording",
+                                              kLostView,
+                                              kLostTrainView,
+                                              kClosingView,
+                                              kSpotlightView,
+                                              kInsideView,
+                                              kTreeView,
+                                              kReplayInsideView,
+                                              "fit",
+                                              kRefusedView,
+                                              kTooLargeView,
+                                              "begin-training",
+                                              "matrices",
+                                              "heads",
+                                              "number",
+                                              "number-whole",
+                                              "number-gradient",
+                                              "derivation",
+                                              "inspector-zoom",
+                                              kAlgebraView,
+                                              kBiasView,
+                                              kNormView,
+                                              kFiguresView};
   return names;
 }
 
@@ -399,7 +443,8 @@ const OpenedView* opened_view(const std::string& name) {
   static const std::map<std::string, OpenedView> views{
       {"matrices", {"mlp.proj", true, false}},        {"heads", {"attn.core", true, false}},
       {"number", {"mlp.proj", true, true}},           {"number-whole", {"mlp.fc", true, true}},
-      {"number-gradient", {"mlp.fc dX", true, true}}, {"inspector-zoom", {"mlp.proj", false, false}}};
+      {"number-gradient", {"mlp.fc dX", true, true}}, {"inspector-zoom", {"mlp.proj", false, false}},
+      {"derivation", {"mlp.proj", true, false, true}}};
   const auto found = views.find(name);
   return found == views.end() ? nullptr : &found->second;
 }

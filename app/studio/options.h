@@ -118,6 +118,7 @@ struct OpenedView {
   const char* step;  ///< its name, unless --step names another
   bool on_stage;     ///< opened in place of the Stage's rows; else zoomed in the Inspector
   bool number;       ///< one number of it
+  bool derivation = false;
 };
 /// Null if `name` is no such view.
 const OpenedView* opened_view(const std::string& name);

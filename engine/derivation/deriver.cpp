@@ -289,6 +289,11 @@ void Deriver::ranks_of(const Math& left, const Math& right, const Remarks& remar
   } else {
     if (parts != right && parts != each && symbols_in(right) <= kMostSymbols) next(parts, remarks.parts);
     if (each != own) next(each, remarks.each, remarks.for_ranks);
+    if (remarks.writes_terms && each.kind == MathKind::RankSum) {
+      Math terms = each;
+      terms.written_out = true;
+      next(std::move(terms));
+    }
   }
   const Layout& layout = tensor(left.tensor).layout;
   const std::string held = layout.kind == LayoutKind::Sharded ? "a block on each rank"

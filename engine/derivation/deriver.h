@@ -85,6 +85,7 @@ class Deriver {
     std::string parts = {};                ///< beside the blocks and terms of what is read
     std::string each = {};                 ///< beside what each rank computes
     Relation relation = Relation::Equal;   ///< of the equation
+    bool writes_terms = false;             ///< a sum over the ranks is also written as a + b + c
     Relation for_ranks = Relation::Equal;  ///< NotEqual: it may not be done on the ranks' parts
   };
   /// left = right, then the same in the ranks' parts: as blocks or terms of `left`, if the ranks hold it so.

@@ -40,6 +40,7 @@ Deriver::Remarks product_remarks(const Deriver& d, const Math& result, const Mat
   remarks.each = "rank r: " + d.rank_sizes(result, {a, b});
   if (remarks.each.starts_with("rank r: rank 0")) remarks.each.erase(0, 8);
   remarks.first = d.sizes(result, {a, b});
+  remarks.writes_terms = true;
   return remarks;
 }
 

@@ -1,7 +1,9 @@
 // Looks up what scenes and questions name in the Program that is planned for them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "engine/base/shown.h"
 #include "engine/base/suggest.h"
@@ -94,8 +96,10 @@ class NameCheck {
 
   /// What the pages of the Stage open.
   static void check_opened_step(const Program& program, const SceneState& state) {
-    if (state.page != "product" && state.page != "number" && state.page != "collective") return;
+    const char* const opening[] = {"product", "number", "derivation", "collective"};
+    if (std::find(std::begin(opening), std::end(opening), state.page) == std::end(opening)) return;
     const Step& step = program.step(step_named(program, state.select));
+    if (state.page == "derivation") return;
     if (state.page == "collective") {
       if (!is_collective(step.op) || group_ranks(program, step) < 2)
         throw request_error(fmt::format(

@@ -267,6 +267,9 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.open_row", "Open the selected step, or close it",
       "Its matrices with every rank's part, or attention's heads, in place of the rows. Esc goes back",
       {ImGuiKey_O}, open_or_close_row, can_open_row);
+  add("view.derivation", "Derivation of the step, or close it",
+      "The selected step line by line, as on a slide: block matrices, backward formulas, this run's sizes",
+      {ImGuiKey_M}, open_or_close_derivation, can_derive);
   add("view.one_number", "Show how one number is made",
       "One number of the selected product: each rank's row, column and term. Arrow keys go to its neighbours",
       {}, open_largest_number, can_open_number);

@@ -55,9 +55,14 @@ constexpr PageRow kPages[] = {
      },
      [](const ViewState& view) { return !view.of<ProductView>().open && !view.of<CollectiveView>().open; }},
     {Tab::Stage, "product", [](ViewState&) {},
-     [](const ViewState& view) { return view.of<ProductView>().open && !view.of<ProductView>().number; }},
+     [](const ViewState& view) {
+       const auto& row = view.of<ProductView>();
+       return row.open && !row.number && !row.derivation;
+     }},
     {Tab::Stage, "number", [](ViewState&) {},
      [](const ViewState& view) { return view.of<ProductView>().open && view.of<ProductView>().number; }},
+    {Tab::Stage, "derivation", [](ViewState&) {},
+     [](const ViewState& view) { return view.of<ProductView>().open && view.of<ProductView>().derivation; }},
     {Tab::Stage, "collective", [](ViewState&) {},
      [](const ViewState& view) { return view.of<CollectiveView>().open; }},
     memory_row<false, false>("wall"),

@@ -245,10 +245,11 @@ void SceneSetter::place(const Context& c) const {
   if (state.rank) view.selected_rank = *state.rank;
   if (state.zoom) view.stage_zoom = static_cast<float>(*state.zoom);
   view.of<StageView>().fitted = state.fit;
-  if (state.page == "product" || state.page == "number") {
+  if (state.page == "product" || state.page == "number" || state.page == "derivation") {
     auto& product = view.of<ProductView>();
     product.open = true;
     product.number = state.page == "number";
+    product.derivation = state.page == "derivation";
     if (state.number) {
       product.row = state.number->row;
       product.col = state.number->col;

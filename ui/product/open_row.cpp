@@ -8,6 +8,7 @@
 
 #include "ui/commands/commands.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/product/derivation_page.h"
 #include "ui/product/page.h"
 #include "ui/product/product_view.h"
 #include "ui/widgets/controls.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr float kBendHeight = 212;  ///< at scale 1, the least that GeLU's panel needs
 constexpr float kHeader = 44, kFormula = 56;
 constexpr float kFormulaWidth = 330;  ///< of the formula beside a choice
+constexpr float kLargestSymbol = 42;  ///< of a derivation
 
 /// The opened step of the shown plan.
 struct Opened {
@@ -103,6 +105,25 @@ bool link(const OpenedPage& page, const char* id, const std::string& text, float
   return clicked;
 }
 
+/// Buttons that go from the matrices to the derivation and back, and that copy the derivation.
+template <class Button>
+void draw_pages(const Context& context, const Opened& row, const Button& button) {
+  auto& view = context.view.of<ProductView>();
+  if (!view.derivation) {
+    if (button("derivation", "Derivation",
+               "This step line by line, with block matrices and this run's sizes"))
+      view.derivation = true;
+    return;
+  }
+  const std::shared_ptr<const Derivation> derivation = derivation_of_selection(context);
+  if (derivation && button("copy latex", "Copy as LaTeX", "An align* environment, which needs only amsmath"))
+    copy_as_latex(*derivation);
+  if (can_open(row) && button("matrices", row.product ? "Matrices" : "Heads",
+                              row.product ? "The factors and the result with every rank's part in place"
+                                          : "Scores and probabilities of every head, rank by rank"))
+    view.derivation = false;
+}
+
 /// The way back, the title, and at the right what can be changed. Returns its height.
 float draw_header(const OpenedPage& page, const Opened& row, const Rect& room) {
   const Context& context = page.context;
@@ -110,19 +131,20 @@ float draw_header(const OpenedPage& page, const Opened& row, const Rect& room) {
   const float height = page.px(kControlHeight);
   const float y = room.min.y + page.px(6);
   float x = room.min.x;
-  if (link(page, "Stage", "Stage", x, y, height)) view.open = view.number = false;
+  if (link(page, "Stage", "Stage", x, y, height)) view.open = view.number = view.derivation = false;
   const std::string equation = row.step->equation.substr(0, row.step->equation.find(",  "));
   if (view.number && link(page, "row", equation, x, y, height)) view.number = false;
 
   float right = room.max.x;
+  const auto button = [&](const char* id, const std::string& text, const char* help) {
+    right -= button_width(context, text);
+    ImGui::SetCursorScreenPos({right, y});
+    const bool pressed = draw_button(context, id, text, ButtonLook::Plain, true, help);
+    right -= page.px(8);
+    return pressed;
+  };
+  if (!view.number) draw_pages(context, row, button);
   if (view.number) {
-    const auto button = [&](const char* id, const std::string& text, const char* help) {
-      right -= button_width(context, text);
-      ImGui::SetCursorScreenPos({right, y});
-      const bool pressed = draw_button(context, id, text, ButtonLook::Plain, true, help);
-      right -= page.px(8);
-      return pressed;
-    };
     const std::vector<CutChoice> choices = cut_choices(row.plan->program, *row.product, view.row, view.col);
     std::vector<Segment> segments, brief;
     for (const CutChoice& choice : choices) {
@@ -154,16 +176,21 @@ float draw_header(const OpenedPage& page, const Opened& row, const Rect& room) {
         move_number(context, 0, -1);
     }
   }
+  const TextStyle title{context.fonts.bold, page.px(kBodySize * 1.25f), page.theme.text};
+  const ImVec2 at{x, y + (height - title.size) / 2};
+  if (const auto derivation = view.derivation ? derivation_of_selection(context) : nullptr) {
+    draw_text(page.list, at, title, fitted(title, derivation->title, right - x));
+    return page.px(kHeader);
+  }
   const std::string& symbol =
       row.plan->program.tensor(row.product ? row.product->out : row.step->outputs.front()).symbol;
   const int ranks = row.plan->program.tp();
   const std::string on = ranks == 1 ? "on one rank" : fmt::format("on {} ranks", ranks);
-  const TextStyle title{context.fonts.bold, page.px(kBodySize * 1.25f), page.theme.text};
   const std::string number = "One number of " + symbol;
   for (const std::string& words :
        view.number ? std::vector{number + ", " + on, number} : std::vector{equation + ", " + on, on}) {
     if (text_width(title, words) > right - x) continue;
-    draw_text(page.list, {x, y + (height - title.size) / 2}, title, words);
+    draw_text(page.list, at, title, words);
     break;
   }
   return page.px(kHeader);
@@ -174,6 +201,24 @@ void draw_missing(const OpenedPage& page, const std::string& why, const Rect& ro
   const float width = std::min(room.width(), page.px(560));
   draw_wrapped(page.list, {(room.min.x + room.max.x - width) / 2, room.min.y + room.height() / 3}, style, why,
                width);
+}
+
+/// The lines as large as fit; they scroll if even small ones do not.
+void draw_derivation_page(const OpenedPage& page, const Rect& room) {
+  const Context& context = page.context;
+  const std::shared_ptr<const Derivation> derivation = derivation_of_selection(context);
+  if (!derivation) return;
+  const ImVec2 size{room.max.x - room.min.x, room.max.y - room.min.y};
+  ImGui::SetCursorScreenPos(room.min);
+  if (ImGui::BeginChild("derivation lines", size)) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float bar = ImGui::GetStyle().ScrollbarSize, top = page.px(8);
+    const float height = draw_derivation_lines(context, *derivation, {at.x, at.y + top}, size.x - bar,
+                                               size.y - 2 * top, page.px(kLargestSymbol));
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({1, height + top});
+  }
+  ImGui::EndChild();
 }
 
 void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
@@ -246,22 +291,36 @@ bool can_open_number(const Context& context) {
 }
 
 bool shows_open_row(const Context& context) {
-  return context.view.tab == Tab::Stage && context.view.of<ProductView>().open && can_open_row(context);
+  const auto& view = context.view.of<ProductView>();
+  if (context.view.tab != Tab::Stage || !view.open) return false;
+  return view.derivation ? can_derive(context) : can_open_row(context);
+}
+
+bool can_derive(const Context& context) {
+  return opened(context).step != nullptr;
+}
+
+void open_or_close_derivation(const Context& context) {
+  auto& view = context.view.of<ProductView>();
+  const bool opens = !shows_open_row(context) || !view.derivation;
+  if (opens) show_tab(context, Tab::Stage);
+  view.open = view.derivation = opens;
+  view.number = false;
 }
 
 void open_or_close_row(const Context& context) {
   auto& view = context.view.of<ProductView>();
-  const bool opens = !shows_open_row(context);
+  const bool opens = !shows_open_row(context) || view.derivation;
   if (opens) show_tab(context, Tab::Stage);
   view.open = opens;
-  view.number = false;
+  view.number = view.derivation = false;
 }
 
 void open_number(const Context& context, int64_t row, int64_t col) {
   auto& view = context.view.of<ProductView>();
   show_tab(context, Tab::Stage);
   view.open = view.number = true;
-  view.recut = false;
+  view.derivation = view.recut = false;
   view.row = row;
   view.col = col;
 }
@@ -270,6 +329,8 @@ std::string where_in_open_row(const Context& context) {
   const Opened row = opened(context);
   if (row.step == nullptr) return {};
   const std::string step = "step " + number_of(row.step->id, row.plan->program.steps.size());
+  if (context.view.of<ProductView>().derivation)
+    return step + " \u00B7 \u2190 \u2192 go from step to step, Esc goes back";
   if (context.view.of<ProductView>().number)
     return step + " \u00B7 arrow keys go from cell to cell, Esc goes back to the matrices";
   return step + (row.product ? " \u00B7 click a number of the result, Esc goes back"
@@ -278,7 +339,7 @@ std::string where_in_open_row(const Context& context) {
 
 void leave_row(const Context& context) {
   auto& view = context.view.of<ProductView>();
-  if (!std::exchange(view.number, false)) view.open = false;
+  if (!std::exchange(view.number, false)) view.open = view.derivation = false;
 }
 
 void move_number(const Context& context, int64_t rows, int64_t cols) {
@@ -351,14 +412,15 @@ bool take_keys_to_row(const Context& context) {
 
 void draw_open_row(const Context& context) {
   const Opened row = opened(context);
-  if (!can_open(row)) return;
+  auto& view = context.view.of<ProductView>();
+  if (row.step == nullptr || (!can_open(row) && !view.derivation)) return;
   OpenedPage page(context);
   page.list = ImGui::GetWindowDrawList();
   const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
   Rect room{from, {from.x + size.x, from.y + size.y}};
   if (room.width() < page.px(300) || room.height() < page.px(120)) return;
   room.min.y += draw_header(page, row, room);
-  auto& view = context.view.of<ProductView>();
+  if (view.derivation) return draw_derivation_page(page, room);
   if (view.number && row.product) return draw_number_page(page, row, room);
   view.number = false;
   if (row.product) return draw_matrices(page, *row.product, room);

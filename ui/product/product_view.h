@@ -1,4 +1,5 @@
-// What of the selected step is opened on the Stage: its matrices, or the making of one number.
+// What of the selected step is opened on the Stage: its matrices, the making of one number, or its
+// derivation.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@ namespace shardlens::ui {
 struct ProductView {
   bool open = false;               ///< the selected step fills the Stage
   bool number = false;             ///< one number of it; else its matrices
+  bool derivation = false;         ///< its derivation, in place of both
   int64_t row = 0, col = 0;        ///< of that number, in the full result
   bool recut = false;              ///< the same number under another cut than the run's
   SumCut cut = SumCut::None;       ///< if `recut`
@@ -30,16 +32,20 @@ inline bool fills_window(const ViewState& view) {
 bool can_open_row(const Context& context);
 /// True if it has numbers to open: it is a product.
 bool can_open_number(const Context& context);
+/// True if a step is selected, so that it can be derived.
+bool can_derive(const Context& context);
 /// True if the Stage shows the selected step opened.
 bool shows_open_row(const Context& context);
 
 /// Opens the selected step's matrices on the Stage, or closes them.
 void open_or_close_row(const Context& context);
+/// Opens the selected step's derivation on the Stage, or closes it.
+void open_or_close_derivation(const Context& context);
 /// Opens one number of the selected step, a product.
 void open_number(const Context& context, int64_t row, int64_t col);
 /// The number with the largest magnitude that is known of the selected step's result.
 void open_largest_number(const Context& context);
-/// From a number to the matrices, from the matrices to the Stage.
+/// From a number to the matrices, from the matrices or the derivation to the Stage.
 void leave_row(const Context& context);
 /// Goes to the neighbour of the shown number.
 void move_number(const Context& context, int64_t rows, int64_t cols);

@@ -434,7 +434,8 @@ float draw_change(const Context& context, ImDrawList* list, const PlanChange& ch
 void draw_stage(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (shows_open_row(context)) return draw_open_row(context);
-  context.view.of<ProductView>().open = false;  // another step was selected
+  auto& opened = context.view.of<ProductView>();
+  opened.open = opened.derivation = false;  // another step was selected
   // Rows have their own margins, so they also use half of the window's padding; but not at the bottom, where
   // that would make the window scrollable.
   const float reach = std::floor(ImGui::GetCursorStartPos().x / 2);
