@@ -16,13 +16,14 @@ Math held_by(const Deriver& d, const Math& symbol, int rank) {
   return d.is_cut(symbol) ? d.only_part_of(symbol, rank) : symbol;
 }
 
-/// A line for each rank, "before → after"; of many ranks the first and the last.
+/// A line for each rank, "before → after"; the first and the last of many ranks, and of tall matrices.
 void say_ranks(Deriver& d, const Math& before, const Math& after, const std::string& what) {
   Math ranks;
   ranks.kind = MathKind::Blocks;
   ranks.count = d.ranks();
+  const bool tall = d.in_parts(before).column || d.in_parts(after).column;
   for (const int rank : shown_parts(ranks)) {
-    if (rank < 0) continue;
+    if (rank < 0 || (tall && rank > 0 && rank + 1 < d.ranks())) continue;
     const bool first = rank == 0;
     const Math right = after.kind == MathKind::Symbol ? held_by(d, after, rank) : after;
     d.line(held_by(d, before, rank), right, fmt::format("rank {}{}", rank, first ? ": " + what : ""),

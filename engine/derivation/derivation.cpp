@@ -78,6 +78,8 @@ std::string title_of(const Program& program, const Step& step) {
 std::string conversion_words(const Program& program, const Step& step) {
   const Tensor &in = program.tensor(step.inputs[0]), &out = program.tensor(step.outputs[0]);
   const int64_t bytes = sent_bytes(program, step.id);
+  if (step.op == Op::Identity && step.conjugate != Conjugate::None)
+    return fmt::format("{}, the identity here: nothing is sent.", step.conjugate == Conjugate::F ? "f" : "g");
   std::string words = fmt::format("{} {}", to_string(step.op), converted_words(program, step));
   if (step.conjugate != Conjugate::None)
     words += fmt::format(", that is {}", step.conjugate == Conjugate::F ? "f" : "g");

@@ -70,8 +70,8 @@ class Deriver {
   Math in_parts(const Math& expression) const;
   /// `each` (an expression for rank r) as the ranks' parts of `whole`, a symbol.
   Math parts_of(const Math& whole, Math each) const;
-  Math rank_sum(Math each) const;
-  /// The same with only one rank's block there.
+  Math rank_sum(Math each) const;  ///< Σ over the ranks
+  /// The parts of `whole` with only one rank's block there; that rank's term if they are terms.
   Math only_part_of(const Math& whole, int rank) const;
   bool is_cut(const Math& whole) const;  ///< parts_of() has more than one part
   bool is_terms(const Math& whole) const;

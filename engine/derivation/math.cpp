@@ -18,6 +18,13 @@ bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
+/// True if what follows the expression would seem to belong to its Σ.
+bool ends_in_sum(const Math& math) {
+  const bool reaches_on = math.kind == MathKind::Product || math.kind == MathKind::Entrywise;
+  if (reaches_on) return ends_in_sum(math.parts.back());
+  return math.kind == MathKind::Reduction || (math.kind == MathKind::RankSum && !math.written_out);
+}
+
 int64_t extent_of(const Program& program, const Extent& extent, const Math& symbol, int rank) {
   if (extent.tensor == kNoTensor) return extent.fixed;
   const Tensor& tensor = program.tensor(extent.tensor);
@@ -72,7 +79,7 @@ bool needs_brackets(const Math& parent, size_t place) {
       if (adds || (sums && !last)) return true;
       return part.kind == (parent.kind == MathKind::Product ? MathKind::Entrywise : MathKind::Product);
     case MathKind::Sum:
-      return (sums && !last && !part.written_out) || (adds && parent.minus[place]);
+      return (!last && ends_in_sum(part)) || (adds && parent.minus[place]);
     case MathKind::RankSum:
     case MathKind::Reduction:
       return part.kind == MathKind::Sum;

@@ -133,7 +133,7 @@ Math scaled_gradient(const Deriver& d) {
 
 void say_scaled(Deriver& d) {
   d.line(scaled_gradient(d), entrywise({d.whole(d.in(Operand::Dy)), d.whole(d.in(Operand::Gamma))}),
-         "chain rule through x̂ ∘ γ");
+         "chain rule through the factor γ");
 }
 
 /// x̂, μ and σ are those of the forward pass.
@@ -152,7 +152,7 @@ void derive_norm_gradient(Deriver& d) {
   if (d.has(Operand::Addend)) terms.push_back(d.whole(d.in(Operand::Addend)));
   d.with_ranks(
       dx, sum(terms),
-      {.first = "x̂ depends on every feature through μ and σ", .each = "rank r: its own tokens, whole"});
+      {.first = "each feature also changes μ and σ of its token", .each = "rank r: its own tokens, whole"});
   say_parameter_gradients(d, dy, n.normal);
 }
 
@@ -186,11 +186,12 @@ void derive_gradient_apply(Deriver& d) {
   d.line(second, sum_over_columns("features", own ? d.for_each_rank(both) : both),
          own ? "of rank r's own features alone" : "summed over the ranks before", relation);
   const Math one_over = quotient(number("1"), n.features);
-  d.with_ranks(dx,
-               quotient(difference(difference(g, product({one_over, first})),
-                                   entrywise({n.normal, product({one_over, second})})),
-                        n.deviation),
-               {.first = "x̂ depends on every feature through μ and σ", .each = "rank r: its own features"});
+  d.with_ranks(
+      dx,
+      quotient(difference(difference(g, product({one_over, first})),
+                          entrywise({n.normal, product({one_over, second})})),
+               n.deviation),
+      {.first = "each feature also changes μ and σ of its token", .each = "rank r: its own features"});
 }
 
 }  // namespace

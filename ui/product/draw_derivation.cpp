@@ -13,9 +13,9 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastSymbol = 15;   ///< pixels at scale 1: smaller ones scroll instead
-constexpr float kLeastRemark = 210;  ///< the width at scale 1 that a remark beside a formula needs
-constexpr float kShrink = 0.93F;     ///< from one size to the next
+constexpr float kLeastSymbol = 17.5F;  ///< pixels at scale 1: smaller ones scroll instead
+constexpr float kLeastRemark = 210;    ///< the width at scale 1 that a remark beside a formula needs
+constexpr float kShrink = 0.93F;       ///< from one size to the next
 
 struct SetLine {
   MathBox left, sign, right;
@@ -106,7 +106,7 @@ float draw_lines(const SetLines& set, const Remarks& remarks, ImDrawList* list, 
     if (!line.remark.empty()) {
       const float height = wrapped_height(remarks.style, line.remark, remarks.width);
       float top = bottom + set.size * 0.12F;
-      if (remarks.beside) top = std::max(y, (y + bottom - height) / 2);
+      if (remarks.beside) top = std::max(y, base - set.size * 0.28F - height / 2);
       if (list != nullptr)
         draw_wrapped(list, {at.x + remarks.x, top}, remarks.style, line.remark, remarks.width);
       bottom = std::max(bottom, top + height);

@@ -213,8 +213,10 @@ void draw_derivation_page(const OpenedPage& page, const Rect& room) {
   if (ImGui::BeginChild("derivation lines", size)) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float bar = ImGui::GetStyle().ScrollbarSize, top = page.px(8);
-    const float height = draw_derivation_lines(context, *derivation, {at.x, at.y + top}, size.x - bar,
-                                               size.y - 2 * top, page.px(kLargestSymbol));
+    const float left = page.px(2);  // a line at the edge would be cut
+    const float height =
+        draw_derivation_lines(context, *derivation, {at.x + left, at.y + top}, size.x - bar - left,
+                              size.y - 2 * top, page.px(kLargestSymbol));
     ImGui::SetCursorScreenPos(at);
     ImGui::Dummy({1, height + top});
   }

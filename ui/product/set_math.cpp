@@ -15,20 +15,21 @@ constexpr float kAxis = 0.28F;      // the height of a minus sign and of a fract
 
 class MathSetter {
  public:
-  explicit MathSetter(const MathStyle& style) : style_(style) {}
+  /// `in_term`: what it sets is dashed already, as a term of a sum.
+  explicit MathSetter(const MathStyle& style, bool in_term = false) : style_(style), in_term_(in_term) {}
 
-  MathBox set(const Math& e, float size, bool in_term = false) const {
+  MathBox set(const Math& e, float size) const {
     switch (e.kind) {
       case MathKind::Symbol:
-        return in_term || e.held != Held::Term ? symbol(e, size) : dashed(symbol(e, size), size);
+        return in_term_ || e.held != Held::Term ? symbol(e, size) : dashed(symbol(e, size), size);
       case MathKind::Number:
         return text(style_.fonts.body, e.text, size);
       case MathKind::Words:
         return text(style_.fonts.body, e.text, size * 0.8F);
       case MathKind::Product:
-        return joined(e, " \u00B7 ", size);
+        return joined(e, size);
       case MathKind::Entrywise:
-        return joined(e, " \u2218 ", size);
+        return joined(e, size);
       case MathKind::Sum:
         return sum(e, size);
       case MathKind::Quotient:
@@ -132,10 +133,19 @@ class MathSetter {
     return all;
   }
 
-  MathBox joined(const Math& e, const char* between, float size) const {
+  /// Products are joined by a dot, entrywise ones by a ring.
+  MathBox joined(const Math& e, float size) const {
+    MathBox ring = gap_box(size * 0.22F);
+    ring.place(text(style_.fonts.body, "\u00B0", size * 1.1F, style_.theme.dim),
+               {size * 0.22F, size * 0.28F});
+    ring.width += size * 0.2F;
+    ring.above = ring.below = 0;
     std::vector<MathBox> boxes;
     for (size_t at = 0; at < e.parts.size(); ++at) {
-      if (at > 0) boxes.push_back(text(style_.fonts.body, between, size, style_.theme.dim));
+      if (at > 0)
+        boxes.push_back(e.kind == MathKind::Entrywise
+                            ? ring
+                            : text(style_.fonts.body, " \u00B7 ", size, style_.theme.dim));
       boxes.push_back(part(e, at, size));
     }
     return row_of(boxes);
@@ -214,8 +224,8 @@ class MathSetter {
     const ImU32 dim = style_.theme.dim;
     if (!e.written_out) {
       const std::string index = e.text == "d" ? "d" : "r";
-      MathBox body = set(e.parts[0], size, true);
-      if (!e.largest) body = dashed(body, size);
+      const MathBox inner = MathSetter(style_, !e.largest).part(e, 0, size);
+      const MathBox body = e.largest ? inner : dashed(inner, size);
       return row_of({big(e.largest, e.largest ? index : index + " = 0",
                          e.largest ? "" : std::to_string(e.count - 1), size),
                      gap_box(size * 0.2F), body});
@@ -224,7 +234,7 @@ class MathSetter {
     for (const int at : shown_parts(e)) {
       if (!boxes.empty()) boxes.push_back(text(style_.fonts.body, " + ", size));
       boxes.push_back(at < 0 ? text(style_.fonts.body, "\u2026", size, dim)
-                             : dashed(set(part_at(e, at), size, true), size));
+                             : dashed(MathSetter(style_, true).set(part_at(e, at), size), size));
     }
     return row_of(boxes);
   }
@@ -302,6 +312,7 @@ class MathSetter {
   }
 
   const MathStyle& style_;
+  bool in_term_ = false;
 };
 
 }  // namespace

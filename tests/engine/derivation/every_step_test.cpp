@@ -107,8 +107,13 @@ TEST_F(EveryProgram, WhatFollowsIsThePlans) {
   for_every_step([](const Program& program, const Step& step, const Derivation& derivation) {
     if (is_conversion(step.op) || step.outputs.size() != 1) return;
     std::string next;
-    for (const StepId reader : consumers_of(program, step.outputs[0]))
-      if (is_conversion(program.step(reader).op) && next.empty()) next = to_string(program.step(reader).op);
+    for (const StepId reader : consumers_of(program, step.outputs[0])) {
+      const Step& follows = program.step(reader);
+      if (!is_conversion(follows.op) || !next.empty()) continue;
+      next = follows.op != Op::Identity          ? to_string(follows.op)
+             : follows.conjugate == Conjugate::F ? "f,"
+                                                 : "g,";
+    }
     const bool fits = next.empty() ? derivation.then.empty() || derivation.then == "Then no collective."
                                    : derivation.then.starts_with("Then " + next);
     EXPECT_TRUE(fits) << derivation.then << " and not " << next;

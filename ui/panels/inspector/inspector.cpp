@@ -313,18 +313,31 @@ void draw_reasons(const Context& context, const Subject& subject, Pen& pen) {
   draw_collective_facts(context, subject, pen);
 }
 
-/// A product can be opened on the Stage: its matrices, or the making of one number.
+/// A step can be opened on the Stage: its derivation, and of a product its matrices or the making of one
+/// number.
 void draw_opener(const Context& context, const Subject& subject, Pen& pen) {
-  if (subject.step < 0 || !can_open_row(context)) return;
-  const char* const text = can_open_number(context) ? "How one number is made" : "Open its heads";
-  ImGui::SetCursorScreenPos({pen.x, pen.y});
+  if (subject.step < 0) return;
+  float x = pen.x;
+  const auto button = [&](const char* id, const char* text, const std::string& help) {
+    const float width = button_width(context, text), height = context.px(kControlHeight);
+    if (x > pen.x && x + width > pen.x + pen.width) {
+      x = pen.x;
+      pen.y += height + context.px(8);
+    }
+    ImGui::SetCursorScreenPos({x, pen.y});
+    x += width + context.px(8);
+    return draw_button(context, id, text, ButtonLook::Plain, true, help);
+  };
   const bool number = can_open_number(context);
-  if (draw_button(
-          context, "open row", text, ButtonLook::Plain, true,
-          number ? "Each rank's row, column and term of one number. A click on a number in a zoomed picture "
-                   "shows how that one was made."
-                 : "Scores and probabilities of every head, rank by rank"))
+  if (can_open_row(context) &&
+      button("open row", number ? "How one number is made" : "Open its heads",
+             number ? "Each rank's row, column and term of one number. A click on a number in a zoomed "
+                      "picture shows how that one was made."
+                    : "Scores and probabilities of every head, rank by rank"))
     number ? open_largest_number(context) : open_or_close_row(context);
+  if (can_derive(context) &&
+      button("derivation", "Derivation", "This step line by line, with block matrices and this run's sizes"))
+    open_or_close_derivation(context);
   pen.y += context.px(kControlHeight) + context.px(12);
 }
 
@@ -386,6 +399,7 @@ void draw_inspector(const Context& context) {
       draw_rank_pictures(context, subject, pen);
       draw_colour_bar(context, subject, pen);
       draw_against_serial(context, subject, pen);
+      draw_derivation(context, subject, pen);
     }
     draw_facts(context, subject, pen);
   }

@@ -51,6 +51,9 @@ void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32
                const std::vector<std::string>& sentences, ImU32 outline, bool dashed);
 void draw_layout_card(const Context& context, const Subject& subject, Pen& pen);
 
+/// The selected step line by line, where the Inspector is wide enough to read it.
+void draw_derivation(const Context& context, const Subject& subject, Pen& pen);
+
 /// The selected tensor of a planted mistake's run: what is wrong, every rank's hash, and for each rank what
 /// the sound run held, what the broken one held, and the difference. The heads of the columns choose what the
 /// other panels show.
