@@ -103,6 +103,10 @@ void derive_reduce_scatter(Deriver& d) {
 void derive_moved(Deriver& d, const std::string& what) {
   const Math in = d.whole(d.step().inputs[0]), out = d.whole(d.step().outputs[0]);
   const Math before = d.in_parts(in), after = d.in_parts(out);
+  if (before.column || after.column)  // tall: the ranks' lines show both already
+    return say_ranks(d, in, d.is_cut(out) ? out : before,
+                     fmt::format("{}; {} → {}, {}", what, to_string(d.tensor(in.tensor).layout),
+                                 to_string(d.tensor(out.tensor).layout), d.size(in)));
   if (d.is_cut(in))
     d.line(out, before, "before: " + to_string(d.tensor(in.tensor).layout) + ", " + d.size(in));
   if (d.is_cut(out)) {

@@ -71,7 +71,8 @@ void derive_bias_add(Deriver& d) {
   if (addend != kNoTensor) terms.insert(terms.begin(), d.whole(addend));
   Deriver::Remarks remarks{
       .first = fmt::format("b is added to each of the {} rows", shape_of(d.program(), y, 0).rows),
-      .each = "rank r: its own part of b"};
+      .each = d.is_cut(d.whole(bias)) ? "rank r: its own columns, with its part of b"
+                                      : "rank r: its own tokens, with all of b"};
   const bool on_terms = d.is_terms(y);
   if (on_terms) {  // planted: a bias before the sum
     remarks.for_ranks = d.step().attributes.one_rank ? Relation::Equal : Relation::NotEqual;

@@ -37,7 +37,7 @@ void derive_loss_value(Deriver& d) {
       quotient(function("exp", {difference(target, largest)}), d.whole(d.in(Operand::SumExp)));
   const Math surprise = entrywise({d.whole(d.in(Operand::TokenWeights)), function("log", {probability})});
   d.line(loss, negated(sum_over_all("tokens", surprise)),
-         "−log of the probability of each label; m is taken out of both");
+         "−log of each label's probability, times the token's weight w");
   d.with_ranks(loss, sum_over_all("tokens", loss_of_tokens(d)),
                {.first = fmt::format("the same by three numbers a token, {} tokens",
                                      shape_of(d.program(), target, 0).rows),

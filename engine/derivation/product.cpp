@@ -62,12 +62,19 @@ void derive_linear(Deriver& d) {
                {.first = "element by element", .each = "rank r: its own elements, nothing is sent"});
 }
 
-/// What X·W is called in the forward pass, before a bias or a sum; GeLU's input if the step also bends it.
-std::string product_name(const Deriver& d, TensorId weight, TensorId dy) {
-  const Step* const step = d.forward_step(Op::Linear, Operand::Weight, weight);
-  if (step == nullptr) return d.without_d(dy);
+/// The product of the forward pass that a gradient goes back through.
+struct ForwardProduct {
+  std::string name;  ///< of its result, before a later bias or sum; GeLU's input if the step also bends it
+  std::string bias;  ///< " + b" if the step adds it
+};
+
+ForwardProduct forward_product(const Deriver& d, TensorId weight, TensorId dy) {
+  const Step* const step =
+      weight == kNoTensor ? nullptr : d.forward_step(Op::Linear, Operand::Weight, weight);
+  if (step == nullptr) return {d.without_d(dy), ""};
   const TensorId bent = output_of(d.program(), *step, Operand::GeluInput);
-  return d.tensor(bent != kNoTensor ? bent : step->outputs.front()).symbol;
+  const bool adds = input_of(d.program(), *step, Operand::Bias) != kNoTensor;
+  return {d.tensor(bent != kNoTensor ? bent : step->outputs.front()).symbol, adds ? " + b" : ""};
 }
 
 std::string with_passed_on(const Deriver& d, std::string remark, TensorId dy, const std::string& of) {
@@ -85,12 +92,12 @@ void derive_input_gradient(Deriver& d) {
     return entrywise({std::move(gradient), function("GeLU′", {d.whole(bent)})});
   };
   const std::string x = bent == kNoTensor ? d.without_d(dx.tensor) : "GeLU(" + d.tensor(bent).symbol + ")";
-  const std::string y = product_name(d, weight, dy);
-  d.line(d.derivative(dx.tensor), with_bend(product({d.derivative(dy, y), w})),
-         fmt::format("chain rule, because {} = {} · {}{}", y, x, d.tensor(weight).symbol,
-                     factors.b_turned ? "" : "ᵀ"));
+  const ForwardProduct y = forward_product(d, weight, dy);
+  d.line(d.derivative(dx.tensor), with_bend(product({d.derivative(dy, y.name), w})),
+         fmt::format("chain rule, because {} = {} · {}{}{}", y.name, x, d.tensor(weight).symbol,
+                     factors.b_turned ? "" : "ᵀ", y.bias));
   Deriver::Remarks remarks = product_remarks(d, dx, d.whole(dy), w);
-  remarks.first = with_passed_on(d, remarks.first, dy, y);
+  remarks.first = with_passed_on(d, remarks.first, dy, y.name);
   d.with_ranks(dx, with_bend(product({d.whole(dy), w})), remarks);
   derive_bias_gradient(d, dx);
 }
@@ -104,18 +111,17 @@ void derive_weight_gradient(Deriver& d) {
   const Math dw = d.whole(d.out(Operand::WeightGrad));
   const bool turned = d.step().attributes.transposed, adds = d.has(Operand::Previous);
   const Step* const sibling = d.forward_step(Op::LinearGradInput, Operand::Dy, dy);
-  const std::string y = sibling == nullptr
-                            ? d.without_d(dy)
-                            : product_name(d, input_of(d.program(), *sibling, Operand::Weight), dy);
-  const Math chain =
-      turned ? product({transposed(d.derivative(dy, y)), b}) : product({a, d.derivative(dy, y)});
+  const TensorId weight = sibling == nullptr ? kNoTensor : input_of(d.program(), *sibling, Operand::Weight);
+  const ForwardProduct y = forward_product(d, weight, dy);
+  const Math of_y = d.derivative(dy, y.name);
+  const Math chain = turned ? product({transposed(of_y), b}) : product({a, of_y});
   d.line(d.derivative(dw.tensor), chain,
-         fmt::format("chain rule, because {} = {} · {}{}", y, d.tensor(d.in(Operand::X)).symbol,
-                     d.without_d(dw.tensor), turned ? "ᵀ" : ""));
+         fmt::format("chain rule, because {} = {} · {}{}{}", y.name, d.tensor(d.in(Operand::X)).symbol,
+                     d.without_d(dw.tensor), turned ? "ᵀ" : "", y.bias));
   std::vector<Math> terms{product({a, b})};
   if (adds) terms.insert(terms.begin(), d.whole(d.in(Operand::Previous)));
   Deriver::Remarks remarks = product_remarks(d, dw, a, b);
-  remarks.first = with_passed_on(d, remarks.first, dy, y);
+  remarks.first = with_passed_on(d, remarks.first, dy, y.name);
   if (adds) remarks.first += "; added to the gradient that is there";
   if (adds) remarks.relation = Relation::Assign;
   d.with_ranks(dw, sum(terms), remarks);

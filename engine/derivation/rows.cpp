@@ -9,16 +9,24 @@
 namespace shardlens::formulas {
 namespace {
 
+/// "rank 0 holds the rows 0 to 255 of Wte"
+std::string held_rows(const Deriver& d, TensorId table) {
+  const std::vector<Placement> held = placements(d.tensor(table), d.ranks(), 0);
+  if (held.empty()) return {};
+  return fmt::format("rank 0 holds the rows {} to {} of {}", held.front().rows.begin,
+                     held.front().rows.end - 1, d.tensor(table).symbol);
+}
+
 void derive_lookup(Deriver& d) {
   const TensorId ids = d.in(Operand::Ids), table = d.in(Operand::Table);
   const Math e = d.whole(d.out(Operand::Y)), w = d.whole(table);
   const Math one_hot = Deriver::named("I", rows_of(ids), rows_of(table));
   d.line(e, picked(w, d.whole(ids)), fmt::format("row t is row {}[t] of {}", d.tensor(ids).symbol, w.text));
-  d.with_ranks(
-      e, product({one_hot, w}),
-      {.first = "I has one 1 in each row, at the id; " + d.sizes(e, {one_hot, w}),
-       .parts = d.is_terms(e) ? "cut over the ids: rank r holds some rows" : "",
-       .each = d.is_terms(e) ? "zeros for the rows that other ranks hold" : "each rank: its own part"});
+  d.with_ranks(e, product({one_hot, w}),
+               {.first = "I has one 1 in each row, at the id; " + d.sizes(e, {one_hot, w}),
+                .parts = d.is_terms(e) ? held_rows(d, table) : "",
+                .each = d.is_terms(e) ? "zeros for the rows that other ranks hold"
+                                      : "rank r: its own tokens, or its own columns"});
 }
 
 void derive_lookup_gradient(Deriver& d) {

@@ -182,6 +182,25 @@ TEST(CliPlan, TheAlgebraRunsEveryOperationOnSharesAndPieces) {
   EXPECT_GT(right, 40);
 }
 
+// One step line by line: for a reader, for a program, and for a slide.
+TEST(CliPlan, AStepIsDerivedAsTextJsonAndLatex) {
+  const std::string step = "plan --model gpt2 --layer --tp 4 --batch 1 --seq 64 --derive mlp.proj";
+  const Ended text = run_cli(step);
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "= Σᵣ Gᵣ · Wprojᵣ")) << text.out;
+  EXPECT_TRUE(contains(text.out, "64×3072 · 3072×768 = 64×768")) << text.out;
+  const nlohmann::json json = nlohmann::json::parse(run_cli(step + " --json").out);
+  EXPECT_EQ(json["name"], "mlp.proj");
+  EXPECT_EQ(json["lines"][0]["left"], "Z");
+  EXPECT_EQ(json["lines"][0]["right"], "G · Wproj");
+  EXPECT_TRUE(json["lines"][1]["left"].is_null()) << "it goes on with the line before";
+  const Ended latex = run_cli(step + " --latex");
+  EXPECT_EQ(latex.out, json["latex"]);
+  EXPECT_TRUE(latex.out.starts_with("\\begin{align*}")) << latex.out;
+  const std::string number = std::to_string(json["step"].get<int>());
+  EXPECT_EQ(run_cli(step.substr(0, step.rfind(' ') + 1) + number).out, text.out) << "by its number";
+}
+
 TEST(CliPlan, SaysWhatARankComputesAgainstWhatItSends) {
   const std::string settings = "plan --layer --model gpt2 --tp 4 --hardware h100-80gb";
   const Ended text = run_cli(settings);

@@ -56,6 +56,9 @@ class MathSetter {
  private:
   using MarkKind = MathBox::MarkKind;
 
+  /// What stands below and above a Σ is as legible in a fraction as elsewhere.
+  float limit(float size) const { return std::max(size, style_.size) * kLimit; }
+
   float thin(float size) const { return std::max(1.0F, std::round(size * 0.06F)); }
 
   ImU32 ink_of(int rank) const { return style_.theme.rank_outlines[rank % 8]; }
@@ -207,8 +210,8 @@ class MathSetter {
   MathBox big(bool largest, const std::string& below, const std::string& above, float size) const {
     const MathBox sign =
         largest ? text(style_.fonts.body, "max", size) : text(style_.fonts.body, "\u03A3", size * 1.5F);
-    const MathBox low = text(style_.fonts.body, below, size * kLimit, style_.theme.dim);
-    const MathBox high = text(style_.fonts.body, above, size * kLimit, style_.theme.dim);
+    const MathBox low = text(style_.fonts.body, below, limit(size), style_.theme.dim);
+    const MathBox high = text(style_.fonts.body, above, limit(size), style_.theme.dim);
     const float width = std::max({sign.width, low.width, above.empty() ? 0 : high.width});
     const float drop = largest ? 0 : size * 0.22F;
     MathBox box;

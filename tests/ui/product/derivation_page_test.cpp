@@ -142,7 +142,7 @@ TEST(DerivationPage, EveryLineIsWithinThePageAndLegible) {
       EXPECT_GT(page.size(), 3u);
       for (const mark::Words& words : page) {
         EXPECT_LE(words.at.x + text_width(words.style, words.text), 1280) << words.text;
-        EXPECT_GE(words.style.size, 11) << words.text;
+        EXPECT_GE(words.style.size, 16) << words.text;
       }
     }
   }
