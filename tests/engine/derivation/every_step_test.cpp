@@ -20,6 +20,7 @@ namespace every_step_test {
 
 using testing::every_program;
 using ::testing::HasSubstr;
+using testing::held;
 using testing::NamedProgram;
 using testing::untruth_of;
 
@@ -100,6 +101,35 @@ TEST_F(EveryProgram, EachProductEndsInItsLayout) {
   });
   EXPECT_GT(blocks, 100);
   EXPECT_GT(terms, 100);
+}
+
+/// "64x3072 · 3072x768 = 64x768", of rank 0's parts or of the full matrices, by the plan's placements.
+std::string sizes_of(const Program& program, const Step& step, bool of_rank) {
+  const Factors factors = factors_of(step);
+  const auto size = [&](TensorId id, bool turned) {
+    const Tensor& tensor = program.tensor(id);
+    const MatrixShape full = matrix_shape(tensor);
+    const bool cuts_rows = tensor.layout.dim >= 0 && tensor.layout.dim < tensor.row_dims;
+    const bool cuts_cols = tensor.layout.dim >= tensor.row_dims;
+    const int64_t rows = of_rank && cuts_rows ? held(program, tensor, true, 0) : full.rows;
+    const int64_t cols = of_rank && cuts_cols ? held(program, tensor, false, 0) : full.cols;
+    return turned ? fmt::format("{}×{}", cols, rows) : fmt::format("{}×{}", rows, cols);
+  };
+  const TensorId bent = output_of(program, step, Operand::GeluInput);
+  return fmt::format("{} · {} = {}", size(input_of(program, step, factors.a), factors.a_turned),
+                     size(input_of(program, step, factors.b), factors.b_turned),
+                     size(bent != kNoTensor ? bent : step.outputs[0], false));
+}
+
+TEST_F(EveryProgram, TheSizesBesideAProductAreThePlans) {
+  for_every_step([](const Program& program, const Step& step, const Derivation& derivation) {
+    if (operation(step.op).kind != OpKind::Product) return;
+    std::string remarks;
+    for (const DerivationLine& line : derivation.lines) remarks += line.remark + "\n";
+    EXPECT_THAT(remarks, HasSubstr(sizes_of(program, step, false)));
+    if (program.tensor(step.outputs[0]).layout == kReplicated) return;
+    EXPECT_THAT(remarks, HasSubstr(sizes_of(program, step, true))) << to_text(derivation);
+  });
 }
 
 // It says of the meeting what the plan has: the collective that comes next, or none.
