@@ -96,6 +96,7 @@ class MathSetter {
     const ImU32 ink = of_rank ? ink_of(e.rank) : style_.theme.text;
     const NameParts parts = name_parts(e.text);
     MathBox box = name(parts, size, ink);
+    if (parts.compound) box = in_round(box, size);
     const float right = box.width + size * 0.04F;
     const std::string sub = subscript_of(e), super = superscript_of(e);
     if (!sub.empty()) box.place(text(style_.fonts.body, sub, size * kIndex, ink), {right, size * 0.18F});
