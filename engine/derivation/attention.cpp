@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/config/heads.h"
+#include "engine/base/counted.h"
 #include "engine/derivation/deriver.h"
 
 namespace shardlens::formulas {
@@ -76,8 +76,8 @@ void say_inputs(Deriver& d, const Head& head, bool keys_too) {
     return Deriver::named(name, tokens, fixed(width));
   };
   const std::string remark =
-      fmt::format("{} heads of {} features, {} tokens in each of {} sequences",
-                  d.program().settings.model.heads, head.features, head.tokens, head.sequences);
+      fmt::format("{} of {} features, {} of {} tokens", counted(d.program().settings.model.heads, "head"),
+                  head.features, counted(head.sequences, "sequence"), head.tokens);
   if (!head.grouped && keys_too)
     return d.line(q, block_row({part("Q", heads), part("K", heads), part("V", heads)}), remark);
   if (!head.grouped) return;
@@ -85,8 +85,8 @@ void say_inputs(Deriver& d, const Head& head, bool keys_too) {
   const Math kv = d.whole(d.in(Operand::Kv));
   const int64_t key_heads = d.program().settings.model.key_heads();
   d.line(kv, block_row({part("K", key_heads * head.features), part("V", key_heads * head.features)}),
-         fmt::format("{} query heads share {} key heads: j is that of i", d.program().settings.model.heads,
-                     key_heads));
+         fmt::format("{} share {}: j is that of i", counted(d.program().settings.model.heads, "query head"),
+                     counted(key_heads, "key head")));
 }
 
 /// P with the dropout that is applied to it.

@@ -31,21 +31,36 @@ void say_ranks(Deriver& d, const Math& before, const Math& after, const std::str
   }
 }
 
+/// What the other half of f or g does in the other pass, and why this one is the identity.
+void say_other_half(Deriver& d) {
+  const Step& step = d.step();
+  if (step.pair < 0) return;
+  const Step& half = d.program().step(step.pair);
+  const Math in = d.whole(half.inputs[0]), out = d.whole(half.outputs[0]);
+  if (half.op != Op::AllReduce || !d.is_terms(in)) return;
+  if (step.conjugate == Conjugate::F)
+    return d.line(
+        out, d.in_parts(in),
+        fmt::format("f in the backward pass: every rank uses {}, and the gradients of all uses add up",
+                    d.without_d(out.tensor)));
+  d.line(out, d.in_parts(in), "g in the forward pass: the sum of the terms");
+  Math term = d.for_each_rank(in), whole = out;
+  term.gradient = whole.gradient = true;
+  d.line(term, whole, "so a term's gradient is the sum's, on every rank");
+}
+
 void derive_identity(Deriver& d) {
   const Step& step = d.step();
   const Math x = d.whole(step.inputs[0]), y = d.whole(step.outputs[0]);
   const bool skipped = d.is_terms(x) && !d.is_terms(y);
-  std::string remark = "nothing happens";
-  if (step.pair >= 0) {
-    const Step& half = d.program().step(step.pair);
-    remark += fmt::format(" here; in the {} pass {} is the {}",
-                          half.phase == Phase::Forward ? "forward" : "backward",
-                          step.conjugate == Conjugate::F ? "f" : "g", to_string(half.op));
-  }
+  const char* const name = step.conjugate == Conjugate::F   ? "f here: "
+                           : step.conjugate == Conjugate::G ? "g here: "
+                                                            : "";
+  const std::string remark = fmt::format("{}the identity, nothing is sent", name);
   if (!skipped) {
     d.line(y, x, remark);
     if (d.is_cut(y)) d.next(d.in_parts(y));
-    return;
+    return say_other_half(d);
   }
   d.line(y, d.in_parts(x), "what the next step needs");
   d.line(y, d.for_each_rank(x), "what rank r goes on with: its own term, because nothing sums the terms",

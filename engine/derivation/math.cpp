@@ -127,6 +127,7 @@ NameParts name_parts(const std::string& name) {
     parts.sub = rest.substr(upper);
   } else {
     parts.base = rest;
+    parts.compound = rest.find(", ") != std::string::npos;
     parts.upright = rest.size() > 1 && std::all_of(rest.begin(), rest.end(), [](char c) {
                       return is_lower(c) || c == ' ' || c == '-';
                     });

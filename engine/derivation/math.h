@@ -106,6 +106,7 @@ struct NameParts {
   bool upright = false;    ///< a word, such as "pos"
   bool bracketed = false;  ///< rounded to an integer: "[X]"
   bool d_outside = false;  ///< a gradient of that: "d[X]"
+  bool compound = false;   ///< several numbers: "μ, 1/σ"
 };
 NameParts name_parts(const std::string& name);
 

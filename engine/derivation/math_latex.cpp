@@ -84,13 +84,22 @@ std::string symbol_latex(const Math& symbol) {
     const std::string rank = symbol.rank == kEachRank ? "r" : std::to_string(symbol.rank / symbol.copies);
     sub += (sub.empty() ? "" : ",") + rank;
   }
-  std::string super = superscript_of(symbol);
+  if (name.compound)
+    base = "\\left(" + base + "\\right)";
+  else if (base.find('^') != std::string::npos)
+    base = "{" + base + "}";
+  const bool turns_derivative = symbol.gradient && symbol.turned;
+  Math upright = symbol;
+  if (turns_derivative) upright.turned = false;
+  std::string super = superscript_of(upright);
   for (int prime = 0; prime < name.primes; ++prime) super.insert(0, "\\prime ");
   std::string text = base;
   if (!sub.empty()) text += "_{" + sub + "}";
   if (!super.empty()) text += "^{" + super + "}";
   if (name.bracketed) text = (name.d_outside ? "d[" : "[") + text + "]";
-  return symbol.gradient ? "\\frac{\\partial L}{\\partial " + text + "}" : text;
+  if (!symbol.gradient) return text;
+  text = "\\frac{\\partial L}{\\partial " + text + "}";
+  return turns_derivative ? "\\left(" + text + "\\right)^{T}" : text;
 }
 
 std::string part_latex(const Math& parent, size_t place) {

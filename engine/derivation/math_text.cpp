@@ -33,6 +33,7 @@ std::string small(const std::string& text, bool below) {
 
 std::string symbol_text(const Math& symbol) {
   std::string text = symbol.gradient ? "∂L/∂" + symbol.text : symbol.text;
+  if (name_parts(symbol.text).compound) text = "(" + text + ")";
   if (symbol.held == Held::Block)
     text += small(symbol.rank == kEachRank ? "r" : std::to_string(symbol.rank / symbol.copies), true);
   return text + small(superscript_of(symbol), false);
@@ -105,6 +106,7 @@ std::string to_text(const Math& e) {
     case MathKind::Quotient:
       return quotient_side(e.parts[0]) + " / " + quotient_side(e.parts[1]);
     case MathKind::Function:
+      if (e.text == "√" && e.parts[0].kind == MathKind::Number) return "√" + e.parts[0].text;
       return fmt::format("{}({})", e.text, text_joined(e, ", "));
     case MathKind::Picked:
       return fmt::format("{}[{}]", text_of_part(e, 0), to_text(e.parts[1]));

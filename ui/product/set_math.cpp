@@ -10,6 +10,7 @@ namespace {
 
 constexpr float kIndex = 0.66F;     // the size of sub- and superscripts
 constexpr float kLimit = 0.58F;     // of what stands below and above a Σ
+constexpr float kSigma = 1.4F;      // the size of a Σ
 constexpr float kFraction = 0.86F;  // of what stands above and below a line
 constexpr float kAxis = 0.28F;      // the height of a minus sign and of a fraction's line
 
@@ -95,6 +96,7 @@ class MathSetter {
     const ImU32 ink = of_rank ? ink_of(e.rank) : style_.theme.text;
     const NameParts parts = name_parts(e.text);
     MathBox box = name(parts, size, ink);
+    if (parts.compound) box = in_round(box, size);
     const float right = box.width + size * 0.04F;
     const std::string sub = subscript_of(e), super = superscript_of(e);
     if (!sub.empty()) box.place(text(style_.fonts.body, sub, size * kIndex, ink), {right, size * 0.18F});
@@ -209,7 +211,7 @@ class MathSetter {
   /// Σ or max with what stands below and above it.
   MathBox big(bool largest, const std::string& below, const std::string& above, float size) const {
     const MathBox sign =
-        largest ? text(style_.fonts.body, "max", size) : text(style_.fonts.body, "\u03A3", size * 1.5F);
+        largest ? text(style_.fonts.body, "max", size) : text(style_.fonts.body, "\u03A3", size * kSigma);
     const MathBox low = text(style_.fonts.body, below, limit(size), style_.theme.dim);
     const MathBox high = text(style_.fonts.body, above, limit(size), style_.theme.dim);
     const float width = std::max({sign.width, low.width, above.empty() ? 0 : high.width});
@@ -218,7 +220,7 @@ class MathSetter {
     box.place(sign, {(width - sign.width) / 2, drop});
     const float foot = largest ? size * 0.1F : drop + size * 0.06F;
     if (!below.empty()) box.place(low, {(width - low.width) / 2, foot + low.above * 0.92F});
-    const float head = drop - size * 1.5F * 0.76F;
+    const float head = drop - size * kSigma * 0.76F;
     if (!above.empty()) box.place(high, {(width - high.width) / 2, head - high.below * 0.6F});
     return box;
   }

@@ -181,10 +181,28 @@ std::string unbalanced(const std::string& latex) {
   return open.empty() ? "" : "left open: " + open.back();
 }
 
+/// True if something has two superscripts or two subscripts, which LaTeX refuses.
+bool has_double_script(const std::string& latex) {
+  for (size_t at = 0; at < latex.size(); ++at) {
+    std::set<char> seen;
+    while (at < latex.size() && (latex[at] == '^' || latex[at] == '_')) {
+      if (!seen.insert(latex[at]).second) return true;
+      int depth = 0;
+      do {
+        ++at;
+        if (at < latex.size()) depth += latex[at] == '{' ? 1 : latex[at] == '}' ? -1 : 0;
+      } while (at < latex.size() && depth > 0);
+      ++at;
+    }
+  }
+  return false;
+}
+
 TEST_F(EveryProgram, LatexIsAsciiAndBalanced) {
   for_every_step([](const Program&, const Step&, const Derivation& derivation) {
     const std::string latex = to_latex(derivation);
     EXPECT_EQ(unbalanced(latex), "") << latex;
+    EXPECT_FALSE(has_double_script(latex)) << latex;
     EXPECT_TRUE(latex.starts_with("\\begin{align*}\n")) << latex;
     EXPECT_TRUE(latex.ends_with("\\end{align*}\n")) << latex;
     for (const char c : latex) ASSERT_TRUE(c == '\n' || (c >= 32 && c < 127)) << latex;

@@ -167,6 +167,16 @@ TEST_F(SaveScene, OneNumberIsOpenedAgain) {
   EXPECT_EQ(read_lesson(first().string()).scenes[0].state.number->col, 5);
 }
 
+TEST_F(SaveScene, TheDerivationIsOpenedAgain) {
+  StudioHarness harness({1280, 720});
+  harness.wait_until_at_rest();
+  select(harness, "mlp.gelu dX");
+  harness.view().of<ProductView>() = {.open = true, .derivation = true};
+  harness.draw_frames(4);
+  expect_the_same_again(harness);
+  EXPECT_EQ(read_lesson(first().string()).scenes[0].state.page, "derivation");
+}
+
 TEST_F(SaveScene, AHopIsShownAgain) {
   StudioHarness harness({1280, 720});
   harness.wait_until_at_rest();

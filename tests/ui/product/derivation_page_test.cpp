@@ -127,8 +127,9 @@ TEST(DerivationPage, EveryLineIsWithinThePageAndLegible) {
   model.batch = 2;
   model.seq = 16;
   model.update = true;
-  for (const Settings& settings : {layer, model}) {
-    StudioHarness harness({1280, 720}, settings);
+  for (const auto& [settings, width] :
+       {std::pair(layer, 800), std::pair(layer, 1280), std::pair(model, 1280)}) {
+    StudioHarness harness({width, 720}, settings);
     harness.view().set_lecture(true);
     harness.wait_until_at_rest();
     std::set<std::string> seen;
@@ -141,8 +142,8 @@ TEST(DerivationPage, EveryLineIsWithinThePageAndLegible) {
       const std::vector<mark::Words> page = words_of_page(harness);
       EXPECT_GT(page.size(), 3u);
       for (const mark::Words& words : page) {
-        EXPECT_LE(words.at.x + text_width(words.style, words.text), 1280) << words.text;
-        EXPECT_GE(words.style.size, 16) << words.text;
+        EXPECT_LE(words.at.x + text_width(words.style, words.text), width) << words.text;
+        EXPECT_GE(words.style.size, width < 1280 ? 11 : 16) << words.text;
       }
     }
   }
