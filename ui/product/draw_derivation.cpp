@@ -4,15 +4,19 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/parts.h"
+#include "ui/plan/seen_break.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/derivation_page.h"
 #include "ui/product/math_box.h"
+#include "ui/product/page.h"
 #include "ui/widgets/copy_table.h"
 
 namespace shardlens::ui {
 namespace {
 
+constexpr float kLargestSymbol = 42;   ///< of the page, pixels at scale 1
 constexpr float kLeastSymbol = 17.5F;  ///< pixels at scale 1: smaller ones scroll instead
 constexpr float kLeastRemark = 210;    ///< the width at scale 1 that a remark beside a formula needs
 constexpr float kShrink = 0.93F;       ///< from one size to the next
@@ -149,6 +153,8 @@ struct KeptDerivation {
 }  // namespace
 
 std::shared_ptr<const Derivation> derivation_of_selection(const Context& context) {
+  // The derivation of a planted mistake says where it is.
+  if (keeps_findings_back(context) && seen_break(context)) return nullptr;
   const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
   const StepId step = context.view.selected_step;
   if (!plan || step < 0 || static_cast<size_t>(step) >= plan->program.steps.size()) return nullptr;
@@ -174,6 +180,26 @@ float draw_derivation_lines(const Context& context, const Derivation& derivation
   const Remarks remarks = remarks_for(context, set, width);
   const float lines = draw_lines(set, remarks, list, at);
   return lines + draw_what_follows(context, derivation, set.size, list, {at.x, at.y + lines}, width);
+}
+
+void draw_derivation_page(const OpenedPage& page, const Rect& room) {
+  const Context& context = page.context;
+  const std::shared_ptr<const Derivation> derivation = derivation_of_selection(context);
+  if (!derivation)
+    return draw_missing(page, "Answer the lesson's question, and this page derives the step.", room);
+  const ImVec2 size{room.max.x - room.min.x, room.max.y - room.min.y};
+  ImGui::SetCursorScreenPos(room.min);
+  if (ImGui::BeginChild("derivation lines", size)) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float bar = ImGui::GetStyle().ScrollbarSize, top = page.px(8);
+    const float left = page.px(2);  // a line at the edge would be cut
+    const float height =
+        draw_derivation_lines(context, *derivation, {at.x + left, at.y + top}, size.x - bar - left,
+                              size.y - 2 * top, page.px(kLargestSymbol));
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({1, height + top});
+  }
+  ImGui::EndChild();
 }
 
 void copy_as_latex(const Derivation& derivation) {
