@@ -41,6 +41,11 @@ Math difference(Math from, Math taken) {
 Math quotient(Math above, Math below) {
   return made(MathKind::Quotient, {std::move(above), std::move(below)});
 }
+Math slanted_quotient(Math above, Math below) {
+  Math math = quotient(std::move(above), std::move(below));
+  math.slanted = true;
+  return math;
+}
 Math function(const std::string& name, std::vector<Math> of) {
   return made(MathKind::Function, std::move(of), name);
 }

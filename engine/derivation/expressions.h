@@ -17,6 +17,7 @@ Math entrywise(std::vector<Math> factors);
 Math sum(std::vector<Math> terms);
 Math difference(Math from, Math taken);
 Math quotient(Math above, Math below);
+Math slanted_quotient(Math above, Math below);  ///< in one line: `above` has no sum, `below` is one factor
 Math function(const std::string& name, std::vector<Math> of);
 Math picked(Math from, Math which);
 Math block_row(std::vector<Math> blocks);

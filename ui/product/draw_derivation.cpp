@@ -95,9 +95,9 @@ Remarks remarks_for(const Context& context, const SetLines& set, float width) {
 /// Draws the lines, or measures them without a list. Returns their height.
 float draw_lines(const SetLines& set, const Remarks& remarks, ImDrawList* list, ImVec2 at) {
   float y = at.y;
-  const float between = set.size * 0.38F;
+  const float between = set.size * 0.3F;
   for (const SetLine& line : set.lines) {
-    if (line.has_left && y > at.y) y += set.size * 0.3F;
+    if (line.has_left && y > at.y) y += set.size * 0.16F;
     const float above = std::max({line.left.above, line.sign.above, line.right.above});
     const float below = std::max({line.left.below, line.sign.below, line.right.below});
     const float base = y + above;
