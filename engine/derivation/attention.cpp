@@ -104,7 +104,7 @@ std::string softmax_remark(const Deriver& d) {
 }
 
 void say_scores(Deriver& d, const Head& head) {
-  d.line(head.s, quotient(product({head.q, transposed(head.k)}), head.root),
+  d.line(head.s, slanted_quotient(product({head.q, transposed(head.k)}), head.root),
          "head i of one sequence: " + sizes_of(head.tokens, head.features, head.keys));
 }
 
@@ -144,8 +144,8 @@ void attend_back(Deriver& d) {
          "because C = P · V; " + sizes_of(head.tokens, head.features, head.keys));
   d.line(ds, entrywise({head.p, difference(dp, sum_over_columns("keys", entrywise({dp, head.p})))}),
          "softmax: each row's elements share one sum");
-  d.line(dq, quotient(product({ds, head.k}), head.root), "because S = Q · Kᵀ / √d");
-  d.line(dk, over_queries(quotient(product({transposed(ds), head.q}), head.root)),
+  d.line(dq, slanted_quotient(product({ds, head.k}), head.root), "because S = Q · Kᵀ / √d");
+  d.line(dk, over_queries(slanted_quotient(product({transposed(ds), head.q}), head.root)),
          "because S = Q · Kᵀ / √d" + shared);
   const Math q_gradient = d.whole(d.out(Operand::QGrad));
   d.line(q_gradient, d.in_parts(q_gradient), heads_remark(d, q_gradient.tensor));

@@ -69,6 +69,8 @@ void derive_lines(Deriver& d) {
 std::string title_of(const Program& program, const Step& step) {
   const std::string cut = weight_cut(program, step);
   if (!cut.empty()) return step.equation + ", " + cut;
+  if (step.conjugate != Conjugate::None)
+    return step.equation + (step.conjugate == Conjugate::F ? ", that is f" : ", that is g");
   const std::string note = note_of(program, step);
   const bool says_more = !note.empty() && step.equation.find(note) == std::string::npos;
   return says_more ? step.equation + ", " + note : step.equation;

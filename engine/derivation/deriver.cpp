@@ -1,4 +1,4 @@
-// Makes expressions, and the ranks' parts of them from the tensors' layouts.
+// Finds the ranks' parts of expressions in the tensors' layouts, and writes lines.
 #include "engine/derivation/deriver.h"
 
 #include <fmt/format.h>
@@ -8,14 +8,6 @@
 
 namespace shardlens::formulas {
 namespace {
-
-Math made(MathKind kind, std::vector<Math> parts, std::string text = "") {
-  Math math;
-  math.kind = kind;
-  math.parts = std::move(parts);
-  math.text = std::move(text);
-  return math;
-}
 
 /// How the ranks hold a matrix.
 struct Parts {
@@ -61,95 +53,6 @@ std::string shape_text(const MatrixShape& shape) {
 }
 
 }  // namespace
-
-Math number(const std::string& text) {
-  return made(MathKind::Number, {}, text);
-}
-Math words(const std::string& text) {
-  return made(MathKind::Words, {}, text);
-}
-Math product(std::vector<Math> factors) {
-  return made(MathKind::Product, std::move(factors));
-}
-Math entrywise(std::vector<Math> factors) {
-  return made(MathKind::Entrywise, std::move(factors));
-}
-Math sum(std::vector<Math> terms) {
-  if (terms.size() == 1) return std::move(terms.front());
-  Math math = made(MathKind::Sum, std::move(terms));
-  math.minus.resize(math.parts.size());
-  return math;
-}
-Math difference(Math from, Math taken) {
-  Math math = from.kind == MathKind::Sum ? std::move(from) : made(MathKind::Sum, {std::move(from)});
-  math.parts.push_back(std::move(taken));
-  math.minus.resize(math.parts.size());
-  math.minus.back() = true;
-  return math;
-}
-Math quotient(Math above, Math below) {
-  return made(MathKind::Quotient, {std::move(above), std::move(below)});
-}
-Math function(const std::string& name, std::vector<Math> of) {
-  return made(MathKind::Function, std::move(of), name);
-}
-Math picked(Math from, Math which) {
-  return made(MathKind::Picked, {std::move(from), std::move(which)});
-}
-Math block_row(std::vector<Math> blocks) {
-  return made(MathKind::Blocks, std::move(blocks));
-}
-Math block_column(std::vector<Math> blocks) {
-  Math math = made(MathKind::Blocks, std::move(blocks));
-  math.column = true;
-  return math;
-}
-Math transposed(Math symbol) {
-  symbol.turned = !symbol.turned;
-  return symbol;
-}
-Math to_power(Math symbol, const std::string& power) {
-  symbol.power = power;
-  return symbol;
-}
-Math sum_over_columns(const std::string& what, Math of) {
-  return made(MathKind::Reduction, {std::move(of)}, what);
-}
-Math sum_over_rows(const std::string& what, Math of) {
-  Math math = sum_over_columns(what, std::move(of));
-  math.over = Over::Rows;
-  return math;
-}
-Math sum_over_all(const std::string& what, Math of) {
-  Math math = sum_over_columns(what, std::move(of));
-  math.over = Over::All;
-  return math;
-}
-Math sum_over_list(const std::string& what, Math of) {
-  Math math = sum_over_columns(what, std::move(of));
-  math.over = Over::List;
-  return math;
-}
-Math negated(Math math) {
-  Math sum = made(MathKind::Sum, {std::move(math)});
-  sum.minus = {true};
-  return sum;
-}
-Math largest_of_columns(const std::string& what, Math of) {
-  Math math = sum_over_columns(what, std::move(of));
-  math.largest = true;
-  return math;
-}
-
-Extent rows_of(TensorId tensor) {
-  return {.tensor = tensor, .rows = true};
-}
-Extent cols_of(TensorId tensor) {
-  return {.tensor = tensor, .rows = false};
-}
-Extent fixed(int64_t number) {
-  return {.fixed = number};
-}
 
 Math Deriver::whole(TensorId id) const {
   Math symbol = named(tensor(id).symbol, id);

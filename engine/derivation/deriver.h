@@ -6,34 +6,9 @@
 #include <vector>
 
 #include "engine/derivation/derivation.h"
+#include "engine/derivation/expressions.h"
 
 namespace shardlens::formulas {
-
-// Expressions. A sum's parts may be negated by difference().
-Math number(const std::string& text);
-Math words(const std::string& text);
-Math product(std::vector<Math> factors);
-Math entrywise(std::vector<Math> factors);
-Math sum(std::vector<Math> terms);
-Math difference(Math from, Math taken);
-Math quotient(Math above, Math below);
-Math function(const std::string& name, std::vector<Math> of);
-Math picked(Math from, Math which);
-Math block_row(std::vector<Math> blocks);
-Math block_column(std::vector<Math> blocks);
-Math transposed(Math symbol);
-Math to_power(Math symbol, const std::string& power);
-Math sum_over_columns(const std::string& what, Math of);  ///< one column is left
-Math sum_over_rows(const std::string& what, Math of);     ///< one row is left
-Math sum_over_all(const std::string& what, Math of);      ///< one number is left
-Math sum_over_list(const std::string& what, Math of);     ///< of matrices of the same shape
-Math negated(Math math);
-Math largest_of_columns(const std::string& what, Math of);
-
-/// The extents of a tensor's matrix.
-Extent rows_of(TensorId tensor);
-Extent cols_of(TensorId tensor);
-Extent fixed(int64_t number);
 
 class Deriver {
  public:

@@ -76,6 +76,7 @@ struct Math {
   bool written_out = false;   ///< RankSum: as A + B + C, not with a Σ
   bool largest = false;       ///< RankSum, Reduction: the largest, not the sum
   Over over = Over::Columns;  ///< Reduction
+  bool slanted = false;       ///< Quotient: a / b in one line
   std::string power;          ///< Symbol: "2" for a square
   bool operator==(const Math&) const = default;
 };

@@ -203,6 +203,7 @@ std::string to_latex(const Math& e) {
     case MathKind::Sum:
       return sum_latex(e);
     case MathKind::Quotient:
+      if (e.slanted) return to_latex(e.parts[0]) + " / " + to_latex(e.parts[1]);
       return fmt::format("\\frac{{{}}}{{{}}}", to_latex(e.parts[0]), to_latex(e.parts[1]));
     case MathKind::Function:
       return function_latex(e);

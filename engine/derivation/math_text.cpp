@@ -104,6 +104,7 @@ std::string to_text(const Math& e) {
     case MathKind::Sum:
       return sum_text(e);
     case MathKind::Quotient:
+      if (e.slanted) return to_text(e.parts[0]) + " / " + to_text(e.parts[1]);
       return quotient_side(e.parts[0]) + " / " + quotient_side(e.parts[1]);
     case MathKind::Function:
       if (e.text == "√" && e.parts[0].kind == MathKind::Number) return "√" + e.parts[0].text;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kColumnWidth = 384;
 constexpr float kKeyWidth = 104;
-constexpr float kLineHeight = 22;
+constexpr float kLineHeight = 21;
 constexpr float kTitleHeight = 36;
 constexpr float kGroupGap = 16;
 constexpr float kHeadingHeight = 40;

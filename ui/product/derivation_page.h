@@ -9,7 +9,8 @@
 
 namespace shardlens::ui {
 
-/// The derivation of a step of the shown plan, kept from frame to frame; null if no step is selected.
+/// The derivation of a step of the shown plan, kept from frame to frame; null if no step is selected,
+/// or if it would answer the lesson's question.
 std::shared_ptr<const Derivation> derivation_of_selection(const Context& context);
 
 /// Draws the lines at `at`, with the largest symbols up to `most` pixels at which the formulas are at most

@@ -4,19 +4,22 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/parts.h"
+#include "ui/plan/seen_break.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/derivation_page.h"
 #include "ui/product/math_box.h"
+#include "ui/product/page.h"
 #include "ui/widgets/copy_table.h"
 
 namespace shardlens::ui {
 namespace {
 
-// Pixels at scale 1: smaller symbols scroll instead. A room reads the small letters beside them too.
-constexpr float kLeastSymbol = 17.5F, kLeastInLecture = 22;
-constexpr float kLeastRemark = 210;  ///< the width at scale 1 that a remark beside a formula needs
-constexpr float kShrink = 0.93F;     ///< from one size to the next
+constexpr float kLargestSymbol = 42;   ///< of the page, pixels at scale 1
+constexpr float kLeastSymbol = 17.5F;  ///< pixels at scale 1: smaller ones scroll instead
+constexpr float kLeastRemark = 210;    ///< the width at scale 1 that a remark beside a formula needs
+constexpr float kShrink = 0.93F;       ///< from one size to the next
 
 struct SetLine {
   MathBox left, sign, right;
@@ -92,9 +95,9 @@ Remarks remarks_for(const Context& context, const SetLines& set, float width) {
 /// Draws the lines, or measures them without a list. Returns their height.
 float draw_lines(const SetLines& set, const Remarks& remarks, ImDrawList* list, ImVec2 at) {
   float y = at.y;
-  const float between = set.size * 0.38F;
+  const float between = set.size * 0.3F;
   for (const SetLine& line : set.lines) {
-    if (line.has_left && y > at.y) y += set.size * 0.3F;
+    if (line.has_left && y > at.y) y += set.size * 0.16F;
     const float above = std::max({line.left.above, line.sign.above, line.right.above});
     const float below = std::max({line.left.below, line.sign.below, line.right.below});
     const float base = y + above;
@@ -150,6 +153,8 @@ struct KeptDerivation {
 }  // namespace
 
 std::shared_ptr<const Derivation> derivation_of_selection(const Context& context) {
+  // The derivation of a planted mistake says where it is.
+  if (keeps_findings_back(context) && seen_break(context)) return nullptr;
   const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
   const StepId step = context.view.selected_step;
   if (!plan || step < 0 || static_cast<size_t>(step) >= plan->program.steps.size()) return nullptr;
@@ -161,7 +166,7 @@ std::shared_ptr<const Derivation> derivation_of_selection(const Context& context
 
 float draw_derivation_lines(const Context& context, const Derivation& derivation, ImVec2 at, float width,
                             float height, float most) {
-  const float least = context.px(context.view.lecture ? kLeastInLecture : kLeastSymbol);
+  const float least = context.px(kLeastSymbol);
   SetLines set;
   for (float size = std::max(most, least);; size = std::max(size * kShrink, least)) {
     set = set_lines(context, derivation, size, 0);
@@ -175,6 +180,26 @@ float draw_derivation_lines(const Context& context, const Derivation& derivation
   const Remarks remarks = remarks_for(context, set, width);
   const float lines = draw_lines(set, remarks, list, at);
   return lines + draw_what_follows(context, derivation, set.size, list, {at.x, at.y + lines}, width);
+}
+
+void draw_derivation_page(const OpenedPage& page, const Rect& room) {
+  const Context& context = page.context;
+  const std::shared_ptr<const Derivation> derivation = derivation_of_selection(context);
+  if (!derivation)
+    return draw_missing(page, "Answer the lesson's question, and this page derives the step.", room);
+  const ImVec2 size{room.max.x - room.min.x, room.max.y - room.min.y};
+  ImGui::SetCursorScreenPos(room.min);
+  if (ImGui::BeginChild("derivation lines", size)) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float bar = ImGui::GetStyle().ScrollbarSize, top = page.px(8);
+    const float left = page.px(2);  // a line at the edge would be cut
+    const float height =
+        draw_derivation_lines(context, *derivation, {at.x + left, at.y + top}, size.x - bar - left,
+                              size.y - 2 * top, page.px(kLargestSymbol));
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({1, height + top});
+  }
+  ImGui::EndChild();
 }
 
 void copy_as_latex(const Derivation& derivation) {

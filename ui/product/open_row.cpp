@@ -20,7 +20,6 @@ namespace {
 constexpr float kBendHeight = 212;  ///< at scale 1, the least that GeLU's panel needs
 constexpr float kHeader = 44, kFormula = 56;
 constexpr float kFormulaWidth = 330;  ///< of the formula beside a choice
-constexpr float kLargestSymbol = 42;  ///< of a derivation
 
 /// The opened step of the shown plan.
 struct Opened {
@@ -196,33 +195,6 @@ float draw_header(const OpenedPage& page, const Opened& row, const Rect& room) {
   return page.px(kHeader);
 }
 
-void draw_missing(const OpenedPage& page, const std::string& why, const Rect& room) {
-  const TextStyle style = in(page.type.body, page.theme.dim);
-  const float width = std::min(room.width(), page.px(560));
-  draw_wrapped(page.list, {(room.min.x + room.max.x - width) / 2, room.min.y + room.height() / 3}, style, why,
-               width);
-}
-
-/// The lines as large as fit; they scroll if even small ones do not.
-void draw_derivation_page(const OpenedPage& page, const Rect& room) {
-  const Context& context = page.context;
-  const std::shared_ptr<const Derivation> derivation = derivation_of_selection(context);
-  if (!derivation) return;
-  const ImVec2 size{room.max.x - room.min.x, room.max.y - room.min.y};
-  ImGui::SetCursorScreenPos(room.min);
-  if (ImGui::BeginChild("derivation lines", size)) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float bar = ImGui::GetStyle().ScrollbarSize, top = page.px(8);
-    const float left = page.px(2);  // a line at the edge would be cut
-    const float height =
-        draw_derivation_lines(context, *derivation, {at.x + left, at.y + top}, size.x - bar - left,
-                              size.y - 2 * top, page.px(kLargestSymbol));
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({1, height + top});
-  }
-  ImGui::EndChild();
-}
-
 void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
   auto& view = page.context.view.of<ProductView>();
   const MatrixShape shape = result_shape(row);
@@ -279,6 +251,13 @@ void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
 }
 
 }  // namespace
+
+void draw_missing(const OpenedPage& page, const std::string& why, const Rect& room) {
+  const TextStyle style = in(page.type.body, page.theme.dim);
+  const float width = std::min(room.width(), page.px(560));
+  draw_wrapped(page.list, {(room.min.x + room.max.x - width) / 2, room.min.y + room.height() / 3}, style, why,
+               width);
+}
 
 std::string element_text(const std::string& symbol, int64_t row, int64_t col) {
   return fmt::format("{}[{}, {}]", symbol, row, col);

@@ -36,6 +36,9 @@ struct OpenedPage {
   ImU32 rank_ink(int rank) const { return theme.rank_outlines[rank % 8]; }
 };
 
+/// Why a page has nothing to show.
+void draw_missing(const OpenedPage& page, const std::string& why, const Rect& room);
+
 /// "Z[17, 203]".
 std::string element_text(const std::string& symbol, int64_t row, int64_t col);
 
@@ -62,6 +65,9 @@ std::string bend_title(const Number& number);
 /// The factors and the result as matrices side by side, with every rank's part in place. A click on the
 /// result opens a number.
 void draw_matrices(const OpenedPage& page, const Product& product, const Rect& room);
+
+/// The selected step line by line, as large as fits; it scrolls if even small lines do not fit.
+void draw_derivation_page(const OpenedPage& page, const Rect& room);
 
 /// Attention's scores and probabilities, by head and rank.
 void draw_heads(const OpenedPage& page, const Step& step, const Rect& room);

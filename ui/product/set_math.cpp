@@ -34,6 +34,8 @@ class MathSetter {
       case MathKind::Sum:
         return sum(e, size);
       case MathKind::Quotient:
+        if (e.slanted)
+          return row_of({set(e.parts[0], size), text(style_.fonts.body, " / ", size), set(e.parts[1], size)});
         return quotient(e, size);
       case MathKind::Function:
         return function(e, size);

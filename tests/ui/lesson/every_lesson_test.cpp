@@ -15,6 +15,7 @@
 #include "ui/lesson/lesson_view.h"
 #include "ui/plan/sections.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/product/product_view.h"
 #include "ui/stage/stage_light.h"
 
 namespace shardlens::ui {
@@ -76,7 +77,7 @@ class EveryLesson : public ::testing::TestWithParam<std::string> {
   }
   /// Every row that the scene lights or calls out, and the words beside it.
   void expect_light_in_view(const std::string& where) {
-    const std::shared_ptr<const Plan> plan = shared_shown_plan(harness_.snapshot());
+    const std::shared_ptr<const Plan> plan = harness_.view().shown;
     const StageLight& light = std::as_const(harness_.view()).of<StageLight>();
     const bool strip = is_whole_model(plan->program) && harness_.view().open_section == kWholeModel;
     ImGuiWindow* const rows = window_with(strip ? "Stage/##stage_strip" : "Stage/##stage_rows");
@@ -125,6 +126,22 @@ class EveryLesson : public ::testing::TestWithParam<std::string> {
                                   ContainsRegex("[0-9] of [0-9]+ wrong"), ContainsRegex("finds it first"))))
           << where;
     }
+  }
+
+  /// The derivation of a planted mistake's step would say that it is one.
+  void expect_no_derivation_of_the_mistake(const std::string& where) {
+    const std::shared_ptr<const Plan> plan = shared_shown_plan(harness_.snapshot());
+    ASSERT_TRUE(plan);
+    harness_.view().tab = Tab::Stage;
+    harness_.view().focus_tab = true;
+    for (const Step& step : plan->program.steps) {
+      select_step(harness_.view(), plan->program, step.id);
+      harness_.view().of<ProductView>() = {.open = true, .derivation = true};
+      harness_.draw_frames(2);
+      for (const mark::Words& words : words_on_screen(harness_))
+        EXPECT_THAT(words.text, Not(::testing::HasSubstr("\u2260"))) << where << ": " << step.equation;
+    }
+    harness_.view().of<ProductView>() = {};
   }
 
   /// The lines of a verdict that are wholly inside the card, as one text.
@@ -201,8 +218,9 @@ TEST_P(EveryLesson, ShowsWhatItSpeaksOfAndNoAnswerBeforeItsQuestion) {
     for (const bool in_class : {false, true})
       in_each_size([&](const std::string& size) { expect_light_in_view(scene_name() + ", " + size); },
                    in_class);
-    if (lesson().scenes[scene].state.mistake)
-      in_each_size([&](const std::string& size) { expect_findings_kept_back(scene_name() + ", " + size); });
+    if (!lesson().scenes[scene].state.mistake) continue;
+    in_each_size([&](const std::string& size) { expect_findings_kept_back(scene_name() + ", " + size); });
+    expect_no_derivation_of_the_mistake(scene_name());
   }
 }
 

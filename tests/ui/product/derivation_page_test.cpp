@@ -98,8 +98,13 @@ TEST(DerivationPage, TheCopyIsTheLatexOfTheStep) {
 TEST(DerivationPage, TheInspectorHasTheLinesWhereItIsWide) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  select(harness, "mlp.proj");
+  select(harness, "mlp.fc db");  // a vector: its pictures leave room
   EXPECT_THAT(texts_in(harness, "Inspector"), Not(Contains("Copy as LaTeX")));
+  harness.view().wide_inspector = true;
+  harness.draw_frames(3);
+  EXPECT_THAT(texts_in(harness, "Inspector"), Contains("Copy as LaTeX"));
+  harness.view().wide_inspector = false;
+  harness.draw_frames(3);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inspector/derivation"); });
   EXPECT_EQ(shown_page(harness.view()), "derivation");
 }
