@@ -212,7 +212,7 @@ Verb add_lesson(CLI::App& app) {
              "--answers", options->answers,
              "Marks the answers in a file: {\"answers\": {\"ID\": value}}. With --check and no file: lists "
              "all that is right")
-          ->type_name("FILE.json")
+          ->type_name("[FILE.json]")
           ->expected(0, 1);
   app.add_flag("--check", options->check, "Plans and runs every scene, and checks that every answer holds");
   app.add_option("--seed", options->seed, "Draws the numbers of [draw] from this: one sheet a student");

@@ -37,9 +37,9 @@ const answersBy = (rules) => {
 
   // The number in another unit; null: they measure different things.
   function converted(number, unit, wanted) {
-    const known = (word) => (Object.hasOwn(rules.units, word) ? rules.units[word] : null);
-    const to = known(wanted.toLowerCase());
-    const from = unit === "" ? to : known(unit);
+    const meaning = (word) => (Object.hasOwn(rules.units, word) ? rules.units[word] : null);
+    const to = meaning(wanted.toLowerCase());
+    const from = unit === "" ? to : meaning(unit);
     if (!from || !to) return null;
     const counts = wanted === "" && (from[0] === "ranks" || from[0] === "heads");
     return from[0] === to[0] || counts ? (number * from[1]) / to[1] : null;
@@ -54,15 +54,20 @@ const answersBy = (rules) => {
     return given.digits >= kShownDigits && away <= (lastDigit / 2) * (1 + kSameNumber);
   }
 
+  const known = new WeakMap();  // by key: its words, made plain
+  function knownWords(key) {
+    if (!known.has(key)) known.set(key, new Map(key.words.map((word) => [plain(word[0]), word])));
+    return known.get(key);
+  }
+
   function namedCandidates(key, words) {
     if (bytes(words) > kLongest) return [];
     const name = words.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
     const all = key.names.map((_, place) => place);
     const exact = all.filter((place) => key.names[place] === name);
     if (exact.length > 0) return exact;
-    const wanted = plain(words);
-    const found = key.words.find(([written]) => plain(written) === wanted);
-    if (wanted !== "" && found) return found[1];
+    const found = knownWords(key).get(plain(words));
+    if (found) return found[1];
     const given = key.kind === "choice" && key.numbers ? writtenNumber(words) : null;
     if (!given) return [];
     return all.filter((place) => {
@@ -92,10 +97,9 @@ const answersBy = (rules) => {
     const wanted = plain(words);
     let near = "", least = Infinity;
     if (wanted === "" || wanted.length > kLongestGuessed) return near;
-    for (const [written] of key.words) {
-      const known = plain(written);
-      const away = editDistance(wanted, known);
-      if (away <= (known.length + 1) / 2 && away < least) [near, least] = [written, away];
+    for (const [word, [written]] of knownWords(key)) {
+      const away = editDistance(wanted, word);
+      if (away <= (word.length + 1) / 2 && away < least) [near, least] = [written, away];
     }
     return near;
   }

@@ -53,9 +53,12 @@ std::vector<RankedWord> titles_of(const Program& program, const Step& step) {
   add_new(words, step.name, kName);
   add_equation(words, step.equation, kTitle);
   add_new(words, with_equation(program, step.name), kTitle);
-  if (is_conversion(step.op))
-    add_new(words, fmt::format("{} {}", to_string(collective_of(step.op)), converted_words(program, step)),
-            kTitle);
+  if (is_conversion(step.op)) {
+    const std::string what = converted_words(program, step);
+    add_new(words, fmt::format("{} {}", to_string(collective_of(step.op)), what), kTitle);
+    // Where a planted mistake leaves an all-reduce out, the step keeps its name and the Stage its title.
+    add_new(words, fmt::format("{} {}", step.name.substr(0, step.name.find(' ')), what), kTitle);
+  }
   if (step.conjugate != Conjugate::None) add_new(words, to_string(step.conjugate), kTitle);
   add_new(words, to_string(step.op), kOther);
   return words;

@@ -42,6 +42,7 @@ const std::string kValues[] = {"\"gpt2-tiny\"",
                                "1979-05-27T07:32:00Z",
                                "[]",
                                "[1, \"a\"]",
+                               "[\"ranks\", \"collective(1)\"]",
                                "{ splits = [\"megatron\"] }",
                                "{ recording = \"gallery:late-rank\" }",
                                "{ row = 3, column = 5 }",
@@ -53,7 +54,7 @@ const std::string kSceneKeys[] = {
     "number",    "hop",     "mistake", "train", "training_steps", "recording", "moment",    "compare",
     "operation", "way",     "run_to",  "play",  "panels",         "run",       "ask",       "kind",
     "answer",    "because", "choices", "items", "unit",           "tolerance", "at",        "points",
-    "shows",     "title",   "minutes"};
+    "shows",     "title",   "minutes", "hints"};
 
 std::string any_lesson_value(Random& random) {
   return below(random, 3) == 0 ? std::to_string(one_of(random, kNumbers)) : one_of(random, kValues);

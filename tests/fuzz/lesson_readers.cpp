@@ -99,13 +99,15 @@ because = "explain(collective(1))"
 ask = "How many?"
 unit = "KiB"
 tolerance = 0.01
-answer = "tensor_bytes('mlp.fc.weight')"
+answer = ["tensor_bytes('mlp.fc.weight')", "tensor_bytes('mlp.proj.weight') * 2"]
+hints = [{ at = "local_bytes('mlp.fc.weight')", text = "A rank holds {{local_bytes('mlp.fc.weight')}}." }]
 because = "{{shape('mlp.fc.weight')}}"
 ```
 ```question
 ask = "Which step?"
 at = "step"
 answer = "output('mlp.gelu')"
+hints = [{ at = "'mlp.proj'", text = "That is a product." }]
 because = "equation('mlp.gelu')"
 ```
 ```question

@@ -32,8 +32,9 @@ const std::string kBecause = "\nbecause = \"explain(collective(1))\"";
 std::vector<std::string> words_on_screen(const Program& program, const Step& step) {
   std::vector<std::string> words{step.name, with_equation(program, step.name)};
   if (!step.equation.empty()) words.push_back(step.equation);
-  if (is_collective(step.op))
-    words.push_back(to_string(collective_of(step.op)) + " " + converted_words(program, step));
+  // "all-reduce O"; also where a planted mistake leaves it out, and the operation is another.
+  if (is_conversion(step.op))
+    words.push_back(step.name.substr(0, step.name.find(' ')) + " " + converted_words(program, step));
   return words;
 }
 
@@ -48,6 +49,24 @@ TEST_P(AnswersOf, EveryWordOnTheScreenIsKnownAndJudgedAlike) {
     for (const Question& question : scene.questions) {
       if (question.kind == QuestionKind::Cut) continue;
       const auto key = run.right_answer(scene, question).key;
+      // A step's words name the value that it writes.
+      const auto expect_value = [&](const Program& program, const std::string& word, const Step& step) {
+        const std::vector<int> named = named_candidates(*key, word);
+        // Its own letter counts first: "Wpe" is a table, and wpe the step that reads it.
+        const bool is_letter =
+            std::any_of(program.tensors.begin(), program.tensors.end(), [&](const Tensor& one) {
+              return plain_words(one.name) == plain_words(word) ||
+                     plain_words(one.symbol) == plain_words(word);
+            });
+        EXPECT_TRUE(is_letter || step.outputs.empty() ||
+                    std::any_of(named.begin(), named.end(),
+                                [&](int one) {
+                                  return program.tensor(one).value ==
+                                         program.tensor(step.outputs.front()).value;
+                                }))
+            << question.id << ": \"" << word << "\" writes " << program.tensor(step.outputs.front()).name;
+        all.push_back({key, word});
+      };
       const auto expect_names = [&](const std::string& word, const std::string& name) {
         const std::vector<int> named = named_candidates(*key, word);
         const bool is_named = std::any_of(named.begin(), named.end(), [&](int one) {
@@ -68,6 +87,9 @@ TEST_P(AnswersOf, EveryWordOnTheScreenIsKnownAndJudgedAlike) {
             expect_names(with_equation(program, tensor.name), tensor.name);
             all.push_back({key, tensor.symbol});
           }
+        if (question.at == PointAt::Tensor)
+          for (const Step& step : program.steps)
+            for (const std::string& word : words_on_screen(program, step)) expect_value(program, word, step);
         for (const char* const word : {"mlp.prj", "all-reduse", "rank 0", "0", "none of these"})
           all.push_back({key, word});
       } else if (question.kind == QuestionKind::Choice) {

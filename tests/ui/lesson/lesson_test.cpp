@@ -92,7 +92,7 @@ because = "{{equation('mlp.gelu')}}"
 
 ```question
 ask = "In which order?"
-items = ["mlp.gelu", "mlp.fc", "mlp.proj"]
+items = ["mlp.fc", "mlp.gelu", "mlp.proj"]
 answer = "in_order('mlp.gelu', 'mlp.fc', 'mlp.proj')"
 because = "{{equation('mlp.fc')}}"
 ```
