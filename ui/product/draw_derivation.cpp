@@ -16,10 +16,11 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLargestSymbol = 42;   ///< of the page, pixels at scale 1
-constexpr float kLeastSymbol = 17.5F;  ///< pixels at scale 1: smaller ones scroll instead
-constexpr float kLeastRemark = 210;    ///< the width at scale 1 that a remark beside a formula needs
-constexpr float kShrink = 0.93F;       ///< from one size to the next
+constexpr float kLargestSymbol = 42;  ///< of the page, pixels at scale 1
+// Pixels at scale 1: smaller symbols scroll instead. A room reads the small letters beside them too.
+constexpr float kLeastSymbol = 17.5F, kLeastInLecture = 22;
+constexpr float kLeastRemark = 210;  ///< the width at scale 1 that a remark beside a formula needs
+constexpr float kShrink = 0.93F;     ///< from one size to the next
 
 struct SetLine {
   MathBox left, sign, right;
@@ -166,7 +167,7 @@ std::shared_ptr<const Derivation> derivation_of_selection(const Context& context
 
 float draw_derivation_lines(const Context& context, const Derivation& derivation, ImVec2 at, float width,
                             float height, float most) {
-  const float least = context.px(kLeastSymbol);
+  const float least = context.px(context.view.lecture ? kLeastInLecture : kLeastSymbol);
   SetLines set;
   for (float size = std::max(most, least);; size = std::max(size * kShrink, least)) {
     set = set_lines(context, derivation, size, 0);
