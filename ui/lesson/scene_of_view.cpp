@@ -50,8 +50,14 @@ std::string page_of(const Context& c, const std::string& view) {
   return page;
 }
 
+/// True if the page opens the selected step: the scene then names the step, whichever of its tensors is
+/// selected.
+bool opens_a_step(const std::string& view, const std::string& page) {
+  return view == names_of(Tab::Stage).word && !page.empty();
+}
+
 /// The name of what is selected; empty: nothing is.
-std::string selected(const Context& c) {
+std::string selected(const Context& c, bool is_opened) {
   const std::shared_ptr<const Plan> plan = shared_shown_plan(c.snapshot);
   if (!plan) return {};
   const Program& program = plan->program;
@@ -60,7 +66,8 @@ std::string selected(const Context& c) {
   const bool is_tensor = tensor >= 0 && static_cast<size_t>(tensor) < program.tensors.size();
   if (id >= 0 && static_cast<size_t>(id) < program.steps.size()) {
     const Step& step = program.step(id);
-    const bool is_whole_step = !is_tensor || step.outputs.empty() || tensor == step.outputs.front();
+    const bool is_whole_step =
+        is_opened || !is_tensor || step.outputs.empty() || tensor == step.outputs.front();
     if (is_whole_step && find_step(program, step.name) == id) return step.name;
   }
   return is_tensor ? program.tensor(tensor).name : "";
@@ -166,7 +173,7 @@ SceneState scene_of_view(const Context& c, const Settings& base) {
   SceneState scene;
   scene.view = is_inside_collective(c) ? names_of(Tab::Stage).word : names_of(view.tab).word;
   scene.page = is_inside_collective(c) ? "collective" : page_of(c, scene.view);
-  scene.select = selected(c);
+  scene.select = selected(c, opens_a_step(scene.view, scene.page));
   if (view.selected_rank >= 0) scene.rank = view.selected_rank;
   scene.fit = view.of<StageView>().fitted;
   const float zoom = std::clamp(view.stage_zoom, kLeastZoom, kMostZoom);

@@ -177,6 +177,21 @@ TEST_F(SaveScene, TheDerivationIsOpenedAgain) {
   EXPECT_EQ(read_lesson(first().string()).scenes[0].state.page, "derivation");
 }
 
+TEST_F(SaveScene, AnOpenedStepIsNamedWhicheverOfItsTensorsIsSelected) {
+  for (const bool derivation : {false, true}) {
+    fs::remove_all(folder());
+    StudioHarness harness({1280, 720});
+    harness.wait_until_at_rest();
+    select(harness, "mlp.fc");
+    const Program& program = shown_plan(harness.snapshot())->program;
+    harness.view().selected_tensor = program.step(harness.view().selected_step).inputs[1];
+    harness.view().of<ProductView>() = {.open = true, .derivation = derivation};
+    harness.draw_frames(4);
+    save(harness);
+    EXPECT_EQ(read_lesson(first().string()).scenes[0].state.select, "mlp.fc");
+  }
+}
+
 TEST_F(SaveScene, AHopIsShownAgain) {
   StudioHarness harness({1280, 720});
   harness.wait_until_at_rest();
