@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/program/product.h"
 #include "engine/runtime/snapshot.h"
@@ -111,6 +112,14 @@ TensorId source_of(const Step& step, TensorId tensor) {
   return step.inputs[static_cast<size_t>(std::min<ptrdiff_t>(at, std::ssize(step.inputs) - 1))];
 }
 
+/// A line whose result is what `rank` holds, or the sum of a Partial.
+void add_result(const HandRun& run, TensorId tensor, int rank, int64_t row, int64_t col, WorkedLine line,
+                Worked& worked) {
+  line.is_wrong = run.is_wrong(tensor, rank, row, col);
+  if (line.is_wrong) line.wrong_by = *run.value(tensor, rank, row, col) - run.serial(tensor, row, col);
+  worked.lines.push_back(std::move(line));
+}
+
 std::string rank_words(int rank) {
   return fmt::format("rank {}", rank);
 }
@@ -130,26 +139,24 @@ void work_out_collective(const HandRun& run, const Step& step, TensorId tensor, 
   }
   std::string holders;
   std::optional<double> result;
-  bool wrong = false;
+  int holder = 0;
   for (int rank = 0; rank < kHandRanks; ++rank) {
     const auto has = run.of(tensor).ranks[static_cast<size_t>(rank)].at(row, col);
     if (!has) continue;
-    holders = holders.empty() ? rank_words(rank) : "both ranks";
+    holders = holders.empty() ? rank_words(rank) : "both";
     result = has;
-    wrong |= run.is_wrong(tensor, rank, row, col);
+    holder = rank;
   }
   if (!result) return;
-  worked.lines.push_back({.words = "then " + holders + (holders == "both ranks" ? " have" : " has"),
-                          .sum = adds ? added(terms, *result) : hand_text(*result),
-                          .is_wrong = wrong});
+  add_result(run, tensor, holder, row, col,
+             {.words = "then " + holders, .sum = adds ? added(terms, *result) : hand_text(*result)}, worked);
 }
 
 void add_sum_of_terms(const HandRun& run, TensorId tensor, int64_t row, int64_t col, Worked& worked) {
   std::vector<double> terms;
   for (int rank = 0; rank < kHandRanks; ++rank) terms.push_back(held(run, tensor, rank, row, col));
-  worked.lines.push_back({.words = "the sum of both",
-                          .sum = added(terms, *run.value(tensor, 0, row, col)),
-                          .is_wrong = run.is_wrong(tensor, 0, row, col)});
+  add_result(run, tensor, 0, row, col,
+             {.words = "summed", .sum = added(terms, *run.value(tensor, 0, row, col))}, worked);
 }
 
 /// What `rank` uses for its number.
@@ -229,10 +236,12 @@ Worked work_out(const HandRun& run, StepId id, TensorId tensor, int64_t row, int
     for (int rank = 0; rank < kHandRanks; ++rank) {
       const auto result = run.of(tensor).ranks[static_cast<size_t>(rank)].at(row, col);
       if (!result) continue;
-      worked.lines.push_back({.rank = rank,
-                              .words = rank_words(rank),
-                              .sum = sum_on_rank(run, step, rank, row, col, *result),
-                              .is_wrong = !is_partial && run.is_wrong(tensor, rank, row, col)});
+      WorkedLine line{
+          .rank = rank, .words = rank_words(rank), .sum = sum_on_rank(run, step, rank, row, col, *result)};
+      if (is_partial)  // a term has no number of one rank to be compared with
+        worked.lines.push_back(std::move(line));
+      else
+        add_result(run, tensor, rank, row, col, std::move(line), worked);
     }
   }
   if (is_partial) add_sum_of_terms(run, tensor, row, col, worked);

@@ -14,9 +14,10 @@ std::string hand_text(double value);
 
 struct WorkedLine {
   int rank = -1;          ///< -1: of the ranks together, or of the one rank
-  std::string words;      ///< "rank 0", "the sum of both", "T = 1"
+  std::string words;      ///< "rank 0", "summed", "then both", "T = 1"
   std::string sum;        ///< "1·2 + 0·1 + 3·(−1) + 2·2 = 3"
   bool is_wrong = false;  ///< its result is not what one rank has
+  double wrong_by = 0;    ///< what it has more than one rank
 };
 
 /// One operation, done to every term and then summed, beside the operation done to the sum.

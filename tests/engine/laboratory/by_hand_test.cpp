@@ -315,7 +315,7 @@ TEST(ByHand, WhatACollectiveMovesIsWrittenOut) {
   ASSERT_EQ(y.lines.size(), 4u);
   EXPECT_EQ(y.equation, "reduce-scatter(Z)");
   EXPECT_EQ(y.lines[0].sum, "its term is 10");
-  EXPECT_EQ(y.lines[2].words, "then rank 1 has");
+  EXPECT_EQ(y.lines[2].words, "then rank 1");
   EXPECT_EQ(y.lines[2].sum, "10 + 10 = 20");
 }
 

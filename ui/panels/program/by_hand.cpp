@@ -65,6 +65,7 @@ class HandPage {
   explicit HandPage(const Context& context) : context_(context), view_(context.view.of<ByHandView>()) {
     HandRuns& runs = context.view.of<HandRuns>();
     const ImGuiIO& io = ImGui::GetIO();
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) stop_keys();  // the click may be on another cell
     view_.changes.chose(view_.form, io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
     runs.follow(view_.form);
     run_ = runs.shown();
@@ -87,6 +88,14 @@ class HandPage {
   }
 
  private:
+  /// Keys are commands again, as everywhere.
+  void stop_keys() {
+    view_.cell.reset();
+    view_.typed.clear();
+    view_.refused.clear();
+    view_.reads_keys = false;
+  }
+
   void draw_head(bool low) {
     const Type type(context_);
     const float pages = program_pages_width(context_) + context_.px(16);

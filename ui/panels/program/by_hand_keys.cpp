@@ -109,6 +109,8 @@ bool take_keys_to_cell(ByHandView& view) {
   if (!plain && !shifted) return false;
   for (const HandArrow& arrow : kHandArrows)
     if (plain && ImGui::IsKeyPressed(arrow.key)) return move_cell(view, arrow.rows, arrow.cols), true;
+  if (plain && ImGui::IsKeyPressed(ImGuiKey_Home)) return move_cell(view, 0, -lab::kHandSize), true;
+  if (plain && ImGui::IsKeyPressed(ImGuiKey_End)) return move_cell(view, 0, lab::kHandSize), true;
   if (ImGui::IsKeyPressed(ImGuiKey_Tab)) return go_to_next(view, shifted ? -1 : 1), true;
   if (ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter))
     return move_cell(view, shifted ? -1 : 1, 0), true;

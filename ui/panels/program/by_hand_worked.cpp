@@ -45,7 +45,8 @@ void add_sum(const Context& context, const lab::Worked& worked, Column& column) 
   column.add(in(type.mono, theme.dim), worked.equation);
   for (const lab::WorkedLine& line : worked.lines)
     column.add_labelled(in(type.note, line.rank >= 0 ? theme.rank_outlines[line.rank % 8] : theme.dim),
-                        line.words, type.mono, line.is_wrong ? line.sum + "  wrong" : line.sum);
+                        line.words, type.mono,
+                        line.is_wrong ? line.sum + "  wrong by " + lab::hand_text(line.wrong_by) : line.sum);
 }
 
 void add_terms(const Context& context, const lab::WorkedTerms& terms, Column& column) {

@@ -119,9 +119,22 @@ TEST_F(ByHandPage, KeysGoFromCellToCell) {
   EXPECT_EQ(at(HandOperand::Dy, 3, 3), 9);
   press(ImGuiKey_Delete);
   EXPECT_EQ(at(HandOperand::Dy, 3, 3), 0);
+  press(ImGuiKey_Home);
+  type("6");
+  EXPECT_EQ(at(HandOperand::Dy, 3, 0), 6);
   press(ImGuiKey_Escape);
   EXPECT_FALSE(view().cell);
   EXPECT_EQ(harness_->view().tab, tab) << "no key was a command";
+}
+
+TEST_F(ByHandPage, AClickElsewhereGivesTheKeysBack) {
+  open();
+  click_cell(HandOperand::X, 0, 0);
+  perform([](ImGuiTestContext& person) { person.ItemClick("//Program/activation/none: G = H"); });
+  EXPECT_FALSE(view().cell);
+  const lab::HandOperands before = view().form.operands;
+  type("7");
+  EXPECT_EQ(view().form.operands, before);
 }
 
 TEST_F(ByHandPage, ABadNumberIsRefusedAndSaysWhatWorks) {
@@ -204,6 +217,13 @@ TEST_F(ByHandPage, AMistakeIsPlantedAndUnderlined) {
   perform([](ImGuiTestContext& person) { person.ItemClick("//Program/mistake/bias on every rank"); });
   EXPECT_EQ(view().form.choice.mistake, Fault::BiasBeforeReduction);
   EXPECT_THAT(words(), HasSubstr("Wrong from Y = Z + b on"));
+  perform([](ImGuiTestContext& person) {
+    const ImRect matrix = person.ItemInfo("//Program/**/mlp.proj.out/rank 0").RectFull;
+    person.MouseMoveToPos(
+        {matrix.Min.x + 0.4f * matrix.GetWidth(), matrix.Min.y + 0.1f * matrix.GetHeight()});
+    person.MouseClick();
+  });
+  EXPECT_THAT(words(), HasSubstr("wrong by 2")) << "b is 2 there, and counts twice";
   perform([](ImGuiTestContext& person) { person.ItemClick("//Program/mistake/GeLU before the sum"); });
   EXPECT_EQ(view().form.choice.mistake, Fault::BiasBeforeReduction) << "not possible with these cuts";
   EXPECT_THAT(words(), HasSubstr("needs a row-parallel product with GeLU applied to its sum"));
