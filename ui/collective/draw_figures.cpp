@@ -92,7 +92,7 @@ float draw_price(const Context& context, const Inside& inside, const Rect& room,
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const Hardware& hardware = priced_on(context);
+  const Hardware& hardware = priced_on(context, inside.program());
   const Ring ring = ring_of(inside.program(), inside.step(), hardware);
   const LinkRate link = link_of(inside.kind(), ring, hardware);
   const int64_t sent = sent_bytes(inside.program(), inside.step_id);

@@ -12,6 +12,7 @@
 #include "engine/train/train_snapshot.h"
 #include "ui/plan/cache.h"
 #include "ui/plan/seen_break.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/plan/window_values.h"
 
 namespace shardlens::ui {
@@ -30,8 +31,7 @@ Picture square_of(const std::vector<double>& values, int64_t tokens) {
 /// True if the shown pass is a plain run's. A training's passes draw other masks, and a recording does not
 /// say which.
 bool draws_as_a_run(const Context& context) {
-  return context.snapshot.result && !context.replay.is_open() && !context.train.frozen &&
-         !seen_break(context);
+  return !context.replay.is_open() && !context.train.frozen && !seen_break(context);
 }
 
 std::shared_ptr<Head> make_head(const HeadPlaces& places, bool causal, int rank, const Values& queries,
@@ -121,8 +121,8 @@ std::shared_ptr<const Head> head_of(const Context& context, const HeadPlaces& pl
   return known.of({queries, keys, probabilities}, [&] {
     auto made = make_head(places, step.attributes.causal, rank, queries, keys, probabilities);
     if (draws_as_a_run(context))
-      made->dropped = dropped_probabilities(context.snapshot.result->plan->program, step, rank, sequence,
-                                            head, places.tokens, places.shown, PassNumbers().draw);
+      made->dropped = dropped_probabilities(shared_shown_plan(context.snapshot)->program, step, rank,
+                                            sequence, head, places.tokens, places.shown, PassNumbers().draw);
     return std::shared_ptr<const Head>(std::move(made));
   });
 }

@@ -114,6 +114,19 @@ TEST_F(Inside, TrafficsRowAndTheInspectorOpenItAndItGoesBackThere) {
   EXPECT_TRUE(is_open());
 }
 
+// The newest settings have no plan: the collective of the run before stays open, with its own price.
+TEST_F(Inside, OfTheRunBeforeStaysOpenWhereSettingsAreRefused) {
+  open(Op::AllReduce);
+  Settings refused = small_settings();
+  refused.tp = 5;
+  harness.studio().session().send(command::SetSettings{refused});
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().state == RunState::Refused; }));
+  ASSERT_EQ(harness.snapshot().plan, nullptr);
+  harness.draw_frames(4);
+  EXPECT_TRUE(is_open());
+  EXPECT_THAT(texts(), Contains("The price of the ring"));
+}
+
 TEST_F(Inside, ThePaletteOpensTheNextCollectiveWhenNoneIsSelected) {
   select_step(harness.view(), program(), 0);
   harness.draw_frames(2);

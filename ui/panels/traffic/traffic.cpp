@@ -105,8 +105,8 @@ void draw_header(const Context& context, const Columns& columns, float y) {
                 : std::string("slowest rank, then ") + (context.beside != nullptr ? "here" : "α-β"),
             Align::Right);
   if (columns.wide) {
-    draw_text(list, {columns.predicted, y}, type.note, "α-β, " + device_word(priced_on(context).title),
-              Align::Right);
+    draw_text(list, {columns.predicted, y}, type.note,
+              "α-β, " + device_word(priced_on(context, context.snapshot.plan->program).title), Align::Right);
     draw_text(list, {columns.bandwidth, y}, type.note, "bus bandwidth", Align::Right);
   }
 }
@@ -276,7 +276,7 @@ std::string provenance(const Context& context) {
     if (const std::string shared = core_sharing_words(*snapshot.result); !shared.empty())
       text += " " + shared;
   }
-  const Hardware& hardware = priced_on(context);
+  const Hardware& hardware = priced_on(context, context.snapshot.plan->program);
   const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
   text += " Bytes are the plan's ring figures.";
   if (hardware.link_bytes_per_second <= 0) return text;
@@ -329,7 +329,7 @@ void draw_traffic(const Context& context) {
     draw_traffic_times(context, reserve);
     return;
   }
-  const std::vector<TrafficRow>& rows = rows_of(context, priced_on(context));
+  const std::vector<TrafficRow>& rows = rows_of(context, priced_on(context, context.snapshot.plan->program));
   if (plan.program.tp() * plan.program.dp() == 1) {
     draw_one_rank(context, reserve);
     return;

@@ -18,9 +18,9 @@ float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, 
 bool draw_step_row(const Context& context, const char* list_id, const Step& step, bool selected, ImVec2 at,
                    ImVec2 size);
 
-/// The hardware whose links the prediction is for: the settings' own, or if that states no links (this
-/// machine), the device chosen in the Memory tab.
-const Hardware& priced_on(const Context& context);
+/// The hardware whose links the prediction of this Program is for: its settings' own, or if that states no
+/// links (this machine), the device chosen in the Memory tab.
+const Hardware& priced_on(const Context& context, const Program& program);
 
 /// Draws the loss lens of a whole model: its loss fused and gathered, as planned and, after both have run, as
 /// measured. Returns the height it took.

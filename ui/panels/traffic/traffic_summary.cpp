@@ -67,10 +67,11 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
                        "the ranks' mean, and " + waiting, "mean; " + waiting});
   }
   if (whole.predicted_seconds > 0) {
-    const std::string device = device_word(priced_on(context).title);
+    const std::string device = device_word(priced_on(context, context.snapshot.plan->program).title);
     figures.push_back({"transfer, predicted", theme.line, format_seconds(whole.predicted_seconds),
                        "alpha-beta, " + device, device});
-    const ComputeRatio& ratio = ratio_of(context.snapshot.plan, priced_on(context));
+    const ComputeRatio& ratio =
+        ratio_of(context.snapshot.plan, priced_on(context, context.snapshot.plan->program));
     if (ratio.is_known())
       figures.push_back({"computes : communicates", theme.line, fmt::format("{:.3g}", ratio.ratio()),
                          format_seconds(ratio.compute_seconds) + " : " +
@@ -82,8 +83,8 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
 
 }  // namespace
 
-const Hardware& priced_on(const Context& context) {
-  const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
+const Hardware& priced_on(const Context& context, const Program& program) {
+  const Hardware& own = find_hardware(program.settings.hardware);
   return own.link_bytes_per_second > 0 ? own : device_or_first(context.view.of<MemoryView>().device);
 }
 
