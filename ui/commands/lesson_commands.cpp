@@ -30,8 +30,9 @@ bool counts_hands(const Context& c) {
          !c.lesson.answers.contains(asked_question(c)->question->id);
 }
 
-bool counts_hands_for(const Context& c, size_t choice) {
-  return counts_hands(c) && choice < asked_question(c)->choices.size();
+/// A choice's letter means nothing else, also when its answer is revealed and a late hand comes.
+bool has_choice(const Context& c, size_t choice) {
+  return asks(c) && choice < asked_question(c)->choices.size();
 }
 
 void show_or_hide_notes(const Context& c) {
@@ -63,8 +64,10 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
     add(
         "lesson.hand_" + letter, "A hand for answer " + letter,
         "In front of a class: one more hand for this answer", {ImGuiKey_A + static_cast<int>(choice)},
-        [choice](const Context& c) { raise_hand(c, choice); },
-        [choice](const Context& c) { return counts_hands_for(c, choice); });
+        [choice](const Context& c) {
+          if (counts_hands(c)) raise_hand(c, choice);
+        },
+        [choice](const Context& c) { return has_choice(c, choice); });
   }
   add("lesson.hand_back", "Take a hand back", "In front of a class: the last hand was not meant",
       {ImGuiKey_Backspace}, take_hand_back, counts_hands);

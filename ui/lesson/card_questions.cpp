@@ -143,6 +143,8 @@ void draw_number(const Asked& asked) {
   ImGui::SetNextItemWidth(card_px(c, 120));
   const bool entered = ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
                                         ImGuiInputTextFlags_EnterReturnsTrue);
+  // It keeps the keys: the digits of another try must not change T.
+  if (entered) ImGui::SetKeyboardFocusHere(-1);
   ImGui::PopStyleVar();
   ImGui::SameLine(0, card_px(c, 8));
   if (!asked.question().unit.empty()) {
@@ -307,12 +309,12 @@ void draw_right(const Asked& asked) {
 void bring_into_view(const Asked& asked, const std::string& verdict, float top) {
   auto& view = asked.c.view.of<LessonView>();
   const ImRect room = ImGui::GetCurrentWindow()->InnerRect;
-  const ShownVerdict now{asked.id(), view.card_scale, room.GetHeight()};
+  const float bottom = ImGui::GetCursorScreenPos().y;
+  const ShownVerdict now{asked.id(), view.card_scale, room.GetHeight(), bottom - top};
   const bool is_new = std::exchange(asked.open.verdict, verdict) != verdict;
   const bool has_moved = view.verdict.question == now.question && view.verdict != now;
   if (verdict.empty() || (!is_new && !has_moved)) return;
   view.verdict = now;
-  const float bottom = ImGui::GetCursorScreenPos().y;
   if (top < room.Min.y || bottom - top > room.GetHeight())
     ImGui::SetScrollY(ImGui::GetScrollY() + top - room.Min.y);
   else if (bottom > room.Max.y)

@@ -39,7 +39,7 @@ struct OpenQuestion {
 /// The verdict that the card was scrolled to last: it stays in view while type and card change.
 struct ShownVerdict {
   std::string question;
-  float card_scale = 0, height = 0;
+  float card_scale = 0, room = 0, height = 0;  ///< the height of the card, and its own
   bool operator==(const ShownVerdict&) const = default;
 };
 

@@ -320,7 +320,9 @@ std::string where_in_open_row(const Context& context) {
 
 void leave_row(const Context& context) {
   auto& view = context.view.of<ProductView>();
-  if (!std::exchange(view.number, false)) view.open = view.derivation = false;
+  if (std::exchange(view.number, false)) return;
+  view.open = view.derivation = false;
+  context.view.scroll_to_selection = true;  // arrows may have gone to another step
 }
 
 void move_number(const Context& context, int64_t rows, int64_t cols) {

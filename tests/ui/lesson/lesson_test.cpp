@@ -279,6 +279,21 @@ TEST_F(Lessons, ANumberIsTyped) {
   EXPECT_THAT(card(), Contains("Right: 96"));
 }
 
+TEST_F(Lessons, AfterAWrongNumberTheNextDigitsAreTheNextTry) {
+  open();
+  const int tp = harness_.snapshot().settings.tp;
+  harness_.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Lesson/**/##number 2");
+    person.KeyCharsReplaceEnter("12");
+  });
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card_text(), HasSubstr("Not 12."));
+  harness_.perform([](ImGuiTestContext& person) { person.KeyCharsReplaceEnter("96"); });
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card(), Contains("Right: 96"));
+  EXPECT_EQ(harness_.snapshot().settings.tp, tp);
+}
+
 TEST_F(Lessons, AnAnswerThatIsAskedForIsShown) {
   open();
   click("//Lesson/**/choice 1.3");
@@ -396,6 +411,9 @@ TEST_F(Lessons, AClassIsAskedAndCounted) {
   EXPECT_FALSE(session().snapshot()->answers.contains("the-only-meeting/1"));
   press(ImGuiKey_Enter);
   EXPECT_TRUE(session().snapshot()->answers.contains("the-only-meeting/1"));
+  press(ImGuiKey_C);
+  EXPECT_FALSE(harness_.view().of<CollectiveView>().open) << "a late hand opens nothing";
+  EXPECT_EQ(lesson().questions["the-only-meeting/1"].hands.size(), 3u);
   press(ImGuiKey_PageDown);
   EXPECT_EQ(lesson().scene, 0);
   EXPECT_THAT(card(), Contains("How many columns does a rank hold?"));

@@ -228,7 +228,10 @@ void answer_the_mouse(const Context& context, const BreakReport& report, const B
   const auto column =
       std::find_if(columns.begin(), columns.end(), [&](const StripColumn& one) { return index < one.end; });
   if (column == columns.end()) return;
-  const TensorError& error = probe.errors[column->worst];
+  // Of several tensors in a column the mouse finds the first that is wrong: there a mistake may begin.
+  size_t found = column->first;
+  while (found < column->end && !probe.errors[found].broken) ++found;
+  const TensorError& error = probe.errors[found < column->end ? found : column->worst];
   const Program& program = report.plan->program;
   const float left = axes.x(column->first, probe.errors.size());
   const float right = axes.x(column->end, probe.errors.size());

@@ -28,6 +28,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kMapHeight = 26, kPassHeight = 18;
+constexpr float kTracksBeforeMap = 4;  ///< so many have room before the map has
 constexpr double kMostRects = 8'000;  // in all columns together: so many a software renderer can draw in time
 constexpr float kEventPixels = 2;     // mean width of an event, at least, if events are drawn
 constexpr float kFlag = 9;            // size of a note's flag on the axis
@@ -397,12 +398,13 @@ void draw_history_tracks(const Context& context) {
   const ImVec2 origin = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
   // An exported picture does not move: it has no map and no playhead, and it asks for no more data.
   const bool paper = Tape::current() != nullptr;
-  // If the window is too low for the map and a track, only the track is drawn.
+  const auto tracks = static_cast<float>(std::max(1, history.ranks));
+  // If the window is too low for the map and some tracks, only tracks are drawn.
   const float least = context.px(kLeastTrackHeight + kLeastGap);
-  const bool mapped = !paper && size.y >= context.px(kMapHeight + kAxisHeight + kPassHeight) + least;
+  const bool mapped = !paper && size.y >= context.px(kMapHeight + kAxisHeight + kPassHeight) +
+                                              least * std::min(tracks, kTracksBeforeMap);
   const float head = context.px((mapped ? kMapHeight : 0) + kAxisHeight + kPassHeight);
   const float room = size.y - head;
-  const auto tracks = static_cast<float>(std::max(1, history.ranks));
   const float pitch = within(std::floor(room / tracks), least, context.px(kTrackHeight + kTrackGap));
   const float gap =
       pitch >= context.px(kTrackHeight + kTrackGap) ? context.px(kTrackGap) : context.px(kLeastGap);

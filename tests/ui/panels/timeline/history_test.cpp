@@ -143,7 +143,7 @@ TEST_F(HistoryPanel, TheKeysZoomPanAndFit) {
 }
 
 TEST_F(HistoryPanel, WhereTheWindowIsLowATrackComesBeforeTheMap) {
-  open({1280, 570});
+  open({1280, 720});
   const auto has_map = [&] {
     bool found = false;
     perform([&](ImGuiTestContext& person) { found = person.ItemExists(kMap); });
