@@ -3,7 +3,7 @@
 // undo the first, and a slider would jump under the mouse.
 #pragma once
 
-#include <vector>
+#include <deque>
 
 #include "engine/config/settings.h"
 #include "engine/runtime/snapshot.h"
@@ -24,7 +24,9 @@ class Wanted {
   void sent(const Snapshot& snapshot, const Settings& settings);
 
  private:
-  std::vector<Settings> chain_;  ///< the snapshot's settings at the first change, then everything sent since
+  /// The snapshot's settings at the first change, then everything sent since. Not in a vector: who holds the
+  /// wanted settings in a frame may send others, or the same again, and reads them on.
+  std::deque<Settings> chain_;
 };
 
 }  // namespace shardlens::ui

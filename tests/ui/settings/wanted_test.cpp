@@ -36,6 +36,18 @@ TEST(Wanted, HoldsAChangeUntilItArrives) {
   EXPECT_EQ(wanted.settings(snapshot_of(6)).tp, 6) << "nothing in flight: the snapshot rules";
 }
 
+// As of a click whose panel reads on, or a command that asks for the wanted settings again.
+TEST(Wanted, StaysWhatItWasForWhoHoldsItWhileMoreIsSent) {
+  Wanted wanted;
+  const Snapshot snapshot = snapshot_of(1);
+  wanted.sent(snapshot, with_tp(2));
+  const Settings& held = wanted.settings(snapshot);
+  for (int tp = 3; tp < 40; ++tp) wanted.sent(snapshot, with_tp(tp));
+  EXPECT_EQ(held, with_tp(2));
+  wanted.sent(snapshot, held);
+  EXPECT_EQ(wanted.settings(snapshot).tp, 2);
+}
+
 TEST(Wanted, GivesWayToSomebodyElsesChange) {
   Wanted wanted;
   wanted.sent(snapshot_of(1), with_tp(2));
