@@ -7,10 +7,17 @@
 #include <utility>
 
 #include "engine/base/utf8.h"
+#include "engine/base/words.h"
 #include "engine/derivation/math.h"
 
 namespace shardlens {
 namespace {
+
+constexpr Word<Relation> kSignsInLatex[] = {{Relation::None, ""},
+                                            {Relation::Equal, "="},
+                                            {Relation::NotEqual, "\\neq"},
+                                            {Relation::Becomes, "\\to"},
+                                            {Relation::Assign, "\\leftarrow"}};
 
 /// What LaTeX calls a character in math mode.
 constexpr std::pair<std::string_view, std::string_view> kMathNames[] = {
@@ -20,7 +27,7 @@ constexpr std::pair<std::string_view, std::string_view> kMathNames[] = {
     {"≈", "\\approx"}, {"≤", "\\leq"},    {"∂", "\\partial"},   {"√", "\\surd"},      {"²", "{}^{2}"},
     {"′", "{}'"},      {"ᵀ", "{}^{T}"},   {"∈", "\\in"},        {"⌊", "\\lfloor"},    {"⌋", "\\rfloor"},
     {"∞", "\\infty"},  {"…", "\\ldots"},  {"°", "{}^{\\circ}"}, {"≥", "\\geq"},       {"±", "\\pm"},
-    {"π", "\\pi"},     {"β", "\\beta"},   {"⁻", "{}^{-}"}};
+    {"π", "\\pi"},     {"⁻", "{}^{-}"}};
 
 /// Characters that only text mode has.
 constexpr std::pair<std::string_view, std::string_view> kTextNames[] = {
@@ -221,19 +228,7 @@ std::string to_latex(const Math& e) {
 }
 
 std::string to_latex(Relation relation) {
-  switch (relation) {
-    case Relation::None:
-      return "";
-    case Relation::Equal:
-      return "=";
-    case Relation::NotEqual:
-      return "\\neq";
-    case Relation::Becomes:
-      return "\\to";
-    case Relation::Assign:
-      return "\\leftarrow";
-  }
-  return {};
+  return word_of(kSignsInLatex, relation);
 }
 
 }  // namespace shardlens

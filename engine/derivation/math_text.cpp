@@ -4,10 +4,17 @@
 
 #include <algorithm>
 
+#include "engine/base/words.h"
 #include "engine/derivation/math.h"
 
 namespace shardlens {
 namespace {
+
+constexpr Word<Relation> kSignsInText[] = {{Relation::None, ""},
+                                           {Relation::Equal, "="},
+                                           {Relation::NotEqual, "≠"},
+                                           {Relation::Becomes, "→"},
+                                           {Relation::Assign, "←"}};
 
 /// A number, r or d in small characters below or above the line.
 std::string small(const std::string& text, bool below) {
@@ -122,19 +129,7 @@ std::string to_text(const Math& e) {
 }
 
 std::string to_text(Relation relation) {
-  switch (relation) {
-    case Relation::None:
-      return "";
-    case Relation::Equal:
-      return "=";
-    case Relation::NotEqual:
-      return "≠";
-    case Relation::Becomes:
-      return "→";
-    case Relation::Assign:
-      return "←";
-  }
-  return {};
+  return word_of(kSignsInText, relation);
 }
 
 }  // namespace shardlens

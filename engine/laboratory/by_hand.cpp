@@ -88,18 +88,16 @@ void run_with(const std::shared_ptr<const Plan>& plan, const HandOperands& opera
   executor.wait();
   for (size_t i = 0; i < kHandOperands; ++i) {
     const auto operand = static_cast<HandOperand>(i);
-    const std::string name = tensor_name(operand);
-    const auto tensor = std::find_if(program.tensors.begin(), program.tensors.end(),
-                                     [&](const Tensor& t) { return t.name == name; });
+    const Tensor& tensor = program.tensor(tensor_of(program, operand));
     for (int rank = 0; rank < program.tp(); ++rank) {
-      const MatrixShape shape = local_matrix_shape(*tensor, program.tp(), rank);
+      const MatrixShape shape = local_matrix_shape(tensor, program.tp(), rank);
       std::vector<double> slice(static_cast<size_t>(shape.rows * shape.cols));
-      for (const Placement& place : placements(*tensor, program.tp(), rank))
+      for (const Placement& place : placements(tensor, program.tp(), rank))
         for (int64_t r = 0; r < place.rows.size(); ++r)
           for (int64_t c = 0; c < place.cols.size(); ++c)
             slice[static_cast<size_t>((place.local_rows.begin + r) * shape.cols + place.local_cols.begin +
                                       c)] = operands.at(operand, place.rows.begin + r, place.cols.begin + c);
-      executor.write_tensor(rank, tensor->id, slice.data());
+      executor.write_tensor(rank, tensor.id, slice.data());
     }
   }
   executor.observe({observer});
@@ -108,6 +106,13 @@ void run_with(const std::shared_ptr<const Plan>& plan, const HandOperands& opera
 }
 
 }  // namespace
+
+TensorId tensor_of(const Program& program, HandOperand operand) {
+  const std::string name = tensor_name(operand);
+  const auto found = std::find_if(program.tensors.begin(), program.tensors.end(),
+                                  [&](const Tensor& tensor) { return tensor.name == name; });
+  return found == program.tensors.end() ? kNoTensor : found->id;
+}
 
 std::span<const Fault> hand_mistakes() {
   return kMistakes;

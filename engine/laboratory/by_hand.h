@@ -45,6 +45,7 @@ int64_t rows_of(HandOperand operand);
 std::string to_string(HandOperand operand);
 /// The name of its tensor in the Program: "X", "transformer.h.0.mlp.c_fc.weight".
 std::string tensor_name(HandOperand operand);
+TensorId tensor_of(const Program& program, HandOperand operand);
 
 /// Numbers to begin with.
 enum class HandNumbers {

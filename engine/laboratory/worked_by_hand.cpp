@@ -227,10 +227,8 @@ Worked work_out(const HandRun& run, StepId id, TensorId tensor, int64_t row, int
                 .lines = {},
                 .reads = {},
                 .terms = compare_terms(run, tensor, row, col)};
-  const bool meets = step.op == Op::AllReduce || step.op == Op::ReduceScatter || step.op == Op::AllGather ||
-                     step.op == Op::AllToAll;
   for (int rank = 0; rank < kHandRanks; ++rank) add_reads(run, step, rank, row, col, worked.reads);
-  if (meets) {
+  if (is_collective(step.op)) {
     work_out_collective(run, step, tensor, row, col, worked);
   } else {
     for (int rank = 0; rank < kHandRanks; ++rank) {

@@ -3,23 +3,6 @@
 #include "engine/device/cpu/dropout_mask.h"
 
 namespace shardlens {
-namespace {
-
-/// Query heads of all ranks, and the first one of a rank.
-struct HeadsOfAll {
-  int64_t all = 0, first = 0;
-};
-
-HeadsOfAll heads_of(const Program& program, const Step& step, int rank) {
-  const Tensor& q = program.tensor(input_of(program, step, Operand::Q));
-  const bool grouped = input_of(program, step, Operand::Kv) != kNoTensor;
-  const int dim = grouped ? 1 : 2;  // of the heads, or of the groups that share a key head
-  const int64_t extent = q.shape[static_cast<size_t>(dim)], each = grouped ? q.shape[2] : 1;
-  const bool cut = q.layout.kind == LayoutKind::Sharded && q.layout.dim == dim;
-  return {extent * each, cut ? slice_of(q.layout, extent, program.tp(), rank).begin * each : 0};
-}
-
-}  // namespace
 
 DropoutMask mask_of(const Program& program, const Attributes& attributes, int rank, uint64_t draw) {
   // Each pass has its own stream. Each rank has its own stream only if this mistake is planted.
@@ -30,13 +13,28 @@ DropoutMask mask_of(const Program& program, const Attributes& attributes, int ra
   return {attributes.dropout, stream.seed, stream.name_hash ^ (draw * kOdd) ^ of_rank};
 }
 
+QueryHeads query_heads(const Program& program, const Tensor& q, bool grouped, int rank) {
+  const Shape own = local_shape(q, program.tp(), rank);
+  const auto first = [&](int dim) {
+    if (q.layout.dim != dim) return int64_t{0};
+    return slice_of(q.layout, q.shape[static_cast<size_t>(dim)], program.tp(), rank).begin;
+  };
+  if (!grouped) return {q.shape[2], first(2), own[2]};
+  return {q.shape[1] * q.shape[2], first(1) * q.shape[2], own[1] * own[2]};
+}
+
+int64_t first_masked_head(const Attributes& attributes, const QueryHeads& heads) {
+  return attributes.mask_draw == MaskDraw::OneStream ? 0 : heads.first;
+}
+
 std::vector<bool> dropped_probabilities(const Program& program, const Step& step, int rank, int64_t sequence,
                                         int64_t head, int64_t tokens, int64_t shown, uint64_t draw) {
   if (step.attributes.dropout <= 0) return {};
   const DropoutMask mask = mask_of(program, step.attributes, rank, draw);
-  const HeadsOfAll heads = heads_of(program, step, rank);
-  const bool misplaced = step.attributes.mask_draw == MaskDraw::OneStream;  // a planted mistake
-  const int64_t index = misplaced ? head - heads.first : head;
+  const bool grouped = input_of(program, step, Operand::Kv) != kNoTensor;
+  const QueryHeads heads =
+      query_heads(program, program.tensor(input_of(program, step, Operand::Q)), grouped, rank);
+  const int64_t index = first_masked_head(step.attributes, heads) + head - heads.first;
   std::vector<bool> dropped;
   std::vector<float> row(static_cast<size_t>(shown));
   for (int64_t query = 0; query < shown; ++query) {

@@ -147,20 +147,6 @@ void linear_grad_weight(Device& device, const Local& local, const Step& step) {
   multiply(device, local, step, gemm);
 }
 
-// The query heads of a rank, in QKV [tokens, 3, heads, head_dim] or, with grouped queries, in Q [tokens,
-// units, heads of a unit, head_dim].
-struct QueryHeads {
-  int64_t all = 0;    // on all ranks
-  int64_t first = 0;  // the index of the rank's first head among them
-  int64_t own = 0;    // on this rank, with zero heads
-};
-
-QueryHeads query_heads(const Local& local, const Tensor& q, bool grouped) {
-  const Shape own = local.shape(q);
-  if (!grouped) return {q.shape[2], local.range(q, 2).begin, own[2]};
-  return {q.shape[1] * q.shape[2], local.range(q, 1).begin * q.shape[2], own[1] * own[2]};
-}
-
 // Returns the rank's key heads. `keys` is a tensor with the key heads in dimension `dim`.
 KeyHeads key_heads(const Local& local, const QueryHeads& queries, const Tensor& keys, int dim) {
   const auto at = static_cast<size_t>(dim);
@@ -172,7 +158,7 @@ KeyHeads key_heads(const Local& local, const QueryHeads& queries, const Tensor& 
 Attention attention_shape(const Local& local, const Step& step, const RankContext& context) {
   const bool grouped = local.reads(Operand::Kv);
   const Tensor& q = local.input(Operand::Q);
-  const QueryHeads heads = query_heads(local, q, grouped);
+  const QueryHeads heads = query_heads(context.program, q, grouped, context.rank);
   Attention shape;
   shape.dtype = local.dtype();
   shape.batch = step.attributes.batch;
@@ -185,8 +171,7 @@ Attention attention_shape(const Local& local, const Step& step, const RankContex
   if (step.attributes.dropout > 0) {
     shape.dropout = local.mask(step.attributes);
     shape.all_heads = heads.all;
-    const bool misplaced = step.attributes.mask_draw == MaskDraw::OneStream;  // a planted mistake
-    shape.first_head = misplaced ? 0 : heads.first;
+    shape.first_head = first_masked_head(step.attributes, heads);
     shape.first_token = local.part_of_batch(step.attributes) * q.shape[0];
   }
   if (grouped) {
@@ -214,7 +199,7 @@ CacheShape cache_shape(const Local& local, const Step& step, const RankContext& 
     shape.heads = shape.keys.heads;
     return shape;
   }
-  const QueryHeads heads = query_heads(local, fresh, shape.grouped);
+  const QueryHeads heads = query_heads(context.program, fresh, shape.grouped, context.rank);
   shape.heads = heads.own;
   shape.keys = key_heads(local, heads, keys, 1);
   return shape;

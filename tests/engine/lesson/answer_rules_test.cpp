@@ -19,10 +19,9 @@ using testing::asking;
 using ::testing::ElementsAre;
 using testing::expect_same_in_script;
 using ::testing::HasSubstr;
+using testing::kBecause;
 using testing::right_of;
 using testing::Said;
-
-const std::string kBecause = "\nbecause = \"explain(collective(1))\"";
 
 TEST(AnswerRules, EqualItemsOfAnOrderMayStandInAnyOrder) {
   const std::string items = "items = [\"mlp.fc.weight\", \"mlp.proj.weight\", \"mlp.fc.bias\"]\nanswer = ";

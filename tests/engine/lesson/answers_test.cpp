@@ -23,10 +23,9 @@ using testing::asking;
 using ::testing::ElementsAre;
 using testing::expect_same_in_script;
 using ::testing::HasSubstr;
+using testing::kBecause;
 using testing::right_of;
 using testing::Said;
-
-const std::string kBecause = "\nbecause = \"explain(collective(1))\"";
 
 /// What pages show of a step: the Program's list, the Stage's rows and bands, a card.
 std::vector<std::string> words_on_screen(const Program& program, const Step& step) {

@@ -15,11 +15,10 @@ namespace lesson_marking_test {
 using nlohmann::json;
 using testing::asking;
 using ::testing::HasSubstr;
+using testing::kBecause;
 using testing::kHead;
 using testing::lesson_text;
 using testing::question_block;
-
-const char* const kBecause = "\nbecause = \"explain(collective(1))\"";
 
 Marked marked(const Lesson& lesson, const json& answer) {
   LessonRun run(lesson, {});

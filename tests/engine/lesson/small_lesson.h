@@ -33,6 +33,9 @@ inline std::string question_block(const std::string& toml) {
   return "```question\n" + toml + "\n```\n";
 }
 
+/// The reason of a question that is about something else.
+inline const std::string kBecause = "\nbecause = \"explain(collective(1))\"";
+
 /// A scene with one question.
 inline Lesson asking(const std::string& toml, const std::string& scene = "") {
   return parse_lesson(lesson_text((scene.empty() ? "" : scene_block(scene)) + question_block(toml)),

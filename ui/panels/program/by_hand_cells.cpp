@@ -32,13 +32,6 @@ constexpr OperandStack kByFour[] = {{HandOperand::X, {}},
                                     {HandOperand::Wproj, HandOperand::ProjBias},
                                     {HandOperand::Dy, {}}};
 
-TensorId tensor_of(const Program& program, HandOperand operand) {
-  const std::string name = lab::tensor_name(operand);
-  const auto found = std::find_if(program.tensors.begin(), program.tensors.end(),
-                                  [&](const Tensor& tensor) { return tensor.name == name; });
-  return found == program.tensors.end() ? kNoTensor : found->id;
-}
-
 class OperandDrawer {
  public:
   OperandDrawer(const Context& context, const lab::Worked* worked)

@@ -101,10 +101,9 @@ float steps_width(const Context& context, const lab::HandRun& run, int lanes);
 /// side by side if there is more. Returns the height (by_hand_steps.cpp).
 float draw_hand_steps(const Context& context, const lab::HandRun& run, const lab::Worked& worked, ImVec2 at,
                       float width);
-/// Draws the number that is written out, its parts side by side if there is room. Returns the height
-/// (by_hand_worked.cpp).
-/// The height of it, or of as many of its parts as end within `most`.
+/// The height of the number that is written out, or of as many of its parts as end within `most`.
 float hand_number_height(const Context& context, const lab::Worked& worked, float width, float most);
+/// Draws it, its parts side by side if there is room. Returns the height (by_hand_worked.cpp).
 float draw_hand_number(const Context& context, const lab::Worked& worked, ImVec2 at, float width);
 
 /// Types, moves and pastes while a cell or a number of the page has the keys. True if a key was taken
