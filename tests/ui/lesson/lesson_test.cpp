@@ -546,6 +546,7 @@ Words.
 TEST_F(Lessons, ASceneLeavesATrainingOfThePersonsOwnAlone) {
   harness_.wait_until_at_rest();
   TrainView train;
+  train.checkpoints = folder_.path() + "/checkpoints";  // it is kept where it stands when the studio ends
   train.single.layers = 1;
   train.single.batch = 2;
   train.single.seq = 16;
