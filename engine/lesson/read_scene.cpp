@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/base/shown.h"
 #include "engine/base/suggest.h"
 #include "engine/base/words.h"
 #include "engine/config/splits.h"
@@ -76,6 +77,30 @@ std::string read_recording(TableReader& reader) {
     known_word("recording", word.substr(kGallery.size()), names);
     return word;
   });
+}
+
+/// What is drawn is known when a seed is, so only the names of such values are checked here.
+void read_run(TableReader& reader, const BlockPlace& place, SceneState& state) {
+  state.run.table = reader.value("run");
+  RunChange known;
+  TomlValue::Table table;
+  for (const auto& entry : state.run.table.entries()) {
+    const std::string name = drawn_name(entry.second);
+    if (name.empty()) {
+      table.push_back(entry);
+    } else if (!is_run_key(entry.first)) {
+      throw lesson_error(place.file, entry.second.line,
+                         unknown_name("key", entry.first, run_key_names()).what());
+    } else if (const Names& drawn = place.own_names;
+               std::find(drawn.begin(), drawn.end(), name) == drawn.end()) {
+      throw lesson_error(place.file, entry.second.line,
+                         fmt::format("nothing is drawn for \"{}\": [draw] in the head has no such name",
+                                     shown(name)));
+    }
+  }
+  known.table = {std::move(table), state.run.table.line};
+  Settings settings = lesson_defaults();
+  apply(known, place.file, settings);
 }
 
 /// What the page "algebra" shows. A file counts the ways from 1, as people do.
@@ -163,11 +188,7 @@ SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std
   TableReader reader(table, place.file, what);
   SceneState state;
   state.line = table.line;
-  if (reader.has("run")) {
-    state.run.table = reader.value("run");
-    Settings settings = lesson_defaults();
-    apply(state.run, place.file, settings);
-  }
+  if (reader.has("run")) read_run(reader, place, state);
   read_view(reader, state);
   state.select = reader.text_or("select", "");
   if (reader.has("rank")) state.rank = static_cast<int>(reader.integer("rank", 0, kLargest));

@@ -211,6 +211,12 @@ Settings lesson_defaults() {
   return settings;
 }
 
+std::string drawn_name(const TomlValue& value) {
+  if (!value.is_text()) return "";
+  const auto& text = std::get<std::string>(value.is);
+  return text.starts_with("{{") && text.ends_with("}}") ? text.substr(2, text.size() - 4) : "";
+}
+
 void apply(const RunChange& change, const std::string& file, Settings& settings) {
   TableReader reader(change.table, file, "the run");
   for (const RunKey& key : kKeys) {
@@ -251,7 +257,13 @@ Settings settings_of(const Lesson& lesson, const Drawn& drawn) {
 
 Settings settings_of(const Lesson& lesson, const SceneState& state, const Drawn& drawn) {
   Settings settings = settings_of(lesson, drawn);
-  apply(state.run, lesson.source, settings);
+  TomlValue::Table table = state.run.table.entries();
+  for (auto& [key, value] : table)
+    if (const auto found = drawn.values.find(drawn_name(value)); found != drawn.values.end())
+      value.is = found->second.is;  // the line stays the scene's
+  RunChange change;
+  change.table = {std::move(table), state.run.table.line};
+  apply(change, lesson.source, settings);
   return settings;
 }
 

@@ -29,6 +29,9 @@ std::string run_keys_as_markdown();
 /// What a lesson runs if it states nothing: one GPT-2 layer on four ranks, small enough for five seconds.
 Settings lesson_defaults();
 
+/// The name in "{{name}}": a scene runs what was drawn for it. Empty: the value is not such a text.
+std::string drawn_name(const TomlValue& value);
+
 /// `settings` with the change applied, in the table's order: a model before its sizes. Throws a lesson_error
 /// in `file`.
 void apply(const RunChange& change, const std::string& file, Settings& settings);

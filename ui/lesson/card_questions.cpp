@@ -200,6 +200,8 @@ void draw_order(const Asked& asked) {
   const Context& c = asked.c;
   const std::vector<std::string>& items = asked.shown.items;
   auto& order = asked.open.order;
+  const bool own = !asked.is_done() || (asked.marked != nullptr && asked.marked->right);
+  const std::vector<std::string>& numbered = own ? order : asked.right->accepted;
   if (!asked.is_done())
     draw_words(asked, asked.text(kCardSmall, c.theme.dim),
                "Click them one after another, the first one first.");
@@ -212,10 +214,11 @@ void draw_order(const Asked& asked) {
     fill_rect(list, at, end, c.theme.card, card_px(c, 4));
     if (ImGui::IsItemHovered() && !asked.is_done()) outline_rect(list, at, end, c.theme.faint, card_px(c, 4));
     const float middle = (at.y + end.y) / 2;
-    const TextStyle number = asked.text(kCardQuestion, c.theme.forward, true);
-    if (place != order.end())
+    const TextStyle number =
+        asked.text(kCardQuestion, asked.is_done() ? c.theme.agreement : c.theme.forward, true);
+    if (const auto shown = std::find(numbered.begin(), numbered.end(), items[i]); shown != numbered.end())
       draw_text(list, {at.x + card_px(c, kPad), middle - number.size * 0.56f}, number,
-                fmt::format("{}", place - order.begin() + 1));
+                fmt::format("{}", shown - numbered.begin() + 1));
     const TextStyle mono{c.fonts.mono, std::round(card_px(c, kCardQuestion)), c.theme.text};
     draw_text(list, {at.x + card_px(c, kPad + 22), middle - mono.size * 0.56f}, mono,
               fitted(mono, named(c, items[i]), asked.width - card_px(c, 2 * kPad + 22)));

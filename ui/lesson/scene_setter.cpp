@@ -25,6 +25,7 @@
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/inspector/inspector_view.h"
+#include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/algebra_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/scaling/scaling_rows.h"
@@ -137,6 +138,7 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
   view.of<StageView>() = {};
   view.of<InspectorView>() = {};
   view.of<StageLight>() = {};
+  view.of<MemoryView>() = {};  // the wall follows the scene's model and hardware
   show_page(view, state.view, state.page);
   tab_ = view.tab;
   // In front of a class a small window has no room for more than the page and the card.

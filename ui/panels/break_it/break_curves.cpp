@@ -3,6 +3,7 @@
 #include <implot.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -31,30 +32,46 @@ struct Pair {
   double BreakStep::*broken;
 };
 
-/// Title and both values of the newest step, in their curves' colours; returns the height it took.
+/// Title and both values of the newest step, in their curves' colours; returns the height it took. The names
+/// of both curves are always there: below the title if it leaves too little room, and without values.
 float draw_head(const Context& context, const BreakReport& report, const Pair& pair, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string title = std::string(pair.title) + " by step";
-  draw_text(list, at, type.strong, title);
-  float x = at.x + text_width(type.strong, title) + context.px(14);
-  const float middle = std::round(at.y + type.strong.size / 2), swatch = context.px(14);
-  const auto legend = [&](const char* name, double value, ImU32 colour) {
-    const std::string text = fmt::format("{} {}", name, std::isfinite(value) ? format_value(value) : "NaN");
-    if (x + swatch + context.px(6) + text_width(type.note, text) > at.x + width) return;
-    list->AddLine({x, middle}, {x + swatch, middle}, colour, context.px(3));
-    x += swatch + context.px(6);
-    draw_text(list, {x, middle - type.note.size / 2}, in(type.note, context.theme.text), text);
-    x += text_width(type.note, text) + context.px(14);
+  draw_text(list, at, type.strong, fitted(type.strong, title, width));
+  const float line = type.strong.size + context.px(6);
+  if (report.steps.empty()) return line;
+  struct Curve {
+    std::string text;
+    ImU32 colour;
   };
-  if (!report.steps.empty()) {
-    legend("sound", report.steps.back().*pair.sound, sound_colour(context.theme));
-    legend("broken", report.steps.back().*pair.broken, context.theme.text);
-    const std::string of = fmt::format("in step {}", report.steps.size());
-    if (x + text_width(type.note, of) <= at.x + width)
-      draw_text(list, {x, middle - type.note.size / 2}, type.note, of);
+  const auto curves = [&](bool with_values) {
+    const auto named = [&](const char* name, double value) {
+      if (!with_values) return std::string(name);
+      return fmt::format("{} {}", name, std::isfinite(value) ? format_value(value) : "NaN");
+    };
+    return std::array<Curve, 2>{
+        {{named("sound", report.steps.back().*pair.sound), sound_colour(context.theme)},
+         {named("broken", report.steps.back().*pair.broken), context.theme.text}}};
+  };
+  const float swatch = context.px(14) + context.px(6), gap = context.px(14);
+  const auto needed = [&](const std::array<Curve, 2>& both) {
+    return 2 * swatch + gap + text_width(type.note, both[0].text) + text_width(type.note, both[1].text);
+  };
+  const float after_title = text_width(type.strong, title) + gap;
+  const bool beside = after_title + needed(curves(true)) <= width;
+  const std::array<Curve, 2> shown = curves(beside || needed(curves(true)) <= width);
+  float x = at.x + (beside ? after_title : 0);
+  const float middle = std::round(at.y + (beside ? 0 : line) + type.strong.size / 2);
+  for (const Curve& curve : shown) {
+    list->AddLine({x, middle}, {x + context.px(14), middle}, curve.colour, context.px(3));
+    draw_text(list, {x + swatch, middle - type.note.size / 2}, in(type.note, context.theme.text), curve.text);
+    x += swatch + text_width(type.note, curve.text) + gap;
   }
-  return type.strong.size + context.px(6);
+  const std::string of = fmt::format("in step {}", report.steps.size());
+  if (x + text_width(type.note, of) <= at.x + width)
+    draw_text(list, {x, middle - type.note.size / 2}, type.note, of);
+  return beside ? line : 2 * line;
 }
 
 void draw_pair(const Context& context, const BreakReport& report, const Pair& pair, ImVec2 min, ImVec2 size) {

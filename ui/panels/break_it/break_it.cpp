@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -329,10 +330,30 @@ void draw_seeing_page(const Context& context, const BreakReport& report, ImVec2 
   ImGui::Dummy({size.x, std::floor(y - at.y)});
 }
 
+/// What the page waits for, in its middle, until the first pass of both models is compared.
+void draw_awaited(const Context& context, ImVec2 at, ImVec2 size, float head) {
+  if (!context.breaks.is_active()) return;
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool planning = context.breaks.state == BreakState::Preparing;
+  const float middle = at.x + size.x / 2;
+  float y = at.y + head + (size.y - head) / 3;
+  const char* const stages[] = {"1  Plan the sound and the broken Program", "2  Run one pass of each",
+                                "3  Compare every tensor"};
+  float width = 0;
+  for (const char* stage : stages) width = std::max(width, text_width(type.strong, stage));
+  for (size_t i = 0; i < std::size(stages); ++i) {
+    const bool present = i == (planning ? 0u : 1u);
+    draw_text(list, {middle - width / 2, y}, present ? type.strong : type.note,
+              fitted(present ? type.strong : type.note, stages[i], size.x));
+    y += type.strong.size + context.px(10);
+  }
+}
+
 void draw_results(const Context& context, ImVec2 at, ImVec2 size) {
   const BreakSnapshot& breaks = context.breaks;
   const float head = draw_head(context, at, size.x);
-  if (!breaks.report || breaks.report->probes.empty()) return;
+  if (!breaks.report || breaks.report->probes.empty()) return draw_awaited(context, at, size, head);
   const ImVec2 below{at.x, at.y + head}, rest{size.x, size.y - head};
   if (context.view.of<BreakView>().page == BreakPage::Loss)
     draw_seeing_page(context, *breaks.report, below, rest);

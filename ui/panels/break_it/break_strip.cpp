@@ -25,6 +25,8 @@ namespace {
 constexpr double kBelowBound = 1e-3;  ///< the axis begins at this multiple of the bound
 constexpr double kTop = 10;
 constexpr float kLeastColumn = 2;  ///< pixels at scale 1
+constexpr float kDifferRow = 6;    ///< at the top: where ranks hold different bits, over thin bars
+constexpr float kPale = 0.45f;     ///< of a bar's colour, below its top
 
 /// The rectangle of the bars, and how errors become heights.
 struct Axes {
@@ -81,15 +83,23 @@ void draw_grid(const Context& context, const BreakReport& report, const Axes& ax
     draw_text(list, {axes.from.x - context.px(6), y - type.mono_note.size / 2}, type.mono_note,
               power == 0 ? "1" : fmt::format("1e{}", power), Align::Right);
   }
-  const float bound = axes.y(report.bound);
-  draw_dashed_line(list, {axes.from.x, bound}, {axes.to.x, bound}, context.theme.dim, context.px(1),
-                   context.px(4));
 }
 
+/// In front of the bars: which of them end above it is what the line is for.
+void draw_bound(const Context& context, const BreakReport& report, const Axes& axes) {
+  const float bound = axes.y(report.bound);
+  draw_dashed_line(ImGui::GetWindowDrawList(), {axes.from.x, bound}, {axes.to.x, bound}, context.theme.text,
+                   context.px(1.5f), context.px(5));
+}
+
+/// A bar is pale below a full line at its height, so that many beside each other show a profile. Where ranks
+/// hold different bits it has the mark ≠; over bars that are too thin for it, the row at the top has a tick.
 void draw_bars(const Context& context, const Program& program, const BreakProbe& probe,
                const std::vector<StripColumn>& columns, const Axes& axes) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float cap = std::max(1.0f, std::round(context.px(2)));
+  const float row = axes.from.y + context.px(kDifferRow);
+  bool has_ticks = false;
   const TextStyle unequal{context.fonts.bold, context.px(kSmallSize), context.theme.text};
   for (const StripColumn& column : columns) {
     const TensorError& error = probe.errors[column.worst];
@@ -97,14 +107,22 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
     const float right = std::max(left + 1, axes.x(column.end, probe.errors.size()));
     const float gap = right - left > context.px(4) ? context.px(1) : 0;
     const float top = std::min(axes.y(error.relative_error), axes.to.y - cap);
-    if (error.relative_error > 0 || column.broken)
-      fill_rect(list, {left, top}, {right - gap, axes.to.y}, colour_of(context.theme, program, error));
+    const ImU32 colour = colour_of(context.theme, program, error);
+    if (error.relative_error > 0 || column.broken) {
+      fill_rect(list, {left, top}, {right - gap, axes.to.y}, mixed(context.theme.card, colour, kPale));
+      fill_rect(list, {left, top}, {right - gap, top + cap}, colour);
+    }
     if (!column.ranks_differ) continue;
-    if (right - left >= text_width(unequal, "≠"))
+    if (right - left >= text_width(unequal, "≠")) {
       draw_text(list, {(left + right - gap) / 2, top - unequal.size}, unequal, "≠", Align::Centre);
-    else
-      fill_rect(list, {left, top - cap}, {right - gap, top}, context.theme.text);
+    } else {
+      has_ticks = true;
+      fill_rect(list, {left, axes.from.y}, {right - gap, row}, context.theme.text);
+    }
   }
+  if (has_ticks)
+    draw_text(list, {axes.from.x - context.px(6), (axes.from.y + row - unequal.size) / 2}, unequal, "≠",
+              Align::Right);
 }
 
 /// "backward: 18 of 26 wrong, 8 with different bits on the ranks", and shorter forms.
@@ -344,6 +362,7 @@ void draw_break_strip(const Context& context, const BreakReport& report, const B
   draw_grid(context, report, axes);
   draw_stretches(context, report.plan->program, probe, strip_stretches(report.plan->program, probe), axes);
   draw_bars(context, report.plan->program, probe, columns, axes);
+  draw_bound(context, report, axes);
   draw_start(context, report, probe, min, axes);
   draw_selected(context, report.plan->program, probe, axes);
   answer_the_mouse(context, report, probe, columns, axes);

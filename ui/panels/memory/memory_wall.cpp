@@ -80,6 +80,15 @@ float controls_height(const Context& context) {
   return context.px(48) + choice_row_height(context);
 }
 
+/// The devices that can be the wall: single ones, this machine last.
+std::vector<const Hardware*> wall_devices() {
+  std::vector<const Hardware*> devices;
+  for (const Hardware& hardware : hardware_presets())
+    if (hardware.name != kThisMachine && hardware.nodes == 0) devices.push_back(&hardware);
+  devices.push_back(&find_hardware(kThisMachine));
+  return devices;
+}
+
 /// Draws the slider and the choice of devices, with their labels in one column. Returns the height they took.
 float draw_controls(const Context& context, ImVec2 at, float width) {
   const Type type(context);
@@ -92,10 +101,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   draw_text(list, {at.x + label_width + slider + context.px(16), at.y + context.px(2)}, type.figure,
             model_size(context.view.of<MemoryView>().parameters));
 
-  std::vector<const Hardware*> devices;
-  for (const Hardware& hardware : hardware_presets())
-    if (hardware.name != kThisMachine && hardware.nodes == 0) devices.push_back(&hardware);
-  devices.push_back(&find_hardware(kThisMachine));
+  const std::vector<const Hardware*> devices = wall_devices();
   std::vector<std::string> titles, names;
   int taken = -1;
   for (size_t i = 0; i < devices.size(); ++i) {
@@ -242,12 +248,18 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
   return y - at.y;
 }
 
-/// The wall begins with the paper's largest model, for which one device is not enough. It then follows the
-/// model chosen in Setup, unless that is outside the slider's range. The model of a recording or of a frozen
-/// training step is ignored, because the user did not choose it now.
-void look_at_chosen_model(const Context& context) {
+/// The wall begins with the paper's largest model and a device that is not enough for it. It then follows the
+/// model and the hardware chosen in Setup, unless the one is outside the slider's range and the other more
+/// than one device. Those of a recording or of a frozen training step are ignored, because the user did not
+/// choose them now.
+void look_at_what_is_chosen(const Context& context) {
   if (context.replay.is_open() || context.train.frozen != nullptr) return;
   MemoryView& view = context.view.of<MemoryView>();
+  if (const std::string& hardware = context.wanted().hardware; hardware != view.hardware) {
+    view.hardware = hardware;
+    for (const Hardware* const device : wall_devices())
+      if (device->name == hardware) view.device = hardware;
+  }
   const Model& chosen = context.wanted().model;
   if (chosen == view.model) return;
   view.model = chosen;
@@ -260,7 +272,7 @@ void look_at_chosen_model(const Context& context) {
 }  // namespace
 
 void draw_memory_wall(const Context& context) {
-  look_at_chosen_model(context);
+  look_at_what_is_chosen(context);
   page_head(context, "The memory wall",
             "Mixed-precision Adam keeps 16 bytes per parameter all through a run; a plan here has 18: its "
             "gradients add up in fp32. Each column is one rank.",

@@ -26,7 +26,7 @@ constexpr float kLeastOutcome = 300;       ///< the width at which the outcome s
 std::string outcome_words(const lab::HandRun& run) {
   const StepId wrong = run.first_wrong();
   if (wrong < 0) return "Every number is that of one rank.";
-  return fmt::format("Wrong from {} on, where underlined.",
+  return fmt::format("Wrong from the step \"{}\" on, where underlined.",
                      lab::equation_of(run.program(), run.program().step(wrong)));
 }
 

@@ -34,12 +34,20 @@ void type_sign(ByHandView& view, ImWchar sign) {
   ImTextCharToUtf8(bytes.data(), sign);
   std::string text = bytes.data();
   if (text == "\u2212") text = "-";
+  if (view.typed.empty())
+    view.before_typing = view.form.operands.at(view.cell->operand, view.cell->row, view.cell->col);
   if (text == "-" && view.typed.empty()) {  // no number yet
     view.typed = text;
     view.refused.clear();
     return;
   }
-  if (put_text(view, view.typed + text)) view.typed += text;
+  if (put_text(view, view.typed + text)) {
+    view.typed += text;
+    return;
+  }
+  // Of a refused 12 the 1 does not stay either.
+  view.form.operands.at(view.cell->operand, view.cell->row, view.cell->col) = view.before_typing;
+  view.typed.clear();
 }
 
 /// Goes to another cell: `by` cells on in reading order, through all matrices.

@@ -30,6 +30,7 @@ struct ByHandView {
   HandForm form;
   std::optional<HandCell> cell;  ///< takes what is typed
   std::string typed;             ///< in that cell, as far as it is no number yet: "−"
+  int before_typing = 0;         ///< the cell's number, before the first of these signs
   std::string refused;           ///< why the last text was not taken; empty: it was
   uint64_t seed = 0;             ///< of the last random numbers; 0: there were none
 
