@@ -1,7 +1,9 @@
 // Draws the ring: a card for each rank with what it holds of every chunk, and between the cards what travels
 // in the hop that is under way. While the hops play, it moves from card to card; else it stands half-way.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "ui/collective/parts.h"
 #include "ui/panels/parts.h"
@@ -41,9 +43,19 @@ Rect around(ImVec2 centre, ImVec2 size) {
           {std::round(centre.x + size.x / 2), std::round(centre.y + size.y / 2)}};
 }
 
-/// The room that the words in the middle need.
-ImVec2 words_size(const Context& context, const Rect& room) {
-  return {std::min(context.px(330), room.width() * 0.42f), context.px(96)};
+TextStyle hop_style(const Context& context) {
+  return {context.fonts.bold, std::round(context.px(24)), context.theme.text};
+}
+
+/// The room that the words in the middle need, whichever hop is shown: the cards stay where they are.
+ImVec2 words_size(const Context& context, const Inside& inside, const Rect& room) {
+  const Type type(context);
+  const float width = std::min(context.px(330), room.width() * 0.42f);
+  float sentence = 0;
+  Inside at_hop = inside;
+  for (at_hop.hop = 0; at_hop.hop <= inside.hops() + 1; ++at_hop.hop)
+    sentence = std::max(sentence, wrapped_height(type.body, hop_sentence(at_hop), width));
+  return {width, hop_style(context).size + type.body.size + sentence + context.px(12)};
 }
 
 RingPlaces placed(const Context& context, const Rect& room, int ranks, ImVec2 card) {
@@ -70,8 +82,8 @@ bool is_free(const Context& context, const RingPlaces& places, const Rect& words
 RingPlaces ring_places(const Context& context, const Inside& inside, bool with_pictures, const Rect& room) {
   const int ranks = inside.size(), chunks = inside.route().chunks;
   const auto places_of_chunk = static_cast<float>(terms_when_complete(inside.route()));
-  const Rect words =
-      around({(room.min.x + room.max.x) / 2, (room.min.y + room.max.y) / 2}, words_size(context, room));
+  const Rect words = around({(room.min.x + room.max.x) / 2, (room.min.y + room.max.y) / 2},
+                            words_size(context, inside, room));
   for (const float row : {38.0f, 32.0f, 27.0f, 23.0f, 19.0f, 16.0f, 13.0f}) {
     const float cell = std::max(row * 1.15f, places_of_chunk == 1 ? row * 2.6f : 0.0f);
     const float tile = with_pictures ? row * 2.2f : 0;
@@ -176,7 +188,25 @@ void draw_way(const Context& context, const RingPlaces& places, int from, int to
   }
 }
 
-/// Draws what travels from card to card, at its place on the way.
+/// The part of a way on which a load of this size covers nothing of the two cards; all of it if there is
+/// none.
+std::pair<float, float> free_way(const Context& context, const RingPlaces& places, const Passing& passing,
+                                 const auto& at, ImVec2 load) {
+  constexpr int kPieces = 64;
+  const Rect& from = places.cards[static_cast<size_t>(passing.from)];
+  const Rect& to = places.cards[static_cast<size_t>(passing.to)];
+  float first = 1, last = 0;
+  for (int i = 0; i <= kPieces; ++i) {
+    const float share = static_cast<float>(i) / kPieces;
+    const Rect there = around(at(share), load);
+    if (meet(from, there, context.px(2)) || meet(to, there, context.px(2))) continue;
+    first = std::min(first, share);
+    last = std::max(last, share);
+  }
+  return first <= last ? std::pair(first, last) : std::pair(0.0f, 1.0f);
+}
+
+/// Draws what travels from card to card. `under_way`: the share of the way between the cards that is done.
 void draw_travelling(const Context& context, const Inside& inside, const RingPlaces& places,
                      const Passing& passing, const auto& at, float under_way) {
   const Type type(context);
@@ -187,9 +217,11 @@ void draw_travelling(const Context& context, const Inside& inside, const RingPla
       places.row > 0 ? std::min(places.cell, context.px(34)) : context.px(inside.size() > 8 ? 4 : 9);
   const float height = places.row > 0 ? std::min(places.row, context.px(30)) * 0.86f : context.px(14);
   const float width = std::max(cell * terms, context.px(26));
-  const ImVec2 middle = at(under_way);
-  const Rect inner = around(middle, {width, height});
   const float pad = context.px(places.row > 0 ? 7 : 4);
+  const auto [first, last] =
+      free_way(context, places, passing, at, {width + 2 * pad, height + 2 * pad + 2 * type.note.size});
+  const ImVec2 middle = at(first + (last - first) * under_way);
+  const Rect inner = around(middle, {width, height});
   const ImVec2 min{inner.min.x - pad, inner.min.y - pad}, max{inner.max.x + pad, inner.max.y + pad};
   fill_rect(list, min, max, theme.window, context.px(5));
   outline_rect(list, min, max, theme.communication, context.px(5), std::max(1.0f, context.px(2)));
@@ -205,9 +237,9 @@ void draw_travelling(const Context& context, const Inside& inside, const RingPla
 void draw_words(const Context& context, const Inside& inside, const Rect& room) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 size = words_size(context, room);
+  const ImVec2 size = words_size(context, inside, room);
   const ImVec2 middle((room.min.x + room.max.x) / 2, (room.min.y + room.max.y) / 2);
-  const TextStyle title{context.fonts.bold, std::round(context.px(24)), context.theme.text};
+  const TextStyle title = hop_style(context);
   const std::string words = hop_sentence(inside);
   const std::string part = inside.under_way() ? part_title(inside, inside.hop) : "";
   const float sentence = wrapped_height(type.body, words, size.x);

@@ -90,11 +90,7 @@ float draw_head(const Context& context, const Inside& inside, ImVec2 at, float w
   }
   const float words_end = right - chips_width(detail) - context.px(8);
   if (x + text_width(type.mono, what) <= words_end) words(type.mono, what, 16);
-  for (const std::string& form : details_of(inside)) {
-    if (x + text_width(type.note, form) > words_end) continue;
-    words(type.note, form, 0);
-    break;
-  }
+  words(type.note, longest_fitting(type.note, details_of(inside), words_end - x), 0);
   x = right - chips_width(detail) + context.px(8);
   for (size_t i = 0; i < chips.size(); ++i) {
     ImGui::SetCursorScreenPos({x, std::round(middle - context.px(kChipHeight) / 2)});

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/lesson_session.h"
@@ -22,7 +21,7 @@ namespace {
 constexpr float kCardWidth = 300, kMostOfWindow = 0.38f;
 constexpr float kPadding = 16;
 constexpr float kFoot = 56, kElsewhere = 66;
-constexpr float kLeastScale = 0.72f;  ///< of the type in front of a class
+constexpr float kLeastScale = 0.83f;  ///< of the type in front of a class: 2.2 % of the window's height
 
 /// The lesson's name, its scenes as dots, and the way out. In front of a class the Bar's place has them.
 void draw_head(const Context& c, float width) {
@@ -95,7 +94,7 @@ void draw_scene(const Context& c, float width) {
                    "This scene cannot be shown. " + made.problem, 8);
   if (!made.shown)
     return wrapped(small, "Its plan is made, and run where the text has numbers of a run …", 8);
-  draw_card_text(c, made.shown->text, width, c.theme.text);
+  if (!view.folded) draw_card_text(c, made.shown->text, width, c.theme.text);
   if (is_class(c.view)) {
     if (const ShownQuestion* asked = asked_question(c)) draw_question(c, *asked, width);
   } else {
@@ -133,13 +132,23 @@ void draw_foot(const Context& c) {
   command_button(c, "lesson.next", "Next  " ICON_FA_CHEVRON_RIGHT, ButtonLook::Accent, "lesson next");
 }
 
-/// A class cannot scroll: the type becomes smaller until the scene fits, as far as it stays readable.
+/// A class cannot scroll. With an answer that needs the room, the scene's text goes, which the class has read;
+/// else the type becomes smaller until the scene fits, as far as it stays readable.
 void fit_to_class(const Context& c, float room, float content) {
   auto& view = c.view.of<LessonView>();
-  const auto shown = std::tuple(view.scene, view.question, room);
-  if (!is_class(c.view) || shown != view.fitted_for) view.card_scale = 1;
+  const ShownQuestion* const asked = asked_question(c);
+  const bool answered = asked != nullptr && c.lesson.answers.contains(asked->question->id);
+  const FittedCard shown{view.scene, view.question, room, answered};
+  if (!is_class(c.view) || shown != view.fitted_for) {
+    view.card_scale = 1;
+    view.folded = false;
+  }
   view.fitted_for = shown;
-  if (is_class(c.view) && content > room) view.card_scale = std::max(kLeastScale, view.card_scale - 0.04f);
+  if (!is_class(c.view) || content <= room) return;
+  if (answered && !view.folded)
+    view.folded = true;
+  else
+    view.card_scale = std::max(kLeastScale, view.card_scale - 0.04f);
 }
 
 void draw_content(const Context& c) {
@@ -151,8 +160,8 @@ void draw_content(const Context& c) {
   const float height = ImGui::GetContentRegionAvail().y - foot;
   // The text scrolls, and the ways on stay. A scene, or a class's next question, begins at its top.
   auto& view = c.view.of<LessonView>();
-  const auto& [scene, question, fitted_room] = view.fitted_for;
-  if (scene != view.scene || question != view.question) ImGui::SetNextWindowScroll({0, 0});
+  if (view.fitted_for.scene != view.scene || view.fitted_for.question != view.question)
+    ImGui::SetNextWindowScroll({0, 0});
   ImGui::BeginChild(fmt::format("scene {}", view.scene).c_str(), {0, height}, ImGuiChildFlags_NavFlattened);
   const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x - c.px(2);
   if (view.ended)

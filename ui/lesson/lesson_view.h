@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "ui/context.h"
@@ -43,6 +42,14 @@ struct ShownVerdict {
   bool operator==(const ShownVerdict&) const = default;
 };
 
+/// What a class's card was fitted for.
+struct FittedCard {
+  int scene = 0, question = 0;
+  float room = 0;
+  bool answered = false;
+  bool operator==(const FittedCard&) const = default;
+};
+
 struct LessonView {
   bool open = false;    ///< a lesson is open: its card has the left of the window
   bool starts = false;  ///< it was opened in this frame, by its name `wanted`
@@ -65,8 +72,9 @@ struct LessonView {
   std::map<std::string, LessonProgress> progress;  ///< by lesson_key()
   std::string last;                                ///< the lesson that was open last, by lesson_key()
 
-  float card_scale = 1;                    ///< of the card's type, to fit a scene in front of a class
-  std::tuple<int, int, float> fitted_for;  ///< the scene, its question and the room that it was fitted for
+  float card_scale = 1;   ///< of the card's type, to fit a scene in front of a class
+  bool folded = false;    ///< the scene's text has made room for the answer
+  FittedCard fitted_for;  ///< both are of this
   ShownVerdict verdict;
   /// Since the scene is shown, a person has clicked on the page or gone to another step.
   bool pointed = false;

@@ -276,9 +276,9 @@ std::vector<std::string> partial_lines(const Scene& scene, size_t row, const Tex
   if (height < word.size) return {};
   if (height >= 2 * word.size && std::max(text_width(word, "partial"), text_width(sum, terms)) <= space)
     return {"partial", terms};
-  for (const std::string& words : {std::string("partial"), combined})
-    if (text_width(word, words) <= space) return {words};
-  return {};
+  const std::string forms[] = {"partial", combined};
+  const std::string words = longest_fitting(word, forms, space);
+  return words.empty() ? std::vector<std::string>() : std::vector{words};
 }
 
 void draw_partial_words(const Scene& scene, ImDrawList* list, size_t row, const Rect& ghost) {

@@ -360,18 +360,19 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
   const float button = draw_fit_button(scene, list, room);
   const Snapshot& snapshot = scene.context.snapshot;
   const size_t steps = scene.program().steps.size();
-  std::string words;
+  std::vector<std::string> forms;
   if (!scene.result) {
-    words = scene.context.snapshot.only_planned() ? "planned, not run" : "estimated, not run";
-  } else if (scene.context.view.selected_step >= 0) {
-    words = "step " + number_of(scene.context.view.selected_step, steps);
+    forms = {scene.context.snapshot.only_planned() ? "planned, not run" : "estimated, not run", "not run"};
+  } else if (const StepId selected = scene.context.view.selected_step; selected >= 0) {
+    forms = {"step " + number_of(selected, steps), fmt::format("step {}", selected)};
   } else {
-    words = fmt::format("{} of {} steps done", scene.stale ? steps : snapshot.position, steps);
+    const std::string done = fmt::format("{} of {}", scene.stale ? steps : snapshot.position, steps);
+    forms = {done + " steps done", done + " steps", done};
   }
   const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, scene.context.theme.dim);
-  draw_text(
-      list, {room.min.x + scene.measure.pad, (room.min.y + room.max.y) / 2 - style.size * 0.56f}, style,
-      fitted(style, words, scene.measure.gutter - errors_width(scene) - 2 * scene.measure.pad - button));
+  draw_text(list, {room.min.x + scene.measure.pad, (room.min.y + room.max.y) / 2 - style.size * 0.56f}, style,
+            longest_fitting(style, forms,
+                            scene.measure.gutter - errors_width(scene) - 2 * scene.measure.pad - button));
 }
 
 /// Draws a notice above an out-of-date picture, over the whole width; returns its height.

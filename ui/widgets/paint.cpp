@@ -110,6 +110,12 @@ std::string fitted(const TextStyle& style, std::string_view given, float width) 
   return std::string(text.data(), cut) + std::string(kEllipsis);
 }
 
+std::string longest_fitting(const TextStyle& style, std::span<const std::string> forms, float width) {
+  for (const std::string& form : forms)
+    if (text_width(style, form) <= width) return form;
+  return {};
+}
+
 std::string fitted_in_middle(const TextStyle& style, std::string_view text, float width) {
   if (text_width(style, text) <= width) return std::string(text);
   static constexpr std::string_view kEllipsis = "…";

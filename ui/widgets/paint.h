@@ -31,7 +31,9 @@ void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_
 
 /// The text, shortened with "…" so that it is at most `width` wide.
 std::string fitted(const TextStyle& style, std::string_view text, float width);
-/// The same, but shortened in the middle: a path keeps its beginning and the name of its file.
+/// Of several forms of one text, the fullest first: the first that is at most `width` wide; empty: none is.
+std::string longest_fitting(const TextStyle& style, std::span<const std::string> forms, float width);
+/// As fitted(), but shortened in the middle: a path keeps its beginning and the name of its file.
 std::string fitted_in_middle(const TextStyle& style, std::string_view text, float width);
 
 /// Draws text wrapped at `width`; returns its height. `at.x` is the left, middle or right of every line.

@@ -148,11 +148,9 @@ void draw_stretches(const Context& context, const Program& program, const BreakP
   for (const StripStretch& stretch : stretches) {
     const float left = axes.x(stretch.first, count), right = axes.x(stretch.end, count);
     list->AddLine({left + 0.5f, axes.from.y}, {left + 0.5f, axes.to.y}, context.theme.line, 1);
-    for (const std::string& name : {stretch.name, stretch.brief}) {
-      if (text_width(type.note, name) + context.px(4) > right - left) continue;
-      draw_text(list, {(left + right) / 2, first_row}, type.note, name, Align::Centre);
-      break;
-    }
+    const std::string names[] = {stretch.name, stretch.brief};
+    draw_text(list, {(left + right) / 2, first_row}, type.note,
+              longest_fitting(type.note, names, right - left - context.px(4)), Align::Centre);
   }
   // Below them, the pass: one bar for all neighbouring stretches of a phase.
   for (size_t i = 0; i < stretches.size();) {
@@ -165,12 +163,9 @@ void draw_stretches(const Context& context, const Program& program, const BreakP
     const ImU32 colour = forward ? context.theme.forward : context.theme.backward;
     if (!stretches[i].weights) {
       fill_rect(list, {left + 1, second_row}, {right - 1, second_row + context.px(2)}, colour);
-      for (const std::string& words : phase_words(context, program, probe, stretches[i].phase)) {
-        if (text_width(type.note, words) >= right - left) continue;
-        draw_text(list, {(left + right) / 2, second_row + context.px(4)}, in(type.note, context.theme.text),
-                  words, Align::Centre);
-        break;
-      }
+      const std::vector<std::string> forms = phase_words(context, program, probe, stretches[i].phase);
+      draw_text(list, {(left + right) / 2, second_row + context.px(4)}, in(type.note, context.theme.text),
+                longest_fitting(type.note, forms, right - left), Align::Centre);
     }
     i = end;
   }

@@ -63,7 +63,9 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
     return {(result.replayed ? std::string(result.how()) + ": " : "") +
                 to_sentence(tracks.plan->program, late) + more,
             fmt::format("rank {} late: {} more waiting, pass {} longer", late.rank,
-                        format_seconds(late.waited_seconds), format_seconds(late.longer_seconds))};
+                        format_seconds(late.waited_seconds), format_seconds(late.longer_seconds)),
+            fmt::format("rank {} late: pass {} longer", late.rank, format_seconds(late.longer_seconds)),
+            fmt::format("rank {} late", late.rank)};
   }
   const std::string how = result.replayed ? std::string(result.how()) + ": " : whose;
   const std::string times =
@@ -152,11 +154,7 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const float whole_step = text_width(what_style, what) + context.px(12) + text_width(small, count);
   const LegendWidths legend = tracks.plan ? legend_widths(context, tracks.plan->program) : LegendWidths{};
   const float beside_step = right - after_buttons - whole_step - context.px(2 * 32);
-  const auto longest_within = [&](float room) {
-    for (const std::string& fuller : notes)
-      if (text_width(small, fuller) <= room) return fuller;
-    return std::string();
-  };
+  const auto longest_within = [&](float room) { return longest_fitting(small, notes, room); };
   std::string beside;
   for (const float width : {legend.whole, legend.with_phases, legend.least})
     if (tracks.seconds > 0 && beside.empty())

@@ -178,11 +178,9 @@ void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, dou
   if (max.y - min.y < text.size) return;
   const float from = std::max(min.x, shown.x);
   const float room = std::min(max.x, shown.y) - from - context.px(12);
-  for (const std::string& label : {"late by " + format_seconds(held_seconds), std::string("late")}) {
-    if (text_width(text, label) > room) continue;
-    draw_text(list, {from + context.px(6), (min.y + max.y - text.size) / 2}, text, label);
-    break;
-  }
+  const std::string forms[] = {"late by " + format_seconds(held_seconds), "late"};
+  draw_text(list, {from + context.px(6), (min.y + max.y - text.size) / 2}, text,
+            longest_fitting(text, forms, room));
 }
 
 }  // namespace shardlens::ui

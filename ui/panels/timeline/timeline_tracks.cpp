@@ -179,11 +179,8 @@ void draw_end(const Frame& frame, size_t rank) {
   const TextStyle text =
       timeline_text(context, struck ? context.fonts.bold : context.fonts.body, kSmallSize, theme.text);
   if (frame.height < text.size) return;
-  for (const std::string& one : words) {
-    if (text_width(text, one) + context.px(12) > max.x - min.x) continue;
-    draw_text(list, {min.x + context.px(6), min.y + (frame.height - text.size) / 2}, text, one);
-    break;
-  }
+  draw_text(list, {min.x + context.px(6), min.y + (frame.height - text.size) / 2}, text,
+            longest_fitting(text, words, max.x - min.x - context.px(12)));
 }
 
 /// Draws waiting, transfer, and the line that joins the ranks where the last one arrived. A transfer is never

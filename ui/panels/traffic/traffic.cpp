@@ -14,6 +14,7 @@
 #include "engine/runtime/core_sharing.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
@@ -27,6 +28,8 @@
 
 namespace shardlens::ui {
 namespace {
+
+constexpr const char* kAsks = "What the ranks send each other in one forward and backward pass.";
 
 /// The places of the table's columns, for the available width.
 struct Columns {
@@ -288,7 +291,7 @@ std::string provenance(const Context& context) {
 
 /// Says that one rank sends nothing, and offers degrees to cut by.
 void draw_one_rank(const Context& context, float reserve) {
-  page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", reserve);
+  page_head(context, "Traffic", kAsks, reserve);
   say(context,
       "One rank has nothing to send. Every tensor is whole where it is computed, so no step needs a "
       "collective. Cut the layer to see where ranks need collectives:");
@@ -311,7 +314,7 @@ void draw_one_rank(const Context& context, float reserve) {
 void draw_traffic(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) {
-    page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
+    page_head(context, "Traffic", kAsks, 0);
     say(context, no_plan_words(context));
     return;
   }
@@ -334,7 +337,8 @@ void draw_traffic(const Context& context) {
     draw_one_rank(context, reserve);
     return;
   }
-  page_head(context, "Traffic", provenance(context), reserve);
+  const bool in_class = is_class(context.view);
+  page_head(context, "Traffic", in_class ? kAsks : provenance(context), reserve);
   copy_button(context, "copy traffic", {right, top.y}, [&] { return copied(rows, how_known(snapshot)); });
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
@@ -346,13 +350,14 @@ void draw_traffic(const Context& context) {
       !whole && !plan.splits.empty() && room.x > context.px(860) && room.y > context.px(560);
   if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
   const float rows_top = y;
+  const auto draw = in_class ? draw_rows_in_class : draw_rows;
   if (whole) {
     const int layer = listed_layer(context, plan.program);
     const std::string title =
         "Every conversion outside the layers and in layer " + std::to_string(layer) + ", as in every other";
-    y += draw_rows(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
+    y += draw(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
   } else {
-    y += draw_rows(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x);
+    y += draw(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x);
   }
   copyable_table("conversions", {at.x, rows_top}, {right, y},
                  [&] { return copied(rows, how_known(snapshot)); });

@@ -18,6 +18,10 @@ float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, 
 bool draw_step_row(const Context& context, const char* list_id, const Step& step, bool selected, ImVec2 at,
                    ImVec2 size);
 
+/// Draws the collectives as a class reads them. Returns the height they took.
+float draw_rows_in_class(const Context& context, const std::vector<TrafficRow>& rows,
+                         const std::string& title, ImVec2 at, float width);
+
 /// The hardware whose links the prediction of this Program is for: its settings' own, or if that states no
 /// links (this machine), the device chosen in the Memory tab.
 const Hardware& priced_on(const Context& context, const Program& program);
