@@ -74,6 +74,14 @@ struct HandChoice {
   std::optional<Fault> mistake = {};
   bool operator==(const HandChoice&) const = default;
 };
+
+/// Everything that a person sets.
+struct HandForm {
+  HandOperands operands = hand_operands(HandNumbers::Chosen);
+  HandChoice choice;
+  bool operator==(const HandForm&) const = default;
+};
+
 /// The mistakes that this example can have, with some cuts.
 std::span<const Fault> hand_mistakes();
 /// The Program of a choice. Throws a request Error if the mistake is not possible with these cuts.

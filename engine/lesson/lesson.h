@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/config/settings.h"
+#include "engine/laboratory/by_hand.h"
 #include "engine/lesson/expression.h"
 #include "engine/lesson/toml.h"
 #include "engine/program/fault.h"
@@ -86,13 +87,14 @@ struct SceneState {
   std::string recording;                  ///< a path, or "gallery:NAME"
   std::optional<double> moment;           ///< of the recording, in seconds
   std::optional<SceneComparison> compare;
-  std::optional<SceneNumber> number;  ///< on the page "number"
-  std::optional<int> hop;             ///< on the page "collective": so many hops are done
-  std::string operation;              ///< on the page "algebra": an experiment's name; empty: the first
-  std::optional<int> way;             ///< of the operation, as the page lists them: from 0
-  std::string run_to;                 ///< the run stops after this step; empty: it runs to its end
-  bool play = false;                  ///< the selection walks, or the recording plays
-  std::vector<std::string> panels;    ///< "setup", "inspector", "timeline": beside the page, also in class
+  std::optional<SceneNumber> number;     ///< on the page "number"
+  std::optional<int> hop;                ///< on the page "collective": so many hops are done
+  std::string operation;                 ///< on the page "algebra": an experiment's name; empty: the first
+  std::optional<int> way;                ///< of the operation, as the page lists them: from 0
+  std::optional<lab::HandForm> by_hand;  ///< on the page "by-hand": numbers, cuts and a mistake
+  std::string run_to;                    ///< the run stops after this step; empty: it runs to its end
+  bool play = false;                     ///< the selection walks, or the recording plays
+  std::vector<std::string> panels;       ///< "setup", "inspector", "timeline": beside the page, also in class
   int line = 0;
 };
 

@@ -17,6 +17,10 @@ struct BlockPlace {
 SceneState read_scene(const std::string& toml, const BlockPlace& place);
 Question read_question(const std::string& toml, const BlockPlace& place);
 
+/// What the page "by hand" shows, and such a table. What is not stated is as the page begins.
+lab::HandForm read_by_hand(const TomlValue& table, const std::string& file);
+std::string by_hand_as_toml(const lab::HandForm& form);
+
 /// A scene's table, wherever it stands: also what an answer shows.
 SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std::string& what);
 

@@ -93,9 +93,9 @@ void read_run(TableReader& reader, const BlockPlace& place, SceneState& state) {
                          unknown_name("key", entry.first, run_key_names()).what());
     } else if (const Names& drawn = place.own_names;
                std::find(drawn.begin(), drawn.end(), name) == drawn.end()) {
-      throw lesson_error(place.file, entry.second.line,
-                         fmt::format("nothing is drawn for \"{}\": [draw] in the head has no such name",
-                                     shown(name)));
+      throw lesson_error(
+          place.file, entry.second.line,
+          fmt::format("nothing is drawn for \"{}\": [draw] in the head has no such name", shown(name)));
     }
   }
   known.table = {std::move(table), state.run.table.line};
@@ -151,6 +151,8 @@ void check_together(const TableReader& reader, const SceneState& state) {
        "is of the page \"number\": add page = \"number\"");
   need(state.hop.has_value(), "hop", state.page == "collective",
        "is of the page \"collective\": add page = \"collective\"");
+  need(state.by_hand.has_value(), "by_hand", state.page == "by-hand",
+       "is of the page \"by-hand\" of the view \"program\": add page = \"by-hand\"");
   need(state.moment.has_value(), "moment", !state.recording.empty(),
        "is of a recording: add recording = \"gallery:…\"");
   need(state.training_steps.has_value(), "training_steps", state.mistake || state.train,
@@ -212,6 +214,7 @@ SceneState read_scene(const TomlValue& table, const BlockPlace& place, const std
   }
   if (reader.has("hop")) state.hop = static_cast<int>(reader.integer("hop", 0, kLargest));
   read_operation(reader, state);
+  if (reader.has("by_hand")) state.by_hand = read_by_hand(reader.value("by_hand"), place.file);
   state.run_to = reader.text_or("run_to", "");
   state.play = reader.flag_or("play", false);
   state.panels = reader.texts_or_none("panels");
@@ -277,6 +280,7 @@ std::string scene_as_markdown(const std::string& title, const SceneState& state)
   if (state.hop) line("hop", fmt::format("{}", *state.hop));
   if (!state.operation.empty()) line("operation", quoted(state.operation));
   if (state.way) line("way", fmt::format("{}", *state.way + 1));
+  if (state.by_hand) line("by_hand", by_hand_as_toml(*state.by_hand));
   if (!state.run_to.empty()) line("run_to", quoted(state.run_to));
   if (state.play) line("play", "true");
   if (!state.panels.empty()) line("panels", list(state.panels));

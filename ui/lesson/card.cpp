@@ -132,8 +132,8 @@ void draw_foot(const Context& c) {
   command_button(c, "lesson.next", "Next  " ICON_FA_CHEVRON_RIGHT, ButtonLook::Accent, "lesson next");
 }
 
-/// A class cannot scroll. With an answer that needs the room, the scene's text goes, which the class has read;
-/// else the type becomes smaller until the scene fits, as far as it stays readable.
+/// A class cannot scroll. With an answer that needs the room, the scene's text goes, which the class has
+/// read; else the type becomes smaller until the scene fits, as far as it stays readable.
 void fit_to_class(const Context& c, float room, float content) {
   auto& view = c.view.of<LessonView>();
   const ShownQuestion* const asked = asked_question(c);

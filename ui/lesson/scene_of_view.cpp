@@ -23,6 +23,7 @@
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/program/algebra_view.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/product_view.h"
@@ -148,6 +149,8 @@ void take_page(const Context& c, SceneState& scene) {
     const auto& algebra = c.view.of<AlgebraView>();
     scene.operation = algebra.shown_experiment().name;
     scene.way = static_cast<int>(algebra.way);
+  } else if (scene.page == "by-hand") {
+    scene.by_hand = c.view.of<ByHandView>().form;
   }
 }
 

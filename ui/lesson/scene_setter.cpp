@@ -27,6 +27,7 @@
 #include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/algebra_view.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/scaling/scaling_rows.h"
 #include "ui/panels/scaling/scaling_view.h"
@@ -120,6 +121,18 @@ void show_operation(const Context& c, const SceneState& state, int tp) {
   }
 }
 
+/// The lesson's end brings back what a person typed, and undo does.
+void show_by_hand(const Context& c, const lab::HandForm& form) {
+  auto& view = c.view.of<ByHandView>();
+  if (!view.before_lesson) view.before_lesson = view.form;
+  view.changes.chose(view.form, 0);
+  view.form = form;
+  view.cell.reset();
+  view.typed.clear();
+  view.refused.clear();
+  view.tensor.clear();
+}
+
 }  // namespace
 
 void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> wanted) {
@@ -147,6 +160,7 @@ void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> want
                        .inspector = roomy && has(state.panels, "inspector"),
                        .timeline = has(state.panels, "timeline")};
   compare(c, state);
+  if (state.by_hand) show_by_hand(c, *state.by_hand);
   show_operation(c, state, wanted_->settings.tp);
   auto& scaling = view.of<ScalingView>();
   scaling.this_run = true;  // a lesson speaks of its own layer, on its own machine
@@ -178,6 +192,8 @@ void SceneSetter::take_back(const Context& c, const std::optional<Settings>& bef
   trained_.clear();
   auto& train = c.view.of<TrainView>();
   if (train.before_lesson) train.take(*std::exchange(train.before_lesson, std::nullopt));
+  auto& by_hand = c.view.of<ByHandView>();
+  if (by_hand.before_lesson) by_hand.form = *std::exchange(by_hand.before_lesson, std::nullopt);
   const bool opened = wanted_ && !wanted_->state.recording.empty();
   if (opened && c.replay.is_open()) c.send(replay_command::Close{});
   if (before && (opened || !c.replay.is_open())) run(c, *before);

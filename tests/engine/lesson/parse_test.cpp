@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/base/error.h"
+#include "engine/lesson/run_keys.h"
+#include "tests/engine/io/test_folder.h"
 #include "tests/engine/lesson/small_lesson.h"
 
 namespace shardlens {
@@ -313,6 +317,68 @@ TEST(LessonFile, ASavedSceneKeepsExpressionsAndTheOperation) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr(why));
     }
   }
+}
+
+TEST(LessonFile, ASceneRunsWhatIsDrawn) {
+  const std::string head =
+      "+++\ntitle = \"T\"\nasks = \"?\"\nminutes = 5\n[run]\ntp = 2\n[draw]\nlater = [4, 6]\n"
+      "wall = [\"a100-80gb\"]\n+++\n\n## A\n\nWords.\n\n```scene\n";
+  const Lesson lesson =
+      parse_lesson(head + "run = { tp = \"{{later}}\", seq = 32, hardware = \"{{wall}}\" }\n```\n", "a.md");
+  const SceneState& state = lesson.scenes.at(0).state;
+  const Settings first = settings_of(lesson, state, draw(lesson, {}));
+  EXPECT_EQ(first.tp, 4);
+  EXPECT_EQ(first.seq, 32);
+  EXPECT_EQ(first.hardware, "a100-80gb");
+  std::set<int> degrees;
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    degrees.insert(settings_of(lesson, state, draw(lesson, seed)).tp);
+  EXPECT_EQ(degrees, (std::set<int>{4, 6}));
+  EXPECT_EQ(settings_of(lesson, draw(lesson, {})).tp, 2) << "the lesson's own run stays";
+  const std::pair<const char*, const char*> wrong[] = {
+      {"run = { tp = \"{{earlier}}\" }", "a.md:16: nothing is drawn for \"earlier\""},
+      {"run = { tpp = \"{{later}}\" }", "did you mean \"tp\"?"},
+      {"run = { tp = \"{{later}}\", seq = \"long\" }", "seq"}};
+  for (const auto& [line, why] : wrong)
+    EXPECT_THAT(error_of([&] { parse_lesson(head + line + "\n```\n", "a.md"); }), ::testing::HasSubstr(why));
+}
+
+TEST(LessonFile, ASceneHasItsOwnNumbersByHand) {
+  const std::string keys =
+      "by_hand = { fc = \"row\", gelu = false, mistake = \"skip-g\", X = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, "
+      "1, "
+      "0], [-9, 0, 0, 9]], \"b of Wfc\" = [1, 2, 3, 4] }\n";
+  const std::string scene = "\n## A\n\n```scene\nview = \"program\"\npage = \"by-hand\"\n" + keys + "```\n";
+  const Lesson lesson = parse_lesson(kHead + scene, "saved.md");
+  const lab::HandForm& form = *lesson.scenes.at(0).state.by_hand;
+  EXPECT_EQ(form.choice.fc, Cut::Row);
+  EXPECT_EQ(form.choice.proj, Cut::Row) << "as the page begins";
+  EXPECT_EQ(form.choice.mistake, Fault::SkipG);
+  EXPECT_EQ(form.operands.at(lab::HandOperand::X, 3, 0), -9);
+  EXPECT_EQ(form.operands.at(lab::HandOperand::FcBias, 0, 3), 4);
+  EXPECT_EQ(form.operands.values[3], lab::HandForm().operands.values[3]);
+  EXPECT_EQ(scene_as_markdown("A", lesson.scenes.at(0).state), scene);
+  const std::pair<const char*, const char*> wrong[] = {
+      {"{ X = [[1, 0, 0, 0]] }", "must be 4 rows of [4 numbers], and has another number of rows"},
+      {"{ X = [[1, 0, 0, 0], [1, 0], [0, 0, 0, 0], [0, 0, 0, 0]] }", "and row 1 is not"},
+      {"{ \"b of Wfc\" = [1, 2, 3, 12] }", "12"},
+      {"{ dY = 3 }", "must be 4 rows"},
+      {"{ fc = \"rows\" }", "row"},
+      {"{ fc = \"replicated\", proj = \"replicated\", mistake = \"skip-g\" }", "has no place"},
+      {"{ wfc = 1 }", "Wfc"}};
+  for (const auto& [line, why] : wrong)
+    EXPECT_THAT(error_of([&] {
+                  parse_lesson(kHead +
+                                   std::string("\n## A\n```scene\nview = \"program\"\npage = \"by-hand\"\n") +
+                                   "by_hand = " + line + "\n```\n",
+                               "saved.md");
+                }),
+                ::testing::HasSubstr(why));
+  EXPECT_THAT(error_of([&] {
+                parse_lesson(kHead + std::string("\n## A\n```scene\nby_hand = { gelu = false }\n```\n"),
+                             "saved.md");
+              }),
+              ::testing::HasSubstr("add page = \"by-hand\""));
 }
 
 }  // namespace lesson_parse_test

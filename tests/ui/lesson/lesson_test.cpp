@@ -16,6 +16,7 @@
 #include "ui/collective/collective_view.h"
 #include "ui/frame/side_panels.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/product/product_view.h"
 #include "ui/stage/stage_light.h"
@@ -421,6 +422,58 @@ TEST_F(Lessons, AClassIsAskedAndCounted) {
   EXPECT_EQ(lesson().scene, 1);
   press(ImGuiKey_PageUp);
   EXPECT_EQ(lesson().scene, 0);
+}
+
+// The type of a class's card stays readable: a long answer takes the room of the text that the class has
+// read.
+TEST_F(Lessons, AnAnswerThatNeedsTheRoomTakesTheTexts) {
+  const auto scene = [](int sentences) {
+    std::string because;
+    for (int i = 0; i < sentences; ++i) because += "It is {{ranks}} ranks that hold it. ";
+    return "\n## A\n\nThe text of the scene.\n\n```scene\nselect = \"mlp.proj\"\n```\n\n```question\n"
+           "ask = \"How many?\"\nkind = \"number\"\nanswer = \"local_shape('mlp.fc.out', 1)\"\nbecause = \"" +
+           because + "\"\n```\n";
+  };
+  for (const int sentences : {1, 40}) {
+    open_scenes(scene(sentences));
+    press(ImGuiKey_F11);
+    EXPECT_THAT(card_text(), HasSubstr("The text of the scene.")) << sentences;
+    press(ImGuiKey_Enter);
+    harness_.draw_frames(4);
+    EXPECT_EQ(lesson().folded, sentences > 1);
+    EXPECT_EQ(card_text().find("The text of the scene.") == std::string::npos, sentences > 1);
+    EXPECT_THAT(card_text(), AllOf(HasSubstr("How many?"), HasSubstr("24")));
+    press(ImGuiKey_F11);
+    EXPECT_THAT(card_text(), HasSubstr("The text of the scene.")) << "a reader has it back";
+  }
+}
+
+// Traffic is a table for a reader, and a bar for each collective for a class.
+TEST_F(Lessons, AClassSeesABarForEachCollective) {
+  open_scenes("\n## A\n\nWords.\n\n```scene\nview = \"traffic\"\nrun = { split = \"reversed\" }\n```\n");
+  EXPECT_THAT(join(texts_in(harness_, "Traffic")),
+              AllOf(HasSubstr("local slice"), HasSubstr("all-gather Y")));
+  press(ImGuiKey_F11);
+  const std::string shown = join(texts_in(harness_, "Traffic"));
+  EXPECT_THAT(shown, AllOf(HasSubstr("all-reduce H'"), HasSubstr("all-gather Y"), HasSubstr("all-gather dX"),
+                           HasSubstr("more steps change layouts and send nothing")));
+  EXPECT_THAT(shown, AllOf(Not(HasSubstr("local slice")), Not(HasSubstr("communicator"))));
+}
+
+// A scene's numbers by hand are the lesson's: its end brings back what a person typed.
+TEST_F(Lessons, NumbersByHandAreTakenBack) {
+  const lab::HandForm own = [&] {
+    auto& view = harness_.view().of<ByHandView>();
+    view.form.operands.at(lab::HandOperand::X, 0, 0) = 7;
+    return view.form;
+  }();
+  open_scenes(
+      "\n## A\n\nWords.\n\n```scene\nview = \"program\"\npage = \"by-hand\"\nby_hand = { gelu = false "
+      "}\n```\n");
+  EXPECT_FALSE(harness_.view().of<ByHandView>().form.choice.gelu);
+  EXPECT_EQ(harness_.view().of<ByHandView>().form.operands, lab::HandForm().operands);
+  click("//Lesson/close lesson");
+  EXPECT_EQ(harness_.view().of<ByHandView>().form, own);
 }
 
 TEST_F(Lessons, InFrontOfAClassThereIsNoRowOfTabs) {

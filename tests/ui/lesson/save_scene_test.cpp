@@ -19,6 +19,7 @@
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/algebra_view.h"
+#include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/program/program_view.h"
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/plan/shown_plan.h"
@@ -229,7 +230,11 @@ TEST_F(SaveScene, PagesAreShownAgain) {
          view.of<ProgramView>().page = ProgramPage::Algebra;
          view.of<AlgebraView>().show(2, 1, 4);
        }},
-      {Tab::Program, [](ViewState& view) { view.of<ProgramView>().page = ProgramPage::ByHand; }}};
+      {Tab::Program, [](ViewState& view) {
+         view.of<ProgramView>().page = ProgramPage::ByHand;
+         view.of<ByHandView>().form.choice.gelu = false;
+         view.of<ByHandView>().form.operands.at(lab::HandOperand::Dy, 3, 3) = -7;
+       }}};
   for (const auto& [tab, prepare] : cases) {
     fs::remove_all(folder());
     StudioHarness harness({1280, 720});
@@ -242,6 +247,8 @@ TEST_F(SaveScene, PagesAreShownAgain) {
     EXPECT_EQ(state.page == "machine", tab == Tab::Memory);
     EXPECT_EQ(state.page == "algebra" || state.page == "by-hand", tab == Tab::Program);
     EXPECT_EQ(state.compare.has_value(), tab == Tab::Compare);
+    ASSERT_EQ(state.by_hand.has_value(), state.page == "by-hand");
+    if (state.by_hand) EXPECT_EQ(*state.by_hand, harness.view().of<ByHandView>().form);
   }
 }
 

@@ -75,6 +75,10 @@ std::vector<std::string> snippets() {
           "compare = { recording = \"gallery:loss-gathered\" }\nrecording = \"gallery:loss-fused\"",
           "operation = \"LayerNorm\"",
           "operation = \"GeLU\"\nway = 1",
+          "by_hand = { gelu = false }",
+          "by_hand = { fc = \"row\", mistake = \"skip-g\", X = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], "
+          "[0, 0, 0, 1]] }",
+          "by_hand = { X = [[12]] }",
           "run_to = \"mlp.fc\"",
           "run_to = \"mlp.fc\"\nplay = true",
           "play = true",

@@ -12,12 +12,7 @@
 
 namespace shardlens::ui {
 
-/// Everything that the page sets; undo and redo go from one to another.
-struct HandForm {
-  lab::HandOperands operands = lab::hand_operands(lab::HandNumbers::Chosen);
-  lab::HandChoice choice;
-  bool operator==(const HandForm&) const = default;
-};
+using lab::HandForm;  ///< undo and redo go from one to another
 
 /// A cell of an operand.
 struct HandCell {
@@ -39,6 +34,7 @@ struct ByHandView {
   bool reads_keys = false;  ///< the arrow keys go from that number to the next
 
   ChangeHistory<HandForm> changes;
+  std::optional<HandForm> before_lesson;  ///< a person's, while a lesson shows its own
 };
 
 /// Runs what the form says, on a thread of its own, one run after another. A frame never waits for it longer

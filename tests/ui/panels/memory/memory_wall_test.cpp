@@ -38,6 +38,24 @@ TEST(MemoryWall, LooksAtTheModelThatIsChosen) {
             static_cast<double>(parameter_count(model_preset("gpt2-medium"))));
 }
 
+TEST(MemoryWall, LooksAtTheHardwareThatIsChosen) {
+  StudioHarness harness({1280, 720}, layer_of("gpt2"));
+  open_memory(harness);
+  const auto& view = harness.view().of<MemoryView>();
+  EXPECT_EQ(view.device, "v100-32gb") << "until one is chosen";
+  const auto choose = [&](const char* hardware) {
+    Settings settings = layer_of("gpt2");
+    settings.hardware = hardware;
+    harness.studio().session().send(command::SetSettings{settings});
+    harness.wait_until_at_rest();
+    harness.draw_frames(2);
+  };
+  choose("h200-141gb");
+  EXPECT_EQ(view.device, "h200-141gb");
+  choose("a100-80gb-2-nodes");
+  EXPECT_EQ(view.device, "h200-141gb") << "two nodes are no device";
+}
+
 TEST(MemoryWall, KeepsItsModelWhileARecordingIsLookedAt) {
   StudioHarness harness({1280, 720}, layer_of("gpt2"));
   const double before = open_memory(harness);
