@@ -101,7 +101,7 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
                       .lessons = view.of<LessonView>().progress,
                       .last_lesson = view.of<LessonView>().last,
                       .motion = view.of<MotionView>().on,
-                      .by_hand = view.of<ByHandView>().form};
+                      .by_hand = view.of<ByHandView>().own_form()};
   if (now == state_ && !replaces_ && !repairs_) return {};
   try {
     replaces_ ? replace_state(now, path_) : write_state(now, path_, state_);

@@ -35,6 +35,8 @@ struct ByHandView {
 
   ChangeHistory<HandForm> changes;
   std::optional<HandForm> before_lesson;  ///< a person's, while a lesson shows its own
+
+  const HandForm& own_form() const { return before_lesson ? *before_lesson : form; }  ///< a person's
 };
 
 /// Runs what the form says, on a thread of its own, one run after another. A frame never waits for it longer
