@@ -81,7 +81,9 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
   saved_ = Clock::now();
   if (path_.empty()) return {};
   attempt_.reset();  // the state was shown, or the studio ends in order
+  // What a lesson shows is not what a person has chosen.
   const auto& train = view.of<TrainView>();
+  const TrainForm trained = train.own_form();
   const auto& compare = view.of<CompareView>();
   RememberedState now{.theme = view.theme,
                       .scale = view.scale,
@@ -90,8 +92,8 @@ std::string RememberedView::save(const ViewState& view, const DockTree& layout) 
                       .memory_this_layer = view.of<MemoryView>().this_layer,
                       .program_filter = view.of<ProgramView>().filter,
                       .layout = layout.remembered(),
-                      .train = train.single,
-                      .compared = train.compared,
+                      .train = trained.single,
+                      .compared = trained.compared,
                       .traffic_times = view.of<TrafficView>().times,
                       .scaling = view.of<ScalingView>(),
                       .compare_page = compare.page,

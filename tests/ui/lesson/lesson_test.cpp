@@ -472,6 +472,7 @@ TEST_F(Lessons, NumbersByHandAreTakenBack) {
       "}\n```\n");
   EXPECT_FALSE(harness_.view().of<ByHandView>().form.choice.gelu);
   EXPECT_EQ(harness_.view().of<ByHandView>().form.operands, lab::HandForm().operands);
+  EXPECT_EQ(harness_.view().of<ByHandView>().own_form(), own) << "this one is remembered";
   click("//Lesson/close lesson");
   EXPECT_EQ(harness_.view().of<ByHandView>().form, own);
 }

@@ -32,6 +32,7 @@ struct TrainView {
 
   const TrainChoices& choices() const { return comparison ? compared : single; }
   TrainForm form() const { return {comparison, single, compared}; }
+  TrainForm own_form() const { return before_lesson.value_or(form()); }  ///< a person's
   void take(const TrainForm& form) {
     comparison = form.comparison;
     single = form.single;
