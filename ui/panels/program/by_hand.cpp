@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ui/panels/parts.h"
 #include "ui/panels/program/by_hand_view.h"
@@ -142,10 +143,14 @@ class HandPage {
                   [&](ImVec2 from, float inside) { return draw_steps(from, inside); });
   }
 
-  /// The written number stays in view at the top of `room`, with a rule below it. Returns the height.
+  /// The written number stays in view at the top of `room`, with a rule below it. Returns the height, which a
+  /// shorter number keeps: what was clicked below it stays under the mouse.
   float draw_apart(ImVec2 at, ImVec2 room) {
     if (!run_) return 0;
-    const float height = std::ceil(hand_number_height(context_, worked_, room.x, room.y * kMostOfNumber));
+    if (std::exchange(view_.number_room.width, room.x) != room.x) view_.number_room.height = 0;
+    const float own = std::ceil(hand_number_height(context_, worked_, room.x, room.y * kMostOfNumber));
+    const float height = view_.number_room.height =
+        std::min(std::max(own, view_.number_room.height), std::max(own, room.y * kMostOfNumber));
     scrolled_part("number", at, {room.x, height},
                   [&](ImVec2 from, float inside) { return draw_number(from, inside); });
     rule(context_, {at.x, at.y + height}, room.x);

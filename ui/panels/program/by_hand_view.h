@@ -31,6 +31,10 @@ struct ByHandView {
 
   std::string tensor;  ///< Tensor::name of the number that is written out; empty: the first that is summed
   int64_t row = 0, col = 0;
+  /// The room that the highest number written out so far took above the steps, at this width.
+  struct {
+    float width = 0, height = 0;
+  } number_room;
   bool reads_keys = false;  ///< the arrow keys go from that number to the next
 
   ChangeHistory<HandForm> changes;
