@@ -5,27 +5,27 @@
 
 #include "engine/io/json.h"
 
-namespace shardlens::ui {
+namespace shardlens {
 namespace {
 
 constexpr const char* kNoMistake = "none";
 
 }  // namespace
 
-nlohmann::json as_json(const HandForm& form) {
+nlohmann::json lab::as_json(const HandForm& form) {
   nlohmann::json json{{"fc", to_string(form.choice.fc)},
                       {"proj", to_string(form.choice.proj)},
                       {"stream", to_string(form.choice.stream)},
                       {"gelu", form.choice.gelu},
                       {"mistake", form.choice.mistake ? to_string(*form.choice.mistake) : kNoMistake}};
-  for (size_t i = 0; i < lab::kHandOperands; ++i) {
-    const auto operand = static_cast<lab::HandOperand>(i);
-    json[lab::to_string(operand)] = lab::typed_text(form.operands, operand);
+  for (size_t i = 0; i < kHandOperands; ++i) {
+    const auto operand = static_cast<HandOperand>(i);
+    json[to_string(operand)] = typed_text(form.operands, operand);
   }
   return json;
 }
 
-void read_hand_form(HandForm& form, const nlohmann::json& json, const std::string& where) {
+void ui::read_hand_form(HandForm& form, const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   lab::HandChoice& choice = form.choice;
   if (reader.has("fc")) choice.fc = reader.word("fc", parse_cut);
@@ -45,4 +45,4 @@ void read_hand_form(HandForm& form, const nlohmann::json& json, const std::strin
   }
 }
 
-}  // namespace shardlens::ui
+}  // namespace shardlens

@@ -336,7 +336,7 @@ TEST(LessonFile, ASceneRunsWhatIsDrawn) {
   EXPECT_EQ(degrees, (std::set<int>{4, 6}));
   EXPECT_EQ(settings_of(lesson, draw(lesson, {})).tp, 2) << "the lesson's own run stays";
   const std::pair<const char*, const char*> wrong[] = {
-      {"run = { tp = \"{{earlier}}\" }", "a.md:16: nothing is drawn for \"earlier\""},
+      {"run = { tp = \"{{earlier}}\" }", "a.md:17: nothing is drawn for \"earlier\""},
       {"run = { tpp = \"{{later}}\" }", "did you mean \"tp\"?"},
       {"run = { tp = \"{{later}}\", seq = \"long\" }", "seq"}};
   for (const auto& [line, why] : wrong)

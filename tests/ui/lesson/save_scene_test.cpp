@@ -248,7 +248,9 @@ TEST_F(SaveScene, PagesAreShownAgain) {
     EXPECT_EQ(state.page == "algebra" || state.page == "by-hand", tab == Tab::Program);
     EXPECT_EQ(state.compare.has_value(), tab == Tab::Compare);
     ASSERT_EQ(state.by_hand.has_value(), state.page == "by-hand");
-    if (state.by_hand) EXPECT_EQ(*state.by_hand, harness.view().of<ByHandView>().form);
+    if (state.by_hand) {
+      EXPECT_EQ(*state.by_hand, harness.view().of<ByHandView>().form);
+    }
   }
 }
 

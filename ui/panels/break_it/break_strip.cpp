@@ -68,7 +68,7 @@ void select_like(const Context& context, const Program& broken, TensorId id) {
   if (like != kNoTensor) select_tensor(context.view, plan->program, like);
 }
 
-void draw_grid(const Context& context, const BreakReport& report, const Axes& axes) {
+void draw_grid(const Context& context, const Axes& axes) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   fill_rect(list, axes.from, axes.to, context.theme.card);
@@ -354,7 +354,7 @@ void draw_break_strip(const Context& context, const BreakReport& report, const B
   if (axes.to.y - axes.from.y < context.px(20) || probe.errors.empty()) return;
   const auto most = static_cast<size_t>((axes.to.x - axes.from.x) / context.px(kLeastColumn));
   const std::vector<StripColumn> columns = strip_columns(probe, most);
-  draw_grid(context, report, axes);
+  draw_grid(context, axes);
   draw_stretches(context, report.plan->program, probe, strip_stretches(report.plan->program, probe), axes);
   draw_bars(context, report.plan->program, probe, columns, axes);
   draw_bound(context, report, axes);
