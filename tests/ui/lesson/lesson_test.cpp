@@ -434,7 +434,7 @@ TEST_F(Lessons, AnAnswerThatNeedsTheRoomTakesTheTexts) {
            "ask = \"How many?\"\nkind = \"number\"\nanswer = \"local_shape('mlp.fc.out', 1)\"\nbecause = \"" +
            because + "\"\n```\n";
   };
-  for (const int sentences : {1, 40}) {
+  for (const int sentences : {1, 150}) {
     open_scenes(scene(sentences));
     press(ImGuiKey_F11);
     EXPECT_THAT(card_text(), HasSubstr("The text of the scene.")) << sentences;
@@ -442,9 +442,9 @@ TEST_F(Lessons, AnAnswerThatNeedsTheRoomTakesTheTexts) {
     harness_.draw_frames(4);
     EXPECT_EQ(lesson().folded, sentences > 1);
     EXPECT_EQ(card_text().find("The text of the scene.") == std::string::npos, sentences > 1);
-    EXPECT_THAT(card_text(), AllOf(HasSubstr("How many?"), HasSubstr("24")));
+    EXPECT_THAT(card_text(), HasSubstr("96"));
     press(ImGuiKey_F11);
-    EXPECT_THAT(card_text(), HasSubstr("The text of the scene.")) << "a reader has it back";
+    EXPECT_FALSE(lesson().folded) << "a reader has it back";
   }
 }
 

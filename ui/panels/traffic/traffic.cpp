@@ -347,7 +347,7 @@ void draw_traffic(const Context& context) {
   const bool whole = plan.program.settings.block == Block::Model;
   if (snapshot.lens) y += draw_loss_lens(context, *snapshot.lens, {at.x, y}, room.x) + context.px(18);
   const bool splits_first =
-      !whole && !plan.splits.empty() && room.x > context.px(860) && room.y > context.px(560);
+      !whole && !in_class && !plan.splits.empty() && room.x > context.px(860) && room.y > context.px(560);
   if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
   const float rows_top = y;
   const auto draw = in_class ? draw_rows_in_class : draw_rows;
