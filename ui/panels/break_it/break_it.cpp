@@ -205,9 +205,14 @@ float draw_strip_head(const Context& context, const BreakReport& report, const B
   const char* title = "Error of every tensor";
   const float middle = at.y + choice_row_height(context) / 2;
   draw_text(list, {at.x, middle - type.strong.size / 2}, type.strong, title);
-  draw_break_legend(context, report, shown, {at.x + text_width(type.strong, title) + context.px(20), middle},
-                    at.x + room);
-  return choice_row_height(context) + context.px(6);
+  const float beside = text_width(type.strong, title) + context.px(20);
+  const float row = choice_row_height(context) + context.px(6);
+  if (least_legend_width(context, report, shown) <= room - beside) {
+    draw_break_legend(context, report, shown, {at.x + beside, middle}, at.x + room);
+    return row;
+  }
+  draw_break_legend(context, report, shown, {at.x, at.y + row + type.note.size / 2}, at.x + width);
+  return row + type.note.size + context.px(6);
 }
 
 /// Every tensor of the probe, in the order of the steps.

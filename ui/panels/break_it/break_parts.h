@@ -39,6 +39,8 @@ float draw_side_switch(const Context& context, const SeenBreak& seen, ImVec2 at,
 /// Moves the cursor below it. Draws nothing if another run is shown.
 void draw_break_head(const Context& context);
 
+/// The width of the whole legend in its shortest form.
+float least_legend_width(const Context& context, const BreakReport& report, const BreakProbe& probe);
 /// What the strip's marks mean, between `at` (its middle height) and `right`: as much as fits.
 void draw_break_legend(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 at,
                        float right);

@@ -256,6 +256,44 @@ void answer_the_mouse(const Context& context, const BreakReport& report, const B
   if (clicked) select_like(context, program, error.tensor);
 }
 
+struct LegendEntry {
+  ImU32 colour;  ///< 0: a sign instead
+  const char* sign;
+  std::string words;
+  std::string brief;  ///< where not all entries fit
+};
+
+/// The sizes of the legend's parts, in pixels.
+struct LegendForm {
+  explicit LegendForm(const Context& context)
+      : type(context), swatch(context.px(10)), gap(context.px(6)), between(context.px(16)) {}
+  float mark(const LegendEntry& entry) const {
+    return entry.colour != 0 ? swatch : text_width(type.strong, entry.sign);
+  }
+  /// With the room up to the next one.
+  float width(const LegendEntry& entry, const std::string& words) const {
+    return mark(entry) + gap + text_width(type.note, words) + between;
+  }
+  Type type;
+  float swatch, gap, between;
+};
+
+std::vector<LegendEntry> legend_entries(const Context& context, const BreakReport& report,
+                                        const BreakProbe& probe) {
+  // The colours of wrong tensors that the bars have; of one phase alone there is one.
+  std::vector<LegendEntry> entries;
+  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::Update})
+    if (std::any_of(probe.errors.begin(), probe.errors.end(), [&](const TensorError& error) {
+          return error.broken && error.step >= 0 && report.plan->program.step(error.step).phase == phase;
+        }))
+      entries.push_back({phase_colour(context.theme, phase), "", fmt::format("wrong, {}", to_string(phase)),
+                         (entries.empty() ? "wrong: " : "") + to_string(phase)});
+  entries.insert(entries.end(), {{0, "≠", "and its ranks hold different bits", "ranks differ"},
+                                 {context.theme.agreement, "", "right (no bar: to the last bit)", "right"},
+                                 {0, "- -", fmt::format("bound {}", format_error(report.bound)), "bound"}});
+  return entries;
+}
+
 }  // namespace
 
 std::vector<StripColumn> strip_columns(const BreakProbe& probe, size_t most) {
@@ -299,46 +337,34 @@ std::vector<StripStretch> strip_stretches(const Program& program, const BreakPro
   return stretches;
 }
 
+float least_legend_width(const Context& context, const BreakReport& report, const BreakProbe& probe) {
+  const LegendForm form(context);
+  float width = 0;
+  for (const LegendEntry& entry : legend_entries(context, report, probe))
+    width += form.width(entry, entry.brief);
+  return width - form.between;
+}
+
 void draw_break_legend(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 at,
                        float right) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float swatch = context.px(10), gap = context.px(6), between = context.px(16);
-  struct Entry {
-    ImU32 colour;  ///< 0: a sign instead
-    const char* sign;
-    std::string words;
-    std::string brief;  ///< where not all entries fit
-  };
-  // The colours of wrong tensors that the bars have; of one phase alone there is one.
-  std::vector<Entry> entries;
-  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::Update})
-    if (std::any_of(probe.errors.begin(), probe.errors.end(), [&](const TensorError& error) {
-          return error.broken && error.step >= 0 && report.plan->program.step(error.step).phase == phase;
-        }))
-      entries.push_back({phase_colour(context.theme, phase), "", fmt::format("wrong, {}", to_string(phase)),
-                         (entries.empty() ? "wrong: " : "") + to_string(phase)});
-  entries.insert(entries.end(), {{0, "≠", "and its ranks hold different bits", "ranks differ"},
-                                 {context.theme.agreement, "", "right (no bar: to the last bit)", "right"},
-                                 {0, "- -", fmt::format("bound {}", format_error(report.bound)), "bound"}});
-  const auto mark_of = [&](const Entry& entry) {
-    return entry.colour != 0 ? swatch : text_width(type.strong, entry.sign);
-  };
-  float whole = -between;
-  for (const Entry& entry : entries)
-    whole += mark_of(entry) + gap + text_width(type.note, entry.words) + between;
+  const LegendForm form(context);
+  const std::vector<LegendEntry> entries = legend_entries(context, report, probe);
+  float whole = -form.between;
+  for (const LegendEntry& entry : entries) whole += form.width(entry, entry.words);
   const bool brief = at.x + whole > right;
-  for (const Entry& entry : entries) {
+  for (const LegendEntry& entry : entries) {
     const std::string& words = brief ? entry.brief : entry.words;
-    const float mark = mark_of(entry);
-    if (at.x + mark + gap + text_width(type.note, words) > right) return;
+    const float width = form.width(entry, words);
+    if (at.x + width - form.between > right) return;
     if (entry.colour != 0)
-      fill_rect(list, {at.x, at.y - swatch / 2}, {at.x + swatch, at.y + swatch / 2}, entry.colour);
+      fill_rect(list, {at.x, at.y - form.swatch / 2}, {at.x + form.swatch, at.y + form.swatch / 2},
+                entry.colour);
     else
       draw_text(list, {at.x, at.y - type.strong.size * 0.55f}, type.strong, entry.sign);
-    at.x += mark + gap;
-    draw_text(list, {at.x, at.y - type.note.size / 2}, type.note, words);
-    at.x += text_width(type.note, words) + between;
+    draw_text(list, {at.x + form.mark(entry) + form.gap, at.y - type.note.size / 2}, type.note, words);
+    at.x += width;
   }
 }
 
