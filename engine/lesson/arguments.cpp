@@ -9,6 +9,8 @@
 #include "engine/base/suggest.h"
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
+#include "engine/program/operation.h"
+#include "engine/program/shown_name.h"
 
 namespace shardlens {
 namespace {
@@ -115,12 +117,18 @@ TensorId Arguments::tensor(size_t at) const {
 }
 
 std::string with_equation(const Program& program, const std::string& name) {
-  std::string other;
-  if (const StepId step = find_step(program, name); step >= 0)
-    other = program.step(step).equation;
-  else if (const TensorId tensor = find_tensor(program, name); tensor != kNoTensor)
-    other = program.tensor(tensor).symbol;
-  return other.empty() || other == name ? name : name + " (" + other + ")";
+  if (const StepId id = find_step(program, name); id >= 0) {
+    const Step& step = program.step(id);
+    if (step.equation.empty()) return name;
+    // Its equation says "all-reduce" already.
+    const std::string plain = is_conversion(step.op) ? name.substr(name.find(' ') + 1) : name;
+    return fmt::format("{} ({})", step.equation, plain);
+  }
+  const TensorId id = find_tensor(program, name);
+  if (id == kNoTensor) return name;
+  const Tensor& tensor = program.tensor(id);
+  if (name == tensor.name) return shown_name(tensor);
+  return tensor.symbol.empty() || name == tensor.symbol ? name : fmt::format("{} ({})", tensor.symbol, name);
 }
 
 }  // namespace shardlens

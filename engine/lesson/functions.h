@@ -69,8 +69,8 @@ StepId step_named(const Program& program, const std::string& name);
 TensorId tensor_named(const Program& program, const std::string& name);
 /// The step with exactly this name; -1 if there is none.
 StepId find_step(const Program& program, const std::string& name);
-/// The name with what a picture calls it: "mlp.gelu (G = GeLU(H))", "grad.ln2.out (dN)"; the name alone if it
-/// is neither a step's nor a tensor's.
+/// What a picture calls it, with its name: "G = GeLU(H) (mlp.gelu)", "all-reduce(Z) (mlp.proj.sum)",
+/// "dN (grad.ln2.out)", "Z (mlp.proj.sum, Partial)"; the name alone if it is neither a step's nor a tensor's.
 std::string with_equation(const Program& program, const std::string& name);
 /// kNoTensor if there is none.
 TensorId find_tensor(const Program& program, const std::string& name);

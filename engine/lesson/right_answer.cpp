@@ -119,11 +119,17 @@ std::vector<int> place_in(const AnswerKey& key, const Program& program, const st
 }
 
 void find_places(const Asked& asked, RightAnswer& right, AnswerKey& key) {
+  const Program& program = asked.where.evidence->program();
+  // A tensor stands for the step that writes it.
+  const auto step_or_name = [&](const std::string& name) {
+    if (asked.question.at != PointAt::Step) return name;
+    return at_line(asked.lesson, asked.question.line,
+                   [&] { return program.step(step_named(program, name)).name; });
+  };
   for (const ExpressionPtr& one : asked.question.answers)
-    for (const std::string& name : names_in(asked.value(one))) add_new(right.accepted, name);
+    for (const std::string& name : names_in(asked.value(one))) add_new(right.accepted, step_or_name(name));
   if (right.accepted.empty())
     throw asked.fail("the answer is an empty list: nothing that is pointed at would be right");
-  const Program& program = asked.where.evidence->program();
   key.what = to_string(asked.question.at);
   switch (asked.question.at) {
     case PointAt::Rank:
@@ -157,6 +163,13 @@ void find_places(const Asked& asked, RightAnswer& right, AnswerKey& key) {
   if (asked.question.at == PointAt::Tensor) join_layouts(program, key);
 }
 
+/// The same places with what the pages call them.
+Ordered as_shown(const Program& program, Ordered order) {
+  for (Names& place : order.places)
+    for (std::string& name : place) name = with_equation(program, name);
+  return order;
+}
+
 void find_orders(const Asked& asked, const std::vector<Ordered>& orders, RightAnswer& right, AnswerKey& key) {
   key.what = "item";
   const Program& program = asked.where.evidence->program();
@@ -173,7 +186,7 @@ void find_orders(const Asked& asked, const std::vector<Ordered>& orders, RightAn
   }
   right.accepted = orders.front().names();
   for (const Ordered& order : orders) {
-    right.text += (right.text.empty() ? "" : "; or ") + to_text(order);
+    right.text += (right.text.empty() ? "" : "; or ") + to_text(as_shown(program, order));
     const bool has_ties = order.places.size() < asked.question.items.size();
     if (has_ties) right.text += " (equal ones in any order)";
   }

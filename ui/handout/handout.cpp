@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/atomic_file.h"
+#include "engine/lesson/functions.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/glossary.h"
 #include "ui/plan/shown_plan.h"
@@ -65,8 +66,7 @@ std::string HandoutQuestion::how_to_answer() const {
 std::string HandoutQuestion::right_text() const {
   constexpr size_t kMostNamed = 4;  // of several right answers
   if (kind == QuestionKind::Point && at != PointAt::Rank && !right_words.empty()) {
-    if (right_words.size() == 1 && right_words.front() != right.text)
-      return fmt::format("{} ({})", right_words.front(), right.text);
+    if (right_words.size() == 1) return right.text;
     const size_t named = std::min(right_words.size(), kMostNamed);
     const std::string words =
         fmt::format("{}", fmt::join(right_words.begin(), right_words.begin() + named, ", "));
@@ -139,6 +139,8 @@ HandoutQuestion question_of(const ShownQuestion& shown, const RightAnswer& right
   out.choices = question.kind == QuestionKind::Order ? shown.items : shown.choices;
   out.unit = question.unit;
   out.right = right;
+  if (question.kind == QuestionKind::Point && right.accepted.size() == 1)
+    out.right.text = with_equation(program, right.accepted.front());
   if (question.kind == QuestionKind::Point)
     for (const std::string& name : right.accepted)
       if (const std::string word = shown_word(program, question.at, name);

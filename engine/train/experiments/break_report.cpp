@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/program/shown_name.h"
+
 namespace shardlens {
 namespace {
 
@@ -52,7 +54,7 @@ Finding look_at_loss(const BreakReport& report) {
 
 std::string where(const BreakReport& report, const Finding& finding) {
   const Program& program = report.plan->program;
-  const std::string tensor = program.tensor(finding.tensor).name;
+  const std::string tensor = shown_name(program.tensor(finding.tensor));
   const std::string at = program.dp() > 1 && finding.replica >= 0
                              ? fmt::format(" on {}", place_words(finding.replica, finding.rank))
                              : "";

@@ -28,7 +28,8 @@ TEST(AnswerRules, EqualItemsOfAnOrderMayStandInAnyOrder) {
   const Lesson lesson = asking("ask = \"?\"\n" + items +
                                "\"by_size('mlp.fc.bias', 'mlp.fc.weight', 'mlp.proj.weight')\"" + kBecause);
   const RightAnswer right = right_of(lesson);
-  EXPECT_EQ(right.text, "mlp.fc.weight = mlp.proj.weight, mlp.fc.bias (equal ones in any order)");
+  EXPECT_EQ(right.text,
+            "Wfc (mlp.fc.weight) = Wproj (mlp.proj.weight), b (mlp.fc.bias) (equal ones in any order)");
   const std::vector<Said> all = {{right.key, {"mlp.fc.weight", "mlp.proj.weight", "mlp.fc.bias"}},
                                  {right.key, {"mlp.proj.weight", "mlp.fc.weight", "mlp.fc.bias"}},
                                  {right.key, {"mlp.proj.weight", "mlp.fc.bias", "mlp.fc.weight"}}};

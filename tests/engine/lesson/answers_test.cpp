@@ -190,11 +190,26 @@ TEST(Answers, StepsAndTensorsNameEachOther) {
   EXPECT_FALSE(judged(term, "mlp.proj.sum").right) << "that is the sum";
   EXPECT_FALSE(judged(term, "all-reduce Z").right);
   const std::string sum = "at = \"step\"\nanswer = \"writer('mlp.proj.sum')\"";
-  for (const char* const words :
-       {"all-reduce Z", "all-reduce(Z)", "AllReduce Z", "all reduce z", "mlp.proj.sum",
-        "all-reduce mlp.proj.sum", "all-reduce mlp.proj.sum (all-reduce(Z))"})
+  for (const char* const words : {"all-reduce Z", "all-reduce(Z)", "AllReduce Z", "all reduce z",
+                                  "mlp.proj.sum", "all-reduce mlp.proj.sum", "all-reduce(Z) (mlp.proj.sum)"})
     EXPECT_TRUE(judged(sum, words).right) << words << ": " << judged(sum, words).problem;
   EXPECT_THAT(judged(sum, "all-reduse Z").problem, HasSubstr("did you mean"));
+}
+
+// A card heads an answer with these words: first what the page shows, then the plain name without "@partial".
+TEST(Answers, AStepOrTensorIsShownAsThePageShowsIt) {
+  const Lesson lesson = asking("ask = \"?\"\nat = \"step\"\nanswer = \"output('mlp.proj')\"" + kBecause);
+  LessonRun run(lesson, {});
+  const Scene& scene = lesson.scenes.front();
+  const Program& program = run.evidence_of(scene.state)->program();
+  EXPECT_EQ(with_equation(program, "mlp.gelu"), "G = GeLU(H) (mlp.gelu)");
+  EXPECT_EQ(with_equation(program, "all-reduce mlp.proj.sum"), "all-reduce(Z) (mlp.proj.sum)");
+  EXPECT_EQ(with_equation(program, "mlp.proj.sum"), "Z (mlp.proj.sum)");
+  EXPECT_EQ(with_equation(program, "mlp.proj.sum@partial"), "Z (mlp.proj.sum, Partial)");
+  EXPECT_EQ(with_equation(program, "X"), "X");
+  EXPECT_EQ(with_equation(program, "rank 2"), "rank 2");
+  EXPECT_THAT(run.right_answer(scene, scene.questions.front()).accepted, ElementsAre("mlp.proj"))
+      << "the step, not the tensor that it writes";
 }
 
 }  // namespace lesson_answers_test

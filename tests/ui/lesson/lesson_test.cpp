@@ -316,7 +316,7 @@ TEST_F(Lessons, StepsArePointedAtAndPutInOrder) {
   press(ImGuiKey_Escape);  // to the Stage
   const std::string row = "//Stage/**/##stage_step_" + std::to_string(step("mlp.gelu")) + "_rank_1";
   click(row.c_str());
-  EXPECT_THAT(card(), Contains("Selected: mlp.gelu (G = GeLU(H))"));
+  EXPECT_THAT(card(), Contains("Selected: G = GeLU(H) (mlp.gelu)"));
   click("//Lesson/**/answer 1");
   EXPECT_THAT(card_text(), HasSubstr("Right: "));
   const std::vector<std::string> items = session().snapshot()->scenes[1].shown->questions[1].items;
