@@ -1,6 +1,9 @@
 // The page of this layer's memory on each rank: planned by liveness before the run, beside the most that each
 // arena held in the run, and the bytes over the steps. Planned and measured bytes are of the same arenas, so
-// they must be equal to the byte. The page says whether they are.
+// they must be equal to the byte. The page says whether they are. Its words do without "liveness" and
+// "arena".
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -180,8 +183,8 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   copyable_table("bytes", at, {right, y}, make);
   const bool equal = marks && (*marks)[rank] == planned;
   std::string says =
-      !marks  ? "This plan has not run yet. Its bytes are planned by liveness."
-      : equal ? "Equal to the byte: planned by liveness before the run, " + how + " on " +
+      !marks  ? "This plan has not run yet. Its bytes are planned."
+      : equal ? "Equal to the byte: planned before the run, " + how + " on " +
                     context.snapshot.result->machine + "."
       : context.snapshot.state == RunState::Done || context.snapshot.result->replayed
           ? "Planned and " + how + " differ."
@@ -193,6 +196,31 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   if (!borrowed.empty())
     y += draw_wrapped(list, {at.x, y}, in(type.note, theme.dim), borrowed, width) + context.px(10);
   return y - at.y;
+}
+
+/// What the ranks have a part of; empty: each has all of it.
+std::string shared_words(const Program& program) {
+  const char* const what = program.settings.block == Block::Model ? "model" : "layer";
+  if (program.tp() == 1) return {};
+  if (program.dp() == 1) return fmt::format(" The {} ranks share one {}.", program.tp(), what);
+  return fmt::format(" Each of {} replicas holds the whole {}, shared by its {} ranks.", program.dp(), what,
+                     program.tp());
+}
+
+/// The activations in one figure, wherever they lie: some are in bytes that the bars count as weight
+/// gradients.
+void draw_held_activations(const Context& context) {
+  const size_t rank = explained_rank(context);
+  const int64_t held = bytes_of(context.snapshot.plan->memory[rank].held_bytes, MemoryKind::Activation);
+  if (held == 0) return;
+  const Type type(context);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const std::string words = fmt::format("Activations: {} on rank {}, the most at once.",
+                                        bytes_text(static_cast<double>(held)), rank);
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)}, type.body, words, width);
+  ImGui::Dummy({width, height + context.px(8)});
 }
 
 }  // namespace
@@ -214,9 +242,10 @@ void draw_memory_layer(const Context& context) {
   const Plan* const plan = context.snapshot.plan.get();
   const bool is_model = plan != nullptr && plan->program.settings.block == Block::Model;
   page_head(
-      context, is_model ? "The whole model on each rank" : "This layer on each rank",
-      "Dashed: planned before the run, from the steps that write and read each tensor. Solid: the most each "
-      "arena held while it ran.",
+      context, is_model ? "The model, rank by rank" : "This layer, rank by rank",
+      std::string("Dashed: planned before the run, from the steps that write and read each tensor. Solid: "
+                  "the most that was held while it ran.") +
+          (plan ? shared_words(plan->program) : ""),
       context.px(kPageChoices));
   if (!context.snapshot.plan) {
     const Type type(context);
@@ -224,6 +253,7 @@ void draw_memory_layer(const Context& context) {
                  ImGui::GetContentRegionAvail().x);
     return;
   }
+  draw_held_activations(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > context.px(860);

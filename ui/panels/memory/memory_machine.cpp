@@ -52,7 +52,7 @@ std::string told_words(const MemoryRow& row) {
 
 std::string planned_words(const MemoryRow& row) {
   if (row.ranks.empty()) return "Our accounting: no rank of this plan computes here";
-  const std::string words = fmt::format("Our accounting: {} in the arenas of {}, as planned",
+  const std::string words = fmt::format("Our accounting: {} on {}, as planned",
                                         memory_text(row.planned_bytes), ranks_text(row.ranks));
   if (!row.is_exceeded()) return words;
   return fmt::format("{}; that is {:.3g} × the memory there is", words,
@@ -76,9 +76,9 @@ float draw_memory_row(const Context& context, const MemoryRow& row, ImVec2 at, f
 
 void draw_memory_machine(const Context& context) {
   page_head(context, "This machine",
-            "Above: what the machine reports. Below, on the same scale: what this plan holds there. Outside "
-            "the arenas, this program also keeps the values of the serial run that it compared with, and "
-            "Train's last results.",
+            "Above: what the machine reports. Below, on the same scale: what this plan holds there. Besides, "
+            "this program keeps the values of the serial run that it compared with, and Train's last "
+            "results.",
             context.px(kPageChoices));
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();

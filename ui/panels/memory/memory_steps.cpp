@@ -1,5 +1,7 @@
 // Memory over the steps of one pass: the planned bytes that are live while each step runs, and above them a
 // line for the most that the arenas have held so far, as measured.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,7 +35,7 @@ void draw_marks(const Context& context, size_t rank, ImVec2 origin, float slot, 
   if (line.empty()) return;
   list->AddPolyline(line.data(), static_cast<int>(line.size()), context.theme.text, context.px(1.5f));
   const std::string label = bytes_text(static_cast<double>(total_bytes(events.back().high_water_bytes))) +
-                            " in arenas, one for each kind: high-water, measured";
+                            ": the most so far of each kind, together, measured";
   draw_text(list, {line.back().x, line.back().y + context.px(6)}, in(type.note, context.theme.text), label,
             Align::Right);
 }
@@ -56,8 +58,10 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
   const ByteUnit unit = unit_for(top);
   const std::string title = "Over one forward and backward pass";
   draw_text(list, min, type.strong, title);
-  const std::string says = "most at step " + std::to_string(peak) + ", " + plan.program.steps[peak].name +
-                           ": " + bytes_text(held) + " live on rank " + std::to_string(rank) + ", planned";
+  const Step& fullest = plan.program.steps[peak];
+  const std::string says =
+      fmt::format("most at step {}, {}: {} held on rank {}, planned", peak,
+                  fullest.equation.empty() ? fullest.name : fullest.equation, bytes_text(held), rank);
   draw_text(list, {min.x + size.x, min.y + context.px(2)}, type.note,
             fitted(type.note, says, size.x - text_width(type.strong, title) - context.px(16)), Align::Right);
 
