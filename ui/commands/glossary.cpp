@@ -128,6 +128,11 @@ const std::vector<Term>& terms() {
        "Gives every rank the slices of all ranks: Sharded becomes Replicated. It is the second half of an "
        "all-reduce.",
        {is<Op::AllGather>, "megatron-sp"}},
+      {"Communicator", "local NCCL MPI backend",
+       "What carries the collectives of a run: \"local\" between threads that share their memory, NCCL "
+       "between "
+       "GPUs, MPI between processes.",
+       "view.traffic"},
       {"Ring", "ring algorithm hop chunk bus bandwidth",
        "A way to run a collective: each rank sends only to its right neighbour, one chunk in each hop. In a "
        "ring all-reduce of S bytes a rank sends 2 S (T - 1) / T bytes.",

@@ -374,7 +374,7 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
           scene.context,
           lane.group()
               ? "These ranks hold shards of the same shapes: drawn once"
-              : aside + " in this rank's arenas; the Memory tab lists them. Click to select the rank");
+              : aside + " that this rank holds; the Memory tab lists them. Click to select the rank");
   }
   list->PopClipRect();
 }

@@ -70,7 +70,7 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
       waiting = wait + " waiting";
       for_whom = step.overlapped ? fmt::format("{} until rank {} arrived", wait, meeting.last_rank)
                                  : fmt::format("{} for rank {}", waiting, meeting.last_rank);
-      if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly because ranks share cores";
+      if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly until it got a core";
       if (step.overlapped) waiting.clear();  // perhaps no rank waited
     }
   } else if (meeting.source == Meeting::Source::Estimated) {

@@ -4,6 +4,7 @@
 
 #include "engine/program/product.h"
 #include "engine/runtime/snapshot.h"
+#include "ui/commands/glossary.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
@@ -113,6 +114,7 @@ void step_tooltip(const Scene& scene, const Row& row) {
     const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;
     const Meeting meeting = meeting_of(*scene.plan, measured, step.id);
     words(scene, fonts.body, theme.dim, band_forms(scene.program(), step, meeting).front());
+    words(scene, fonts.body, theme.dim, std::string(glossary_text(to_string(collective_of(step.op)))));
   }
   ImGui::EndTooltip();
 }

@@ -147,7 +147,7 @@ TEST(StageMeeting, SaysThatRanksWaitForACoreWhereTheyShareCores) {
     EXPECT_EQ(meeting.for_a_core, shared);
     const std::string longest = band_forms(plan->program, step, meeting).front();
     if (shared)
-      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3, mostly because ranks share cores"));
+      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3, mostly until it got a core"));
     else
       EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3"));
   }

@@ -6,6 +6,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "ui/commands/commands.h"
+#include "ui/commands/glossary.h"
 #include "ui/commands/walk.h"
 #include "ui/frame/notice.h"
 #include "ui/lesson/lesson_view.h"
@@ -122,6 +123,7 @@ Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
   std::string tooltip = fmt::format("The collectives {} on the communicator \"{}\": {}.",
                                     snapshot.result->replayed ? "ran" : "run", info.name, info.reason);
   if (!snapshot.result->machine.empty()) tooltip += "\n" + snapshot.result->machine;
+  tooltip += fmt::format("\n{}", glossary_text("communicator"));
   return {.text = fmt::format("{}: {}", info.name, info.reason),
           .short_text = info.name,
           .least_text = info.name,

@@ -267,7 +267,8 @@ std::string provenance(const Context& context) {
     text = fmt::format("{} on ", snapshot.result->live       ? "Live"
                                  : snapshot.result->replayed ? "Replayed"
                                                              : "Measured") +
-           snapshot.result->machine + ", communicator " + snapshot.result->communicator.name + ".";
+           fmt::format("{}, by the communicator {}: {}.", snapshot.result->machine,
+                       snapshot.result->communicator.name, snapshot.result->communicator.reason);
   else
     text = "This plan has not run.";
   if (snapshot.result && !snapshot.stale()) {
