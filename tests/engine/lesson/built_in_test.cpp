@@ -37,8 +37,13 @@ TEST_P(BuiltInLesson, Holds) {
   bool hands_on = false;
   for (const Scene& scene : lesson->scenes) {
     EXPECT_FALSE(scene.notes.empty()) << scene.title << ": who teaches needs its notes";
-    for (const Question& question : scene.questions)
+    for (const Question& question : scene.questions) {
       hands_on |= question.kind == QuestionKind::Point || question.kind == QuestionKind::Cut;
+      const bool has_usual_wrong_answers =
+          question.kind == QuestionKind::Point || question.kind == QuestionKind::Number;
+      EXPECT_TRUE(!has_usual_wrong_answers || !question.hints.empty())
+          << question.id << ": who is wrong is helped on";
+    }
   }
   EXPECT_TRUE(hands_on) << "one question is to be pointed at or cut";
 }
