@@ -40,6 +40,7 @@
 #include "ui/panels/train/train_choices.h"
 #include "ui/panels/train/train_view.h"
 #include "ui/product/product_view.h"
+#include "ui/stage/motion.h"
 
 namespace shardlens {
 namespace {
@@ -391,6 +392,7 @@ OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
       studio_(options.settings, platform_->fonts(), {},
               replays_ ? Session::Begin::WhenAsked : Session::Begin::AtOnce) {
   apply_looks(options, studio_.view());
+  studio_.view().of<ui::MotionView>().on = false;  // a picture is of what stands still
   if (replays_) {
     show_recording(options.view, options, made_, *platform_, studio_);
     if (options.at_seconds) show_moment(*options.at_seconds);
