@@ -84,7 +84,8 @@ TEST_F(PictureTakerTest, WritingIsPaidForToo) {
   EXPECT_EQ(next(1), 0);
 }
 
-// So is the copy from a device: a pass earns 10 s, and each copy on rank 1 has a price of a second or of a microsecond.
+// So is the copy from a device: a pass earns 10 s, and each copy on rank 1 has a price of a second or of a
+// microsecond.
 TEST_F(PictureTakerTest, CopiesArePaidForToo) {
   executor_->set_inputs(inputs_);
   const auto next = [&](double copy_seconds) {
