@@ -38,8 +38,9 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string shape_text(const GemmShape& shape) {
-  return fmt::format("{}{} [{} × {} × {}]", shape.transpose_a ? "Aᵀ·B" : "A·B", shape.transpose_b ? "ᵀ" : "",
-                     shape.m, shape.n, shape.k);
+  return fmt::format("{}{} [{} × {} × {}]{}", shape.transpose_a ? "Aᵀ·B" : "A·B",
+                     shape.transpose_b ? "ᵀ" : "", shape.m, shape.n, shape.k,
+                     shape.wide_result ? " in fp32" : "");
 }
 
 int bench_gemm(const CommonOptions& options, int repetitions) {
@@ -60,6 +61,7 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
                        {"k", rate.shape.k},
                        {"transpose_a", rate.shape.transpose_a},
                        {"transpose_b", rate.shape.transpose_b},
+                       {"wide_result", rate.shape.wide_result},
                        {"median_flops", rate.median_flops},
                        {"lowest_flops", rate.lowest_flops},
                        {"highest_flops", rate.highest_flops},

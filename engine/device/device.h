@@ -38,7 +38,7 @@ class Device {
   virtual void copy_to_host(void* to_host, const void* from, size_t bytes) = 0;
   virtual void synchronize() = 0;
   /// False if the host must not touch the device's memory. Then only copy_to_device() and copy_to_host()
-  /// reach it. Both return when the bytes have arrived.
+  /// reach it. The first returns when the host's bytes may be changed, the second when they have arrived.
   virtual bool host_visible() const { return true; }
   /// The width of the panels (panels.h) for B in gemm(). If B is multiplied with one row after the other,
   /// panels are faster than row-major. 0: the device reads no panels. Only a device whose memory the host may

@@ -86,7 +86,7 @@ std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, Device* devi
   const int64_t b_rows = shape.transpose_b ? shape.n : shape.k,
                 b_cols = shape.transpose_b ? shape.k : shape.n;
   const Operand a(*device, dtype, a_rows, a_cols), b(*device, dtype, b_rows, b_cols);
-  const Operand c(*device, dtype, shape.m, shape.n);
+  const Operand c(*device, shape.wide_result ? DType::Fp32 : dtype, shape.m, shape.n);
   const Gemm gemm{.dtype = dtype,
                   .transpose_a = shape.transpose_a,
                   .transpose_b = shape.transpose_b,
@@ -98,7 +98,8 @@ std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, Device* devi
                   .b = b.data(),
                   .ldb = b_cols,
                   .c = c.data(),
-                  .ldc = shape.n};
+                  .ldc = shape.n,
+                  .wide_result = shape.wide_result};
   std::vector<Interval> intervals;
   for (int repetition = 0; repetition <= repetitions; ++repetition) {
     together.arrive_and_wait();

@@ -15,6 +15,7 @@ struct GemmShape {
   bool transpose_a = false;
   bool transpose_b = false;
   int64_t m = 0, n = 0, k = 0;
+  bool wide_result = false;  ///< C is fp32, although A and B have 16 bits
 
   double flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);

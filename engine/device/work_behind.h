@@ -31,7 +31,8 @@ class WorkBehind {
   /// Waits for the mark. Throws a run Error if the work before it failed. Any thread may call it. It needs no
   /// clock.
   virtual void wait_for_mark(size_t slot) = 0;
-  /// The time of the mark, in seconds of steady_clock. Waits as wait_for_mark() does.
+  /// The time of the mark, in seconds of steady_clock; infinity if the device has not reached it. Does not
+  /// wait: who has waited for a later mark of the same order knows that this one is reached. Any thread.
   virtual double marked_seconds(size_t slot) = 0;
 
   /// Keeps the work of steps that `ask` asks for, so that replay() asks for all of it with one call. The work

@@ -55,6 +55,7 @@ ordered_json arguments(const Program& program, const Step& step, const StepEvent
                        {"shape", to_string(out.shape)},
                        {"layout", to_string(out.layout)}};
   if (event.flops > 0) args["flops"] = event.flops;
+  if (event.timed_together > 1) args["timed_together"] = event.timed_together;
   if (is_collective(step.op)) {
     args["sent_bytes"] = event.sent_bytes;
     args["wait_us"] = microseconds(event.wait_seconds());

@@ -9,6 +9,9 @@
 //   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes)   the last three for
 //                                          collectives only; the bytes are counted, not planned
 //   holds(pass, rank, step, ns)            a rank was delayed on purpose before a step began
+//   together(pass, rank, step, steps)      the device did so many steps, from `step` on, with one call, and
+//                                          only their time together was measured; newer than the first
+//                                          recordings
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
 //   notes(id, ns, rank, step, text)        notes that people added later; ns: from the beginning of the
 //                                          recording; rank -1: all ranks; step -1: no step
@@ -256,6 +259,7 @@ class Recording {
   void read_header();
   RecordingTotals read_totals(Database& database) const;
   RecordedPass read_pass(Database& database, int64_t index) const;
+  void read_together(Database& database, int64_t index, RecordedPass& pass) const;
   std::vector<Note> read_notes(Database& database) const;
   std::vector<BytesByKind> memory_of(const char* column, const char* what) const;
   int64_t within(int64_t value, int64_t most,

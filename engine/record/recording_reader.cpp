@@ -235,10 +235,29 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
     pass.events[static_cast<size_t>(rank)][static_cast<size_t>(step)].held_seconds =
         seconds_of(holds.integer(2));
   }
+  read_together(database, index, pass);
   Statement metrics = database.prepare("SELECT name, value FROM metrics WHERE pass = ? ORDER BY name");
   metrics.bind(1, index);
   while (metrics.step()) pass.metrics.emplace_back(metrics.text(0), metrics.number(1));
   return pass;
+}
+
+// Which steps were timed together. The table is newer than the first recordings.
+void Recording::read_together(Database& database, int64_t index, RecordedPass& pass) const {
+  if (database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'together'") == 0) return;
+  Statement rows = database.prepare("SELECT rank, step, steps FROM together WHERE pass = ?");
+  rows.bind(1, index);
+  while (rows.step()) {
+    const int64_t rank = rows.integer(0), first = rows.integer(1), steps = rows.integer(2);
+    const auto all = static_cast<int64_t>(header_.program.steps.size());
+    if (rank < 0 || rank >= world_size() || first < 0 || steps < 1 || first > all || steps > all - first)
+      file_->damaged(
+          fmt::format("pass {}: {} steps of rank {} from step {} on were one", index, steps, rank, first));
+    std::vector<StepEvent>& track = pass.events[static_cast<size_t>(rank)];
+    const size_t end = std::min(track.size(), static_cast<size_t>(first + steps));
+    for (auto step = static_cast<size_t>(first); step < end; ++step)
+      track[step].timed_together = static_cast<int32_t>(steps);
+  }
 }
 
 // Reads a column of the table memory, by rank.

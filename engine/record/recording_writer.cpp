@@ -157,6 +157,8 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       " arrival_ns INTEGER, met_ns INTEGER, sent_bytes INTEGER, PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE holds(pass INTEGER, rank INTEGER, step INTEGER, ns INTEGER,"
       " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
+      "CREATE TABLE together(pass INTEGER, rank INTEGER, step INTEGER, steps INTEGER,"
+      " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;"
       // The columns of samples have no type, so that SQLite keeps every bit.
       "CREATE TABLE samples(pass INTEGER, rank INTEGER, tensor INTEGER, min, max, mean, rms,"
@@ -256,8 +258,10 @@ void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
   add_to_overview(number, pass);
   Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   Statement hold = db.prepare("INSERT INTO holds VALUES(?, ?, ?, ?)");
+  Statement together = db.prepare("INSERT INTO together VALUES(?, ?, ?, ?)");
   for (size_t rank = 0; rank < pass.events.size(); ++rank) {
     added.events += static_cast<int64_t>(pass.events[rank].size());
+    size_t told = 0;  // the first step of which it is not yet known with which it was timed
     for (size_t step = 0; step < pass.events[rank].size(); ++step) {
       const StepEvent& event = pass.events[rank][step];
       seconds = std::max(seconds, event.end_seconds);
@@ -276,6 +280,14 @@ void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
             .bind(3, static_cast<int64_t>(step))
             .bind(4, nanoseconds(event.held_seconds))
             .run();
+      if (event.timed_together > 1 && step >= told) {
+        together.bind(1, number)
+            .bind(2, static_cast<int64_t>(rank))
+            .bind(3, static_cast<int64_t>(step))
+            .bind(4, int64_t{event.timed_together})
+            .run();
+        told = step + static_cast<size_t>(event.timed_together);
+      }
     }
   }
   db.prepare("INSERT INTO passes VALUES(?, ?, ?)")

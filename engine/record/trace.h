@@ -12,7 +12,8 @@
 
 namespace shardlens {
 
-/// All times are seconds since the run began.
+/// All times are seconds since the run began. On a device that works behind its calls, a step begins where
+/// the work before it ended: its time includes the gap between the two.
 struct StepEvent {
   double begin_seconds = 0;
   double end_seconds = 0;
@@ -21,6 +22,9 @@ struct StepEvent {
   double held_seconds = 0;         ///< time it was delayed on purpose before it began (Settings::delays)
   int64_t sent_bytes = 0;          ///< collectives only: bytes this rank sent, counted by the communicator
   int64_t flops = 0;               ///< by this rank
+  /// The device did so many steps with one call, and their time is known only together: this step's begin and
+  /// end are an estimated share of it. 1: it has its own time.
+  int32_t timed_together = 1;
   BytesByKind high_water_bytes{};  ///< the most bytes that each arena has held so far
 
   double seconds() const { return end_seconds - begin_seconds; }

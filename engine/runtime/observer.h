@@ -22,7 +22,14 @@ class StepObserver {
   /// If it throws, the run fails like when the step throws.
   virtual void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) = 0;
 
-  /// The same for rank `rank` of replica `replica`, from 1: the first replica calls on_tensor().
+  /// Rank `rank` of the first replica stood still for `seconds` while `tensor`, which it shows next, was
+  /// copied from its device. Not called if the host reads the tensor in place.
+  virtual void on_copy(int rank, const Tensor& tensor, double seconds) {
+    (void)rank, (void)tensor, (void)seconds;
+  }
+
+  /// The same as on_tensor() for rank `rank` of replica `replica`, from 1: the first replica calls
+  /// on_tensor().
   virtual void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) {
     (void)replica, (void)rank, (void)step, (void)tensor, (void)data;
   }

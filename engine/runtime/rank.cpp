@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/base/rate.h"
 #include "engine/runtime/execute.h"
 #include "engine/runtime/gpu_room.h"
 #include "engine/runtime/snapshot.h"
@@ -93,7 +94,7 @@ void Rank::run_steps(std::span<const Step> steps, const PassNumbers& numbers, bo
   const Step& step = steps.front();
   StepEvent event;
   event.held_seconds = held_seconds;
-  event.flops = plan.cost[static_cast<size_t>(index)][static_cast<size_t>(step.id)].flops;
+  event.flops = cost_of(step.id).flops;
   if (asked) {
     asked->ask(steps, traced, [&] {
       event.sent_bytes = run(steps, numbers).sent_bytes;
@@ -118,16 +119,46 @@ void Rank::run_steps(std::span<const Step> steps, const PassNumbers& numbers, bo
 void Rank::look_up(size_t left, bool traced, double begin_of_pass,
                    const std::function<double(StepId)>& last_arrival, StepId& at) {
   if (!traced) return asked->look_up_untraced(left, at);
-  asked->look_up(left, at, [&](StepId id, StepEvent event) {
+  asked->look_up(left, at, [&](StepId first, StepId last, StepEvent event) {
     event.begin_seconds -= begin_of_pass;
     event.end_seconds -= begin_of_pass;
-    if (is_collective(plan.program.step(id).op)) {
+    if (first != last) return publish_together(first, last, event);
+    if (is_collective(plan.program.step(first).op)) {
       event.arrival_seconds = event.begin_seconds;
       event.all_arrived_seconds =
-          std::min(std::max(event.begin_seconds, last_arrival(id) - begin_of_pass), event.end_seconds);
+          std::min(std::max(event.begin_seconds, last_arrival(first) - begin_of_pass), event.end_seconds);
     }
-    trace->publish(static_cast<size_t>(id), event);
+    trace->publish(static_cast<size_t>(first), event);
   });
+}
+
+// Publishes steps that the device did together in the time of `all`. Each gets its share of it by the
+// predicted times, or by the bytes that it touches if no speed of the hardware is known.
+void Rank::publish_together(StepId first, StepId last, const StepEvent& all) {
+  const auto sum_of = [&](const auto& part) {
+    double sum = 0;
+    for (StepId id = first; id <= last; ++id) sum += part(cost_of(id));
+    return sum;
+  };
+  const auto predicted = [](const StepCost& cost) { return cost.predicted_seconds; };
+  const auto touched = [](const StepCost& cost) { return static_cast<double>(cost.touched_bytes); };
+  const double seconds = sum_of(predicted), bytes = sum_of(touched);
+  StepEvent event = all;
+  event.timed_together = last - first + 1;
+  double before = 0;  // the share of the steps up to this one
+  for (StepId id = first; id <= last; ++id) {
+    before += seconds > 0 ? predicted(cost_of(id)) / seconds : ratio_or_zero(touched(cost_of(id)), bytes);
+    event.end_seconds =
+        id == last ? all.end_seconds : all.begin_seconds + std::min(before, 1.0) * all.seconds();
+    event.flops = cost_of(id).flops;
+    trace->publish(static_cast<size_t>(id), event);
+    event.begin_seconds = event.end_seconds;
+    event.held_seconds = 0;  // that was before the first
+  }
+}
+
+const StepCost& Rank::cost_of(StepId id) const {
+  return plan.cost[static_cast<size_t>(index)][static_cast<size_t>(id)];
 }
 
 StepId Rank::met_in(StepId step) const {

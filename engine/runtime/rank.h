@@ -82,6 +82,8 @@ struct Rank {
  private:
   CollectiveTimes run(std::span<const Step> steps, const PassNumbers& numbers);
   void run_pass(RankContext& context);
+  void publish_together(StepId first, StepId last, const StepEvent& all);
+  const StepCost& cost_of(StepId id) const;
 
   bool repeats_ = false;
   bool captured_ = false;  ///< the device keeps the work of a pass

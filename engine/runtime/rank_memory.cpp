@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/device/work_behind.h"
+#include "engine/base/clock.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
@@ -80,18 +80,40 @@ void RankMemory::feed_shared_inputs() {
 }
 
 void RankMemory::feed_pass_inputs(const PassInputs& inputs) {
-  for (const Tensor& tensor : program_.tensors) {
-    if (is_input(tensor) && program_.settings.block == Block::Model)
-      fill_tensor(tensor, [&](void* data) { feed_.fill_input(tensor, inputs, owner_.replica, data); });
-  }
+  if (program_.settings.block != Block::Model) return;
+  if (!device_.host_visible()) return feed_staged_inputs(inputs);
+  for (const Tensor& tensor : program_.tensors)
+    if (is_input(tensor)) feed_.fill_input(tensor, inputs, owner_.replica, arenas_.at(tensor.id));
 }
 
-const void* RankMemory::host_copy(const Tensor& tensor) {
+// The inputs are all that lies in their arena, so a copy of the arena's bytes feeds all of them: each copy
+// costs the host several calls before the first step of a pass.
+void RankMemory::feed_staged_inputs(const PassInputs& inputs) {
+  std::byte *first = nullptr, *end = nullptr;
+  for (const Tensor& tensor : program_.tensors) {
+    auto* const data = is_input(tensor) ? static_cast<std::byte*>(arenas_.at(tensor.id)) : nullptr;
+    if (data == nullptr) continue;
+    if (first == nullptr || data < first) first = data;
+    end = std::max(end, data + slice_bytes(tensor));
+  }
+  if (first == nullptr) return;
+  inputs_.resize(static_cast<size_t>(end - first));
+  for (const Tensor& tensor : program_.tensors) {
+    auto* const data = is_input(tensor) ? static_cast<std::byte*>(arenas_.at(tensor.id)) : nullptr;
+    if (data != nullptr) feed_.fill_input(tensor, inputs, owner_.replica, inputs_.data() + (data - first));
+  }
+  device_.copy_to_device(first, inputs_.data(), inputs_.size());
+}
+
+// What the device still has to do is no part of the copy's time: it would have taken that long anyway. From
+// then on the device stands still until the rank asks for the next step.
+RankMemory::HostCopy RankMemory::host_copy(const Tensor& tensor) {
   const void* data = arenas_.at(tensor.id);
-  if (data == nullptr || !is_staged(tensor)) return data;
-  if (device_.behind() != nullptr) device_.behind()->join_collectives();
+  if (data == nullptr || !is_staged(tensor)) return {data, 0};
+  device_.synchronize();
+  const double begin = now_seconds();
   fetch(tensor, staging_.data());
-  return staging_.data();
+  return {staging_.data(), now_seconds() - begin};
 }
 
 // Lets `fill` write the tensor's bytes, in place or in the staging room from which they are copied to the

@@ -33,11 +33,15 @@ class RankMemory {
   void feed_lasting(bool lent);
   /// Feeds the inputs that every pass shares; does nothing for a whole model.
   void feed_shared_inputs();
-  /// Feeds a whole model's inputs for one pass; does nothing otherwise.
+  /// Feeds a whole model's inputs for one pass, by one copy if they are staged; does nothing otherwise.
   void feed_pass_inputs(const PassInputs& inputs);
 
+  struct HostCopy {
+    const void* data = nullptr;
+    double seconds = 0;  ///< that the copy took, after the device had done all work before it; 0: in place
+  };
   /// Returns the tensor's bytes where the host can read them: in place, or fetched into the staging room.
-  const void* host_copy(const Tensor& tensor);
+  HostCopy host_copy(const Tensor& tensor);
   /// Copies the rank's slice of a tensor out of the memory, or into it.
   void fetch(const Tensor& tensor, void* host);
   void put(const Tensor& tensor, const void* host);
@@ -48,6 +52,7 @@ class RankMemory {
   void feed_master(const Tensor& master, const Tensor* weight);
   template <typename Fill>
   void fill_tensor(const Tensor& tensor, const Fill& fill);
+  void feed_staged_inputs(const PassInputs& inputs);
   size_t slice_bytes(const Tensor& tensor) const;
   bool is_staged(const Tensor& tensor) const;
   Panels panels(const Tensor& tensor) const;
@@ -57,6 +62,7 @@ class RankMemory {
   Device& device_;
   const Owner owner_;
   Arenas arenas_;
+  std::vector<std::byte> inputs_;   ///< staged, of a pass
   std::vector<std::byte> staging_;  ///< room for any of its tensors that the host cannot use in place
 };
 

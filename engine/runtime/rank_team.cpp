@@ -278,6 +278,7 @@ void RankTeam::write_tensor(int rank, TensorId tensor, const void* host) {
   const int64_t bytes = local_bytes(program.tensor(tensor), program.tp(), to.index);
   if (!to.here) return seats_->write(rank, tensor, host, static_cast<size_t>(bytes));
   to.memory->put(program.tensor(tensor), host);
+  to.device->synchronize();  // another team may run over this memory next, on a device of its own
   to.written = true;
 }
 
@@ -386,7 +387,13 @@ void RankTeam::show(int replica, int rank, StepId step, const Tensor& tensor, co
 void RankTeam::show(Rank& rank, StepId step, const Tensor& tensor) const {
   const bool wanted = std::any_of(observers_.begin(), observers_.end(),
                                   [&](const auto& observer) { return observer->wants(tensor); });
-  if (wanted) show(rank.replica, rank.index, step, tensor, rank.memory->host_copy(tensor));
+  if (!wanted) return;
+  const RankMemory::HostCopy copy = rank.memory->host_copy(tensor);
+  if (rank.asked) rank.asked->break_off();
+  for (const auto& observer : observers_)
+    if (rank.replica == 0 && copy.seconds > 0 && observer->wants(tensor))
+      observer->on_copy(rank.index, tensor, copy.seconds);
+  show(rank.replica, rank.index, step, tensor, copy.data);
 }
 
 // Ranks that are woken together may find themselves on one core. The kernel leaves them there for as long as
@@ -437,8 +444,8 @@ double RankTeam::begin_fed_pass() {
 size_t RankTeam::end_of_call_locked(const Rank& rank) const {
   const std::vector<Step>& steps = steps_of(plan_->program, rank.replica);
   size_t end = rank.claimed + 1;
-  if (traced_ || !rank.asked) return end;
-  const bool whole = rank.claimed == 0 && target_ == steps.size();
+  if (!rank.asked) return end;
+  const bool whole = !traced_ && rank.claimed == 0 && target_ == steps.size();
   if (whole && rank.repeats_passes() && observers_.empty()) return target_;
   while (end < target_ && may_run_together(steps[end - 1], steps[end]) &&
          !rank.delays.contains(static_cast<StepId>(end)))
@@ -467,7 +474,7 @@ double RankTeam::last_arrival(const Rank& rank, StepId id) const {
     const Rank* const met = ranks_[static_cast<size_t>(other)].get();
     if (met == nullptr || !met->here) continue;
     try {
-      last = std::max(last, met->asked->began_seconds(id));
+      last = std::max(last, met->asked->began_seconds(id));  // infinity: later than this rank was done
     } catch (const std::exception&) {
       // The other rank's device has failed; that rank reports it.
     }
@@ -494,9 +501,11 @@ void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin
   });
   if (waits && rank.lane) rank.lane->drain();
   const auto late = rank.delays.find(id);
-  WorkBehind* const behind = rank.device->behind();
-  if (waits && behind != nullptr) behind->join_collectives();
-  if (behind != nullptr && late != rank.delays.end()) rank.device->synchronize();
+  if (waits && rank.asked) rank.asked->join_collectives();
+  if (rank.asked && late != rank.delays.end()) {
+    rank.device->synchronize();
+    rank.asked->break_off();
+  }
   const double held_seconds = late == rank.delays.end() ? 0 : stand_still(late->second);
   if (!overlapped || !rank.lane) return run_steps(rank, steps, begin_of_pass, held_seconds);
   rank.lane->submit([this, &rank, id, steps, begin_of_pass, held_seconds] {
@@ -565,6 +574,7 @@ void RankTeam::rank_main(Rank& rank) {
     rank.prepare();
     rank.memory->feed_shared_inputs();
     rank.memory->feed_lasting(lender_ == nullptr);
+    rank.device->synchronize();  // a team that borrows the memory has devices of its own
     std::unique_lock lock(mutex_);
     rank.ready = true;
     wake_waiters_.notify_all();

@@ -14,9 +14,9 @@
 //   touches what an overlapped step sums, or if its collective is among the same ranks. A rank also waits for
 //   its lane before it stands still.
 // - A device that works behind its calls: the rank asks for steps ahead of it. Its steps count as done, and
-//   their events are published, after the rank has looked up their marks. In a pass that is not traced, the
-//   rank marks one step in many and the end of the pass; it claims steps that may run together at once and
-//   asks for them with one call.
+//   their events are published, after the rank has looked up their marks. It claims steps that may run
+//   together at once and asks for them with one call. In a pass that is not traced, the rank marks one call
+//   in many and the end of the pass.
 // - Pass after pass (run_passes()): the rank that ends a pass last begins the next one. The other ranks spin
 //   for a moment before they sleep.
 // - A rank that is delayed on purpose (Plan::delays) stands still before its step begins, without the lock,

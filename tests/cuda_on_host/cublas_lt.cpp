@@ -255,6 +255,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
     return CUBLAS_STATUS_EXECUTION_FAILED;
   }
   ++asked;
+  ++on_host::launches;
   // The descriptions are read now, and may be another product's when it is done.
   const cudaDataType_t scale = product->compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
   const double factor = read(alpha, scale, 0), share = read(beta, scale, 0);

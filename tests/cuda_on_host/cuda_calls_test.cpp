@@ -83,10 +83,11 @@ struct TwoNumbers {
     device->copy_to_host(&value, from, sizeof value);
     return value;
   }
-  /// In the collectives' order.
+  /// In the collectives' order, as a collective does.
   void collect(const void* from, void* to) {
-    cuda::copy_rows("a test", dynamic_cast<cuda::CudaDevice&>(*device).order().collectives(), 1,
-                    sizeof(float), from, 0, to, 0);
+    cuda::CudaOrder& order = dynamic_cast<cuda::CudaDevice&>(*device).order();
+    order.begin_collective();
+    cuda::copy_rows("a test", order.collectives(), 1, sizeof(float), from, 0, to, 0);
   }
 
   const std::unique_ptr<Device> device = make_cuda_device(0);
@@ -103,6 +104,17 @@ TEST(CudaCalls, ACopyToTheHostComesBehindWhatCollectivesWrite) {
     two.write(two.number, static_cast<float>(i));
     two.collect(two.number, two.taken);
     ASSERT_EQ(two.read(two.taken), static_cast<float>(i));
+  }
+}
+
+// Small copies share one pinned block.
+TEST(CudaCalls, SmallCopiesInARowKeepTheirBytes) {
+  TwoNumbers two;
+  for (int i = 0; i < kTries; ++i) {
+    two.write(two.number, static_cast<float>(i));
+    two.write(two.taken, static_cast<float>(-i));
+    ASSERT_EQ(two.read(two.number), static_cast<float>(i));
+    ASSERT_EQ(two.read(two.taken), static_cast<float>(-i));
   }
 }
 

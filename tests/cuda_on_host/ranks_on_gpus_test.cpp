@@ -201,5 +201,33 @@ TEST(ModelsOnHost, WriteFromAGraphWhatTheyWriteWithoutOne) {
   on_host::captures = true;
 }
 
+// Executors over the same weights have devices and streams of their own. What is written to one is there
+// when the other begins.
+TEST(ModelsOnHost, WhoBorrowsWeightsFindsWhatWasWritten) {
+  constexpr int kTries = 40;  // what runs when is drawn by lot
+  Settings settings = testing::small_model(1);
+  settings.update = false;
+  settings.batch = settings.seq = 1;
+  settings.cache_tokens = 8;
+  const auto plan = make_plan(settings);
+  Executor owner(plan, take_local_seats(plan, std::make_shared<PlayedRanks>(true, kPatienceSeconds)),
+                 nullptr);
+  owner.wait();  // its memory is fed
+  Executor borrower(plan, owner);
+  const Step& lookup = plan->program.steps.front();
+  ASSERT_EQ(lookup.op, Op::Embedding);
+  const Tensor& weight = plan->program.tensor(input_of(plan->program, lookup, Operand::Table));
+  std::vector<float> written(static_cast<size_t>(local_bytes(weight, 1, 0)) / sizeof(float));
+  for (int i = 0; i < kTries; ++i) {
+    std::fill(written.begin(), written.end(), static_cast<float>(i));
+    owner.write_tensor(0, weight.id, written.data());
+    borrower.next_pass();
+    borrower.start(1);
+    borrower.wait();
+    const std::vector<std::byte> read = read_whole(borrower, plan->program, lookup.outputs.front());
+    ASSERT_EQ(element_of(DType::Fp32, read.data(), 0), i);
+  }
+}
+
 }  // namespace
 }  // namespace shardlens

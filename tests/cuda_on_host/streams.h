@@ -48,6 +48,10 @@ inline std::atomic<int> allocations = 0;   ///< of all, by now
 inline std::atomic<int> stream_waits = 0;  ///< that streams were asked for, by now
 /// What becomes of the one that is being asked for, if a test wants a say; set while no thread asks.
 inline std::function<bool(int number)> allows_wait;
+/// What all threads have asked of the runtime by now. A driver does such calls for one thread at a time. A
+/// product counts as a launch.
+inline std::atomic<int> event_records = 0, event_synchronizes = 0, stream_synchronizes = 0, elapsed_times = 0,
+                        launches = 0, copies = 0;
 
 /// What events are told on top of the host's clock, from now on.
 void let_time_pass(double seconds);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -180,6 +181,7 @@ class DistantDevice final : public Device, public WorkBehind {
     if (options_.marks) ++*options_.marks;
     const std::lock_guard lock(mutex_);
     marks_.at(slot).queue = &queue;
+    marks_.at(slot).seconds = std::numeric_limits<double>::infinity();
     marks_.at(slot).ticket = queue.submit([this, slot] {
       const std::lock_guard inner(mutex_);
       marks_.at(slot).seconds = now_seconds();
@@ -196,7 +198,6 @@ class DistantDevice final : public Device, public WorkBehind {
     mark.queue->throw_failure(mark.ticket);
   }
   double marked_seconds(size_t slot) override {
-    wait_for_mark(slot);
     const std::lock_guard lock(mutex_);
     return marks_.at(slot).seconds;
   }

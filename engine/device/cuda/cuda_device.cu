@@ -1,5 +1,6 @@
 // All of the CUDA device that is not an operation: its name, its memory, its waits, and what it allocates
 // once.
+#include <cstring>
 #include <vector>
 
 #include "engine/device/cuda/cuda_order.h"
@@ -26,6 +27,8 @@ CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
     void* fault = nullptr;
     check(what, "cudaHostAlloc", cudaHostAlloc(&fault, sizeof(Fault), cudaHostAllocMapped));
     fault_ = new (fault) Fault;
+    check(what, "cudaHostAlloc", cudaHostAlloc(&pinned_, kPinnedBytes, cudaHostAllocDefault));
+    check(what, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&pinned_free_, cudaEventDisableTiming));
     products_ = std::make_unique<Products>(options.tf32);
     order_ = std::make_unique<CudaOrder>(gpu, stream_);
   } catch (...) {
@@ -46,6 +49,8 @@ void CudaDevice::free_everything() noexcept {
   products_.reset();
   cudaFree(scratch_);
   cudaFreeHost(fault_);
+  cudaFreeHost(pinned_);
+  if (pinned_free_ != nullptr) cudaEventDestroy(pinned_free_);
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
 
@@ -75,7 +80,8 @@ void CudaDevice::release(void* memory) noexcept {
 }
 
 // Called also before a copy of memory that is not pinned. Without it CUDA would wait in the copy and block
-// other threads that call CUDA: for ever, if the copy waits for work that one of them must ask for.
+// other threads that call CUDA: for ever, if the copy waits for work that one of them must ask for. A small
+// copy goes through pinned memory instead, and the streams wait, not the host.
 void CudaDevice::wait_for_both_orders(const Operation& operation) {
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(order_->collectives()));
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
@@ -84,6 +90,7 @@ void CudaDevice::wait_for_both_orders(const Operation& operation) {
 void CudaDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
   if (bytes == 0) return;
   const Operation operation(*this, "a copy to the GPU");
+  if (bytes <= kPinnedBytes) return copy_small_to_device(operation, to, from_host, bytes);
   wait_for_both_orders(operation);
   operation.check("cudaMemcpyAsync",
                   cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, operation.stream()));
@@ -99,10 +106,33 @@ void CudaDevice::set_zero(void* to, size_t bytes) {
 void CudaDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {
   if (bytes == 0) return;
   const Operation operation(*this, "a copy from the GPU");
+  if (bytes <= kPinnedBytes) return copy_small_to_host(operation, to_host, from, bytes);
   wait_for_both_orders(operation);
   operation.check("cudaMemcpyAsync",
                   cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, operation.stream()));
   synchronize();
+}
+
+// Waits only for the copy before it, which has the pinned memory.
+void CudaDevice::copy_small_to_device(const Operation& operation, void* to, const void* from_host,
+                                      size_t bytes) {
+  order_->join_collectives();
+  operation.check("cudaEventSynchronize", cudaEventSynchronize(pinned_free_));
+  std::memcpy(pinned_, from_host, bytes);
+  operation.check("cudaMemcpyAsync",
+                  cudaMemcpyAsync(to, pinned_, bytes, cudaMemcpyHostToDevice, operation.stream()));
+  operation.check("cudaEventRecord", cudaEventRecord(pinned_free_, operation.stream()));
+}
+
+void CudaDevice::copy_small_to_host(const Operation& operation, void* to_host, const void* from,
+                                    size_t bytes) {
+  order_->join_collectives();
+  operation.check("cudaMemcpyAsync",
+                  cudaMemcpyAsync(pinned_, from, bytes, cudaMemcpyDeviceToHost, operation.stream()));
+  operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
+  order_->throw_failure();
+  report_fault();
+  std::memcpy(to_host, pinned_, bytes);
 }
 
 WorkBehind* CudaDevice::behind() {

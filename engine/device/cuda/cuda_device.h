@@ -1,7 +1,8 @@
 // The CUDA device: one rank's GPU, or its share of one. Each operation is implemented in the file of its name
 // in this folder, and only asks for work: kernels and copies run in order in one stream. The host waits only
-// in synchronize() and in copies. All memory that operations need in addition to their arguments is allocated
-// when the device is made. This header names CUDA's types without including CUDA's headers.
+// in synchronize() and in copies; a small copy to the GPU does not wait. All memory that operations need in
+// addition to their arguments is allocated when the device is made. This header names CUDA's types without
+// including CUDA's headers.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include "engine/device/device.h"
 #include "engine/device/gpu_facts.h"
 
+struct CUevent_st;
 struct CUstream_st;
 
 namespace shardlens {
@@ -94,9 +96,13 @@ class CudaDevice final : public Device {
 
   /// Scratch for one operation at a time, because operations run in order in one stream.
   static constexpr size_t kScratchBytes = kGpuScratchBytes;
+  /// Room for the inputs of most passes, and for a token's logits.
+  static constexpr size_t kPinnedBytes = size_t{256} << 10;
 
   void free_everything() noexcept;
   void wait_for_both_orders(const Operation& operation);
+  void copy_small_to_device(const Operation& operation, void* to, const void* from_host, size_t bytes);
+  void copy_small_to_host(const Operation& operation, void* to_host, const void* from, size_t bytes);
   /// Throws an Error if a kernel found wrong numbers in the device's memory.
   void report_fault();
   /// Asks for a check of a shape's positions. The next wait for the device reports a fault.
@@ -106,7 +112,9 @@ class CudaDevice final : public Device {
   std::string name_;
   CUstream_st* stream_ = nullptr;
   void* scratch_ = nullptr;
-  Fault* fault_ = nullptr;  // in host memory; kernels can write it
+  Fault* fault_ = nullptr;             // in host memory; kernels can write it
+  void* pinned_ = nullptr;             // host memory for small copies, one at a time
+  CUevent_st* pinned_free_ = nullptr;  // reached when the copy from pinned_ is done
   std::unique_ptr<Products> products_;
   std::unique_ptr<CudaOrder> order_;
 };

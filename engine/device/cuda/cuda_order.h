@@ -48,6 +48,7 @@ class CudaOrder final : public WorkBehind {
   cudaStream_t collectives_ = nullptr;
   cudaEvent_t meeting_ = nullptr;  ///< one order waits for the other at it
   cudaEvent_t clock_ = nullptr;    ///< marks are measured from it
+  cudaEvent_t tried_ = nullptr;    ///< takes its place if its round trip was shorter
   std::atomic<double> clock_seconds_ = 0;
   std::vector<cudaEvent_t> marks_;
   cudaGraphExec_t kept_ = nullptr;  ///< the work of capture(); null: none

@@ -24,6 +24,7 @@ std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
     GemmShape shape{false, turned, tokens, w.cols, w.rows};
     if (grad_input) shape = {false, !turned, tokens, w.rows, w.cols};
     if (grad_weight) shape = {true, false, w.rows, w.cols, tokens};
+    shape.wide_result = program.tensor(step.outputs[0]).dtype != program.tensor(step.inputs[0]).dtype;
     const bool empty = shape.m == 0 || shape.n == 0 || shape.k == 0;
     if (!empty && std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
   }

@@ -115,14 +115,18 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
   std::vector<double> seconds, ratios;
   std::vector<GemmCeiling> measured;
   std::vector<Timing> timings;
+  // A GPU lowers its clocks under such a load. A step after it would be measured on a hotter card than in
+  // training, where step follows step.
+  const bool in_turn = gpus_of(program.settings).empty();
   for (int i = 0; i < repetitions; ++i) {
     const Timing timing = time_once(executor, program);
     if (i == 0) bench.step_resident_bytes = resident_peak_bytes() - resident_before;
     if (recording != nullptr) recording->take(executor);
-    measured.push_back(measure_ceiling(program.settings, shapes, 1));
+    if (in_turn) measured.push_back(measure_ceiling(program.settings, shapes, 1));
     timings.push_back(timing);
     seconds.push_back(timing.seconds);
   }
+  while (measured.size() < timings.size()) measured.push_back(measure_ceiling(program.settings, shapes, 1));
   std::vector<double> ceilings = rates_of_fastest(measured);
   for (size_t i = 0; i < ceilings.size(); ++i) {
     ceilings[i] *= ceilings_of_all_ranks(*plan);

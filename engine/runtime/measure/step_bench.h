@@ -1,5 +1,6 @@
 // Measures how fast a planned layer or whole model runs, compared with the GEMM ceiling of its own shapes.
-// Both are measured in turn in one run, so that noise on the machine disturbs both alike.
+// Both are measured in turn in one run, so that noise on the machine disturbs both alike; on GPUs first the
+// one and then the other, because the products of the ceiling heat a card.
 #pragma once
 
 #include <functional>
@@ -57,10 +58,10 @@ struct StepBench {
   double flops_per_second() const { return per_second(static_cast<double>(flops), median_seconds); }
 };
 
-/// Runs the plan once to warm up, then `repetitions` times. After each, measures the ceiling with as many
-/// threads as cores. Every pass is recorded by the Recorder that `recorder` returns; it is called once, with
-/// the executor that runs. Pictures are taken only of the warm-up pass, so they do not change the times.
-/// Throws what check_runnable() and the run throw.
+/// Runs the plan once to warm up, then `repetitions` times. After each, or on GPUs after all, measures the
+/// ceiling with as many threads as cores. Every pass is traced, and is recorded by the Recorder that
+/// `recorder` returns; it is called once, with the executor that runs. Pictures are taken only of the warm-up
+/// pass, so they do not change the times. Throws what check_runnable() and the run throw.
 StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
                      const std::function<Recorder*(const Executor&)>& recorder = {});
 

@@ -54,6 +54,10 @@ void PictureTaker::on_pass(int rank, uint64_t pass, bool weights_kept) {
   weights.pass = pass;
 }
 
+void PictureTaker::on_copy(int rank, const Tensor& tensor, double seconds) {
+  if (wants(tensor)) taken_[static_cast<size_t>(rank)][static_cast<size_t>(tensor.id)].seconds += seconds;
+}
+
 void PictureTaker::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
   if (!wants(tensor)) return;
   const auto id = static_cast<size_t>(tensor.id);

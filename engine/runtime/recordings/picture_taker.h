@@ -1,5 +1,6 @@
 // The observer that takes a recording's pictures, of the tensors whose turn it is. It measures the time that
-// each picture takes the rank and the time to write it; the budget depends on these.
+// each picture takes the rank, with the copy from its device, and the time to write it; the budget depends on
+// these.
 #pragma once
 
 #include <memory>
@@ -31,6 +32,7 @@ class PictureTaker : public StepObserver {
   PictureTaker(const Program& program, const PictureOptions& options);
 
   void on_pass(int rank, uint64_t pass, bool weights_kept) override;
+  void on_copy(int rank, const Tensor& tensor, double seconds) override;
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   bool wants(const Tensor& tensor) const override;

@@ -46,7 +46,8 @@ enum cudaError_t {
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
-inline constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocMapped = 2, cudaEventDisableTiming = 2;
+inline constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0, cudaHostAllocMapped = 2,
+                          cudaEventDisableTiming = 2;
 
 inline constexpr int kPlayedGpus = 2, kPlayedCuda = 13000;
 inline constexpr size_t kPlayedBytes = size_t{1} << 36, kPlayedPitch = INT32_MAX;
@@ -177,6 +178,7 @@ inline cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (stream->captured) return cudaErrorStreamCaptureUnsupported;
+  ++on_host::stream_synchronizes;
   on_host::wait_for(stream);
   return cudaOutcome();
 }
@@ -196,6 +198,7 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  ++on_host::event_records;
   on_host::record(event, stream);
   return cudaOutcome();
 }
@@ -203,10 +206,12 @@ inline cudaError_t cudaEventQuery(cudaEvent_t event) {
   return on_host::has_been(event) ? cudaOutcome() : cudaErrorNotReady;
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  ++on_host::event_synchronizes;
   on_host::wait_for(event);
   return cudaOutcome();
 }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  ++on_host::elapsed_times;
   if (!on_host::was_recorded(begin) || !on_host::was_recorded(end)) return cudaErrorInvalidResourceHandle;
   if (!on_host::has_been(begin) || !on_host::has_been(end)) return cudaErrorNotReady;
   *milliseconds = static_cast<float>(1e3 * (on_host::seconds_of(end) - on_host::seconds_of(begin)));
@@ -248,6 +253,7 @@ inline cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                                    cudaStream_t stream) {
+  ++on_host::copies;
   on_host::ask(stream, [=] { std::memcpy(to, from, bytes); });
   return cudaOutcome();
 }

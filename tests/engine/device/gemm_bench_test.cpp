@@ -37,7 +37,7 @@ TEST(GemmBenchTest, MeasuresOnTheDevicesItIsGiven) {
     const auto backend = testing::make_distant_backend(options);
     std::atomic<int> made = 0;
     const GemmCeiling ceiling =
-        measure_gemm_ceiling(DType::Bf16, {{false, true, 24, 16, 8}}, 2, 1, 2, [&](int rank) {
+        measure_gemm_ceiling(DType::Bf16, {{true, false, 24, 16, 8, true}}, 2, 1, 2, [&](int rank) {
           ++made;
           return backend->make_device(rank, 1);
         });

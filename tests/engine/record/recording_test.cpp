@@ -169,6 +169,29 @@ TEST_F(RecordingTest, ALateRankIsInIt) {
   EXPECT_NEAR(kept[0].waited_seconds, live[0].waited_seconds, 1e-5);
 }
 
+// Older recordings have no table of them, and none of their steps was.
+TEST_F(RecordingTest, SaysWhichStepsWereTimedTogether) {
+  RecordingHeader header;
+  header.program = plan_program(testing::small_model(1));
+  RecordedPass pass;
+  pass.events.resize(1);
+  pass.events[0].resize(7);
+  for (const size_t step : {2, 3, 4, 5}) pass.events[0][step].timed_together = 2;  // two pairs
+  RecordingWriter writer(path("a"), header);
+  writer.offer(pass);
+  writer.finish();
+  const auto together = [&] {
+    std::vector<int> read;
+    const RecordedPass kept = Recording(path("a")).pass(0);
+    for (const StepEvent& event : kept.events[0]) read.push_back(event.timed_together);
+    return read;
+  };
+  EXPECT_THAT(together(), ::testing::ElementsAre(1, 1, 2, 2, 2, 2, 1));
+  EXPECT_EQ(Database(path("a"), Database::Access::Read).integer("SELECT count(*) FROM together"), 2);
+  Database(path("a"), Database::Access::ReadWrite).run("DROP TABLE together");
+  EXPECT_THAT(together(), ::testing::Each(1));
+}
+
 TEST_F(RecordingTest, IsOneFileThatSaysWhatItIs) {
   record(path("run.shardlens"));
   EXPECT_EQ(std::distance(fs::directory_iterator(path("")), fs::directory_iterator()), 1);
@@ -281,6 +304,9 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
       {"INSERT INTO holds VALUES(1, 99, 0, 5)", "rank 99 is held"},
       {"INSERT INTO holds VALUES(1, 0, 5, -5)", "-5 nanoseconds"},
       {"DROP TABLE holds", "no such table"},
+      {"INSERT INTO together VALUES(1, 99, 0, 5)", "5 steps of rank 99 from step 0 on"},
+      {"INSERT INTO together VALUES(1, 0, 99999, 5)", "from step 99999 on"},
+      {"INSERT INTO together VALUES(1, 0, 5, 9223372036854775807)", "9223372036854775807 steps of rank 0"},
       {"DROP TABLE events", "no such table"},
       {"ALTER TABLE costs RENAME COLUMN flops TO flaps", "no such column"}};
   for (const auto& [harm, word] : harms) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/asked_steps.h"
@@ -184,6 +185,32 @@ TEST_P(Distant, AFailureNamesRankAndStepAndReachesEverybody) {
   }
 }
 
+// Who looks at a tensor hears first how long its copy took, where there was one.
+TEST(DistantDevice, TellsWhatACopyCost) {
+  class Copies : public StepObserver {
+   public:
+    bool wants(const Tensor& tensor) const override { return tensor.name == "Y"; }
+    void on_copy(int, const Tensor& tensor, double seconds) override {
+      EXPECT_EQ(tensor.name, "Y");
+      EXPECT_GT(seconds, 0);
+      ++copied;
+    }
+    void on_tensor(int, StepId, const Tensor&, const void*) override { ++seen; }
+    int copied = 0, seen = 0;
+  };
+  const auto plan = make_plan(small_layer(1));
+  for (const bool is_distant : {true, false}) {
+    const auto backend = is_distant ? make_distant_backend() : make_backend(Settings());
+    const auto watch = std::make_shared<Copies>();
+    Executor executor(plan, take_local_seats(plan, backend), nullptr);
+    executor.observe({watch});
+    executor.start(executor.steps());
+    executor.wait();
+    EXPECT_GT(watch->seen, 0);
+    EXPECT_EQ(watch->copied, is_distant ? watch->seen : 0);
+  }
+}
+
 // Observers that want nothing fetch nothing.
 TEST(DistantDevice, FetchesWhatIsWantedAlone) {
   class Indifferent : public StepObserver {
@@ -246,6 +273,7 @@ TEST(DistantDevice, WhatRunsBesideTheStepsOverlapsThem) {
     }
   }
   EXPECT_TRUE(overlapped);
+  for (int rank = 0; rank < 2; ++rank) testing::expect_in_order(plan->program, executor.trace(rank));
 }
 
 TEST(DistantDeviceDeathTest, ItsMemoryIsReallyClosed) {
@@ -321,16 +349,20 @@ TEST_P(Distant, UntracedStepsComputeTheSame) {
   const auto steps = static_cast<int>(plan->program.steps.size());
   constexpr int kMost = AskedSteps::kMost, kPerMark = AskedSteps::kMost - AskedSteps::kStill;
   ASSERT_GT(steps, kMost);
-  EXPECT_EQ(traced, GetParam() ? 2 * 2 * steps : 0);
-  const auto updates = static_cast<int>(std::count_if(plan->program.steps.begin(), plan->program.steps.end(),
-                                                      [](const Step& step) { return step.op == Op::AdamW; }));
-  const int calls = steps - updates + 1;
+  const auto count = [&](const auto& is_counted) {
+    return static_cast<int>(
+        std::count_if(plan->program.steps.begin(), plan->program.steps.end(), is_counted));
+  };
+  const int calls = steps - count([](const Step& step) { return step.op == Op::AdamW; }) + 1;
+  // A mark at every end, and where nothing ends there: at the begin of the pass and of an overlapped sum.
+  const int begins = 1 + count([](const Step& step) { return step.overlapped; });
+  EXPECT_EQ(traced, GetParam() ? 2 * (calls + begins) : 0);
   EXPECT_EQ(untraced, GetParam() ? 2 * (calls / kPerMark + 1) : 0);
   EXPECT_GT(calls, 2 * kPerMark);
 }
 
-// A pass that nobody looks at asks for all updates by one call; one that is traced, or stopped in their
-// midst, for fewer. The weights, and what observers see of them, are the same.
+// A device that works behind its calls is asked for all updates by one call, traced or not, and for fewer if
+// the pass is stopped in their midst. The weights, and what observers see of them, are the same.
 TEST_P(Distant, UpdatesTogetherAreTheSameBitsAsOneByOne) {
   Settings half = small_model(2, 2);
   half.dtype = DType::Bf16;
@@ -364,11 +396,103 @@ TEST_P(Distant, UpdatesTogetherAreTheSameBitsAsOneByOne) {
       return bytes;
     };
     const Bytes expected = seen(true, {steps.size()});
-    EXPECT_EQ(*options.longest_adamw, 1);
+    EXPECT_EQ(*options.longest_adamw, GetParam() ? updates : 1);
     EXPECT_EQ(seen(false, {steps.size()}), expected);
     EXPECT_EQ(*options.longest_adamw, GetParam() ? updates : 1);
-    EXPECT_EQ(seen(false, {first + 1, first + 3, steps.size()}), expected);
-    EXPECT_EQ(*options.longest_adamw, GetParam() ? updates - 3 : 1);
+    for (const bool traced : {true, false}) {
+      EXPECT_EQ(seen(traced, {first + 1, first + 3, steps.size()}), expected);
+      EXPECT_EQ(*options.longest_adamw, GetParam() ? updates - 3 : 1);
+    }
+  }
+}
+
+// Each says of how many it is one, and has a share of their time by what it was predicted to take, or by its
+// bytes if nothing was.
+class UpdatesTogether : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(PredictedOrNot, UpdatesTogether, ::testing::Values("h200-141gb", "this-machine"));
+
+TEST_P(UpdatesTogether, HaveSharesOfTheirTime) {
+  DistantOptions options;
+  options.works_behind = true;
+  Settings settings = small_model(2);
+  settings.hardware = GetParam();
+  const auto plan = make_plan(settings);
+  Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+  executor.start(executor.steps());
+  executor.wait();
+  const std::vector<Step>& steps = plan->program.steps;
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::vector<StepEvent>& events = executor.trace(rank).events();
+    const std::vector<StepCost>& cost = plan->cost[static_cast<size_t>(rank)];
+    const bool predicted = cost[0].predicted_seconds > 0;
+    const auto size_of = [&](size_t step) {
+      return predicted ? cost[step].predicted_seconds : static_cast<double>(cost[step].touched_bytes);
+    };
+    std::vector<size_t> updates;
+    double sizes = 0;
+    for (size_t step = 0; step < steps.size(); ++step) {
+      EXPECT_EQ(events[step].flops, cost[step].flops);
+      if (steps[step].op != Op::AdamW) {
+        EXPECT_EQ(events[step].timed_together, 1);
+        continue;
+      }
+      updates.push_back(step);
+      sizes += size_of(step);
+    }
+    ASSERT_GT(sizes, 0);
+    const double begin = events[updates.front()].begin_seconds,
+                 all = events[updates.back()].end_seconds - begin;
+    ASSERT_GT(all, 0);
+    for (const size_t step : updates) {
+      EXPECT_EQ(events[step].timed_together, static_cast<int>(updates.size()));
+      EXPECT_EQ(events[step].begin_seconds, events[step - 1].end_seconds) << steps[step].name;
+      EXPECT_NEAR(events[step].seconds() / all, size_of(step) / sizes, 1e-6);
+    }
+  }
+}
+
+// A step begins where the one before it ended, but not where the rank or its device did something else in
+// between: it was paused or late on purpose, or somebody looked at a tensor.
+TEST(DistantDevice, AStepDoesNotBeginBeforeItCould) {
+  class Looks : public StepObserver {
+   public:
+    bool wants(const Tensor& tensor) const override { return tensor.name == "h.1.mlp.fc.out"; }
+    void on_tensor(int, StepId step, const Tensor&, const void*) override {
+      at = step;
+      seconds = now_seconds();
+    }
+    StepId at = -1;
+    double seconds = 0;
+  };
+  DistantOptions options;
+  options.works_behind = true;
+  constexpr size_t kPausedAt = 3, kLateAt = 5;
+  Settings settings = small_model(1);
+  settings.delays = {{0, std::to_string(kLateAt), 1}};
+  const auto plan = make_plan(settings);
+  Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+  executor.start(executor.steps());  // a first pass begins when memory is fed
+  executor.wait();
+  const auto looks = std::make_shared<Looks>();
+  executor.observe({looks});
+  executor.next_pass();
+  const double begin = now_seconds();
+  executor.start(kPausedAt, begin);
+  executor.wait();
+  const double paused = now_seconds();
+  executor.start(executor.steps());
+  executor.wait();
+  const std::vector<StepEvent>& events = executor.trace(0).events();
+  const std::vector<Step>& steps = plan->program.steps;
+  EXPECT_GE(events[kPausedAt].begin_seconds + begin, paused);
+  EXPECT_GE(events[kLateAt].held_seconds, 1e-3);
+  EXPECT_GE(events[kLateAt].begin_seconds, events[kLateAt - 1].end_seconds + events[kLateAt].held_seconds);
+  ASSERT_GT(looks->at, static_cast<int>(kLateAt));
+  const auto looked = static_cast<size_t>(looks->at);
+  EXPECT_GE(events[looked + 1].begin_seconds + begin, looks->seconds);
+  for (size_t step = 1; step < steps.size(); ++step) {
+    if (step == kPausedAt || step == kLateAt || step == looked + 1) continue;
+    EXPECT_EQ(events[step].begin_seconds, events[step - 1].end_seconds) << steps[step].name;
   }
 }
 

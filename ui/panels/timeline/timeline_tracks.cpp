@@ -296,6 +296,8 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
               : frame.tracks.replayed ? ", replayed"
               : !frame.name.empty()   ? ", measured here"
                                       : "");
+  if (event.timed_together > 1)
+    ImGui::Text("a share, estimated: %d steps were one call", event.timed_together);
   if (step.overlapped) ImGui::TextUnformatted("overlapped with the steps that follow");
   if (is_collective(step.op)) {
     const std::string shared =

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/planner/planner.h"
 #include "engine/runtime/choose.h"
 #include "tests/engine/small_model.h"
 
@@ -33,6 +34,18 @@ TEST(Ceiling, IsOfTheGpusThatTheRanksAreOnEachOnce) {
   EXPECT_THAT(gpus_of(settings, machine(2, 22809)), ElementsAre(1));
   settings.communicator = CommunicatorChoice::Mpi;
   EXPECT_THAT(gpus_of(settings, machine(2, 22809)), ElementsAre(1)) << "this process's rank";
+}
+
+// In 16 bits a weight's gradient is stored in fp32, so its product writes twice as many bytes.
+TEST(Ceiling, ProductsStoreWhatTheStepStores) {
+  Settings settings = testing::small_model(2);
+  for (const DType dtype : {DType::Fp32, DType::Bf16}) {
+    settings.dtype = dtype;
+    const std::vector<GemmShape> shapes = gemm_shapes(plan_program(settings), 0);
+    ASSERT_GT(shapes.size(), 3u);
+    for (const GemmShape& shape : shapes)
+      EXPECT_EQ(shape.wide_result, dtype == DType::Bf16 && shape.transpose_a);
+  }
 }
 
 TEST(Ceiling, OnTheCpuItIsMeasured) {

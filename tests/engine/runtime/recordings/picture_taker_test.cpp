@@ -84,6 +84,27 @@ TEST_F(PictureTakerTest, WritingIsPaidForToo) {
   EXPECT_EQ(next(1), 0);
 }
 
+// So is the copy from a device: a pass earns 10 s, and each copy on rank 1 has a price of a second or of a
+// microsecond.
+TEST_F(PictureTakerTest, CopiesArePaidForToo) {
+  executor_->set_inputs(inputs_);
+  const auto next = [&](double copy_seconds) {
+    PictureTaker taker(plan_->program, {.taken = PictureOptions::Taken::UnderBudget, .budget_share = 0.01});
+    int copied = 0;
+    for (const Tensor& tensor : plan_->program.tensors) {
+      if (!taker.wants(tensor)) continue;
+      taker.on_copy(1, tensor, copy_seconds);
+      ++copied;
+    }
+    taker.take(1000);
+    EXPECT_NEAR(taker.seconds(), copied * copy_seconds, 1e-9);
+    return std::ranges::count_if(plan_->program.tensors,
+                                 [&](const Tensor& tensor) { return taker.wants(tensor); });
+  };
+  EXPECT_GT(next(1e-6), 100);
+  EXPECT_EQ(next(1), 0);
+}
+
 TEST_F(PictureTakerTest, APassItDidNotSeeMovedThem) {
   executor_->set_inputs(inputs_);
   expect_the_same_in_a_pass();

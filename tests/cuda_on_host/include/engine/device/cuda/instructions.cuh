@@ -17,6 +17,7 @@ template <class... Parameters>
 void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
                   cudaStream_t stream, Parameters... arguments) {
   on_host::check_launch(threads, shared_bytes);
+  ++on_host::launches;
   if (const int refusal = std::exchange(on_host::next_launch, 0)) {
     on_host::last_error = refusal;
     return;
