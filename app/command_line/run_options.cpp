@@ -77,7 +77,8 @@ std::vector<RunOption> run_options() {
        "On GPUs: fp32 matrix products round their operands to TF32's 11 bits (error 3e-4); several times "
        "faster"},
       {Part::Run, "--comm", &O::comm,
-       "Communicator of the ranks: local (threads), nccl (one GPU for each rank), local_cuda (ranks that "
+       "Communicator of the ranks: local (threads), lockstep (ranks that take turns on one thread: exactly "
+       "repeatable), nccl (one GPU for each rank), local_cuda (ranks that "
        "share a GPU), auto (whichever of these fits), or mpi: one process for each of the T x D ranks, on "
        "one machine or several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi"},
       {Part::Run, "--hardware", &O::hardware,

@@ -32,7 +32,7 @@
 #include "engine/base/error.h"
 #include "engine/comm/barrier.h"
 #include "engine/comm/comm.h"
-#include "engine/comm/local_kernels.h"
+#include "engine/comm/direct.h"
 #include "engine/comm/request.h"
 #include "engine/device/device.h"
 
@@ -120,97 +120,22 @@ class Group {
   double waited_seconds_ = 0;
 };
 
-class LocalCommunicator final : public Communicator {
+class LocalCommunicator final : public DirectCommunicator<LocalCommunicator> {
  public:
   LocalCommunicator(std::shared_ptr<Group> group, int rank)
-      : group_(std::move(group)), rank_(rank), ins_(group_->slots.size()), outs_(group_->slots.size()) {}
-
-  int rank() const override { return rank_; }
-  int ranks() const override { return group_->ranks(); }
+      : DirectCommunicator(rank, group->ranks()), group_(std::move(group)) {}
 
   CommunicatorInfo info() const override {
     return {"local", fmt::format("{}, {}", counted(ranks(), "CPU thread"), counted(group_->cores, "core"))};
   }
 
-  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
-    const bool max = reduction == Reduction::Max;
-    return collective(all_reduce_request(dtype, count, reduction), data, data, [&]() -> int64_t {
-      if (ranks() == 1) return 0;
-      const Range mine = reduced_range(dtype, count, ranks(), rank_);
-      (max ? max_in_order : sum_in_order)(dtype, ins_, mine.begin, outs_, mine.begin, mine.size());
-      return 2 * others() * mine.size() *
-             element_bytes(dtype);  // fetched from each other rank, and written back
-    });
-  }
-
-  CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
-                                 void* shard) override {
-    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), full, shard, [&] {
-      const Range mine = shard_range(slicing.extent, ranks(), rank_);
-      const int64_t row = mine.size() * slicing.inner;
-      int64_t fetched = 0;
-      for (int64_t o = 0; o < slicing.outer; ++o) {
-        const int64_t from = (o * slicing.extent + mine.begin) * slicing.inner;
-        sum_in_order(dtype, ins_, from, {&shard, 1}, o * row, row);
-        fetched += others() * row * element_bytes(dtype);
-      }
-      return fetched;
-    });
-  }
-
-  CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
-    return collective(sliced_request(Call::AllGather, dtype, slicing), shard, full, [&] {
-      const int64_t element = slicing.inner * element_bytes(dtype);
-      int64_t fetched = 0;
-      for_each_rank([&](int other) {
-        const Range theirs = shard_range(slicing.extent, ranks(), other);
-        const int64_t row = theirs.size() * element;
-        copy_rows(slicing.outer, row, in_of(other), row, at(full, theirs.begin * element),
-                  slicing.extent * element);
-        if (other != rank_) fetched += slicing.outer * row;
-      });
-      return fetched;
-    });
-  }
-
-  CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
-                             void* to) override {
-    const Request request = exchange_request(dtype, shape, from_dim, to_dim);
-    return collective(request, from, to, [&] {
-      int64_t fetched = 0;
-      for_each_rank([&](int other) {
-        const ExchangedBlock block(request, ranks(), other, rank_);
-        if (block.bytes() == 0) return;
-        if (other != rank_) fetched += block.bytes();
-        for (int64_t o = 0; o < block.outer; ++o) {
-          const auto source = block.in_source(o), target = block.in_target(o);
-          copy_rows(block.rows, block.row_bytes, at(in_of(other), source.begin_bytes), source.stride_bytes,
-                    at(to, target.begin_bytes), target.stride_bytes);
-        }
-      });
-      return fetched;
-    });
-  }
-
-  CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
-    return collective(broadcast_request(dtype, count, root, ranks()), data, data, [&] {
-      const int64_t bytes = count * element_bytes(dtype);
-      if (rank_ == root) return int64_t{0};
-      copy_rows(1, bytes, in_of(root), bytes, data, bytes);
-      return bytes;
-    });
-  }
-
-  void barrier() override {
-    collective({}, nullptr, nullptr, [] { return 0; });
-  }
-
   void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
 
  private:
-  // The protocol at the top of this file around one rank's `work`. `work` only moves memory, never throws,
-  // and returns the bytes it carried between this rank's buffers and the others'. Empty tensors may have no
-  // address, so `work` does not run for them.
+  friend DirectCommunicator;
+
+  // The protocol at the top of this file around one rank's `work`. Empty tensors may have no address, so
+  // `work` does not run for them.
   template <typename Work>
   CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
     check_request(request);
@@ -240,22 +165,8 @@ class LocalCommunicator final : public Communicator {
     return times;
   }
 
-  int64_t others() const { return ranks() - 1; }
-  const void* in_of(int rank) const { return ins_[static_cast<size_t>(rank)]; }
-
-  // Visits all ranks, beginning with this one, so that ranks do not all read the same memory at the same
-  // time.
-  template <typename Visit>
-  void for_each_rank(const Visit& visit) const {
-    for (int step = 0; step < ranks(); ++step) visit((rank_ + step) % ranks());
-  }
-
   const std::shared_ptr<Group> group_;
-  const int rank_;
   uint64_t meetings_ = 0;  // barriers that it has reached
-  // The pointers of all ranks during a call. They are members so that a call allocates nothing.
-  std::vector<const void*> ins_;
-  std::vector<void*> outs_;
 };
 
 }  // namespace

@@ -37,11 +37,10 @@ constexpr Word<InputKind> kInputs[] = {
 
 constexpr Word<BackendChoice> kBackends[] = {
     {BackendChoice::Cpu, "cpu"}, {BackendChoice::Cuda, "cuda"}, {BackendChoice::Auto, "auto"}};
-constexpr Word<CommunicatorChoice> kCommunicators[] = {{CommunicatorChoice::Auto, "auto"},
-                                                       {CommunicatorChoice::Local, "local"},
-                                                       {CommunicatorChoice::LocalCuda, "local_cuda"},
-                                                       {CommunicatorChoice::Nccl, "nccl"},
-                                                       {CommunicatorChoice::Mpi, "mpi"}};
+constexpr Word<CommunicatorChoice> kCommunicators[] = {
+    {CommunicatorChoice::Auto, "auto"},         {CommunicatorChoice::Local, "local"},
+    {CommunicatorChoice::Lockstep, "lockstep"}, {CommunicatorChoice::LocalCuda, "local_cuda"},
+    {CommunicatorChoice::Nccl, "nccl"},         {CommunicatorChoice::Mpi, "mpi"}};
 
 }  // namespace
 

@@ -128,7 +128,7 @@ struct Delay {
 enum class BackendChoice { Cpu, Cuda, Auto };
 
 /// Which communicator connects the ranks. Auto: the one that suits the backend, see choose().
-enum class CommunicatorChoice { Auto, Local, LocalCuda, Nccl, Mpi };
+enum class CommunicatorChoice { Auto, Local, Lockstep, LocalCuda, Nccl, Mpi };
 
 struct Settings {
   Model model;
@@ -192,7 +192,7 @@ std::string to_string(GeluForm form);              ///< "tanh", "erf"
 std::string to_string(Operands operands);          ///< "normal", "integer"
 std::string to_string(InputKind kind);             ///< "normal", "npy", "text"
 std::string to_string(BackendChoice backend);      ///< "cpu", "cuda", "auto"
-std::string to_string(CommunicatorChoice choice);  ///< "auto", "local", "local_cuda", "nccl", "mpi"
+std::string to_string(CommunicatorChoice choice);  ///< "auto", "local", "lockstep", …
 Cut parse_cut(const std::string& text);
 EmbeddingCut parse_embedding_cut(const std::string& text);
 NormCut parse_norm_cut(const std::string& text);

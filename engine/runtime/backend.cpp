@@ -3,7 +3,9 @@
 #include "engine/runtime/backend.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "engine/comm/lockstep.h"
 #include "engine/device/gpu_plugin.h"
 #include "engine/runtime/run_failure.h"
 
@@ -12,18 +14,21 @@ namespace {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(double patience_seconds, std::string why)
-      : patience_seconds_(patience_seconds), why_(std::move(why)) {}
+  CpuBackend(const Choice& choice, double patience_seconds)
+      : takes_turns_(choice.communicator == CommunicatorChoice::Lockstep),
+        patience_seconds_(patience_seconds),
+        why_(choice.reason) {}
 
   std::unique_ptr<Device> make_device(int, int threads) override { return make_cpu_device(threads); }
 
   std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int threads) override {
-    return make_local_group(ranks, threads, patience_seconds_);
+    return takes_turns_ ? make_lockstep_group(ranks) : make_local_group(ranks, threads, patience_seconds_);
   }
 
   std::string why() const override { return why_; }
 
  private:
+  const bool takes_turns_;
   const double patience_seconds_;
   const std::string why_;
 };
@@ -66,7 +71,7 @@ std::shared_ptr<Backend> make_backend(const Settings& settings) {
   // The plug-in is opened only if GPUs were asked for.
   const GpuFacts facts = settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts();
   const Choice choice = choose(settings, facts);
-  if (!choice.on_gpus) return std::make_shared<CpuBackend>(timeout_seconds(settings), choice.reason);
+  if (!choice.on_gpus) return std::make_shared<CpuBackend>(choice, timeout_seconds(settings));
   return std::make_shared<GpuBackend>(choice, settings);
 }
 

@@ -73,6 +73,8 @@ Choice on_cpu(const Settings& settings, const std::string& why) {
               CommunicatorChoice::Mpi,
               {},
               settings.tp * settings.dp == 1 ? "a single rank exchanges nothing, so mpi is not used" : ""};
+    case CommunicatorChoice::Lockstep:
+      return {false, CommunicatorChoice::Lockstep, {}, why};
     case CommunicatorChoice::Auto:
     case CommunicatorChoice::Local:
       break;
@@ -116,8 +118,10 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
   const bool nccl_can = why_not.empty();
   switch (settings.communicator) {
     case CommunicatorChoice::Local:
-      throw request_error(
-          "--comm local joins threads that compute on the CPU; on GPUs use --comm auto, nccl or local_cuda");
+    case CommunicatorChoice::Lockstep:
+      throw request_error(fmt::format(
+          "--comm {} joins ranks that compute on the CPU; on GPUs use --comm auto, nccl or local_cuda",
+          to_string(settings.communicator)));
     case CommunicatorChoice::Mpi:
       // A Program for a single rank in such a run, to compare with.
       if (ranks == 1) return shared_by_kernel(1, gpus.front(), "");

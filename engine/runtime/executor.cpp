@@ -1,24 +1,22 @@
-// The Executor passes its calls on to its RankTeam.
+// The Executor passes its calls on to its Team.
 #include "engine/runtime/executor.h"
 
-#include "engine/runtime/rank_team.h"
+#include "engine/runtime/team.h"
 
 namespace shardlens {
 
 Executor::Executor(std::shared_ptr<const Plan> plan)
-    : team_(std::make_shared<RankTeam>(plan, nullptr, world_of(*plan).take_seats(plan, nullptr))) {
+    : team_(make_team(plan, nullptr, world_of(*plan).take_seats(plan, nullptr))) {
   team_->begin();
 }
 
 Executor::Executor(std::shared_ptr<const Plan> plan, const Executor& lender)
-    : team_(
-          std::make_shared<RankTeam>(plan, lender.team_, world_of(*plan).take_seats(plan, &lender.seats()))) {
+    : team_(make_team(plan, lender.team_, world_of(*plan).take_seats(plan, &lender.seats()))) {
   team_->begin();
 }
 
 Executor::Executor(std::shared_ptr<const Plan> plan, std::unique_ptr<Seats> seats, const Executor* lender)
-    : team_(std::make_shared<RankTeam>(std::move(plan), lender != nullptr ? lender->team_ : nullptr,
-                                       std::move(seats))) {
+    : team_(make_team(std::move(plan), lender != nullptr ? lender->team_ : nullptr, std::move(seats))) {
   team_->begin();
 }
 

@@ -20,7 +20,7 @@
 
 namespace shardlens {
 
-class RankTeam;
+class Team;
 
 /// Returns the inputs of the next pass, or nothing if there are no more passes.
 using PassSource = std::function<std::optional<PassInputs>()>;
@@ -103,7 +103,7 @@ class Executor {
   BytesByKind high_water_bytes(int rank) const;
 
  private:
-  std::shared_ptr<RankTeam> team_;
+  std::shared_ptr<Team> team_;
 };
 
 }  // namespace shardlens

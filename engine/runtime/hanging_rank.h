@@ -6,15 +6,19 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "engine/base/error.h"
+#include "engine/config/settings.h"
 #include "engine/runtime/observer.h"
 
 namespace shardlens {
 
 /// Holds one world rank (numbered replica by replica of `ranks`) after a step, until let_go(). The others
-/// miss it in their next collective with it, and give it up after Settings::timeout_seconds.
+/// miss it in their next collective with it, and give it up after Settings::timeout_seconds. Ranks that take
+/// turns (`communicator` lockstep) would never be reached again: there it fails at once.
 class HangingRank : public StepObserver {
  public:
-  HangingRank(int rank, int ranks, StepId step) : rank_(rank), ranks_(ranks), step_(step) {}
+  HangingRank(int rank, int ranks, StepId step, CommunicatorChoice communicator = CommunicatorChoice::Auto)
+      : rank_(rank), ranks_(ranks), step_(step), fails_(communicator == CommunicatorChoice::Lockstep) {}
   ~HangingRank() override { let_go(); }
 
   void on_tensor(int rank, StepId step, const Tensor&, const void*) override { look(rank, step); }
@@ -37,12 +41,14 @@ class HangingRank : public StepObserver {
   void look(int rank, StepId step) {
     if (rank != rank_ || step != step_) return;
     hung_ = true;
+    if (fails_) throw run_error("it hangs on purpose, and the ranks that take turns with it cannot go on");
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return free_; });
   }
 
   const int rank_, ranks_;
   const StepId step_;
+  const bool fails_;
   std::atomic<bool> hung_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;

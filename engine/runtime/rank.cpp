@@ -23,7 +23,7 @@ Rank::Rank(const Plan& of_plan, int world_rank, bool is_here, RankGroups of_rank
     if (hold.rank == world_rank) delays[hold.step] += hold.seconds;
 }
 
-void Rank::prepare() {
+void Rank::prepare(bool overlaps) {
   const Program& program = plan.program;
   groups.layer->attach(*device);
   groups.replicas->attach(*device);
@@ -38,8 +38,8 @@ void Rank::prepare() {
   }
   // A lane would fetch into the same staging room as its rank, so a rank has a lane only if nothing is
   // fetched.
-  const bool lanes = std::any_of(program.steps.begin(), program.steps.end(),
-                                 [](const Step& step) { return step.overlapped; });
+  const bool lanes = overlaps && std::any_of(program.steps.begin(), program.steps.end(),
+                                             [](const Step& step) { return step.overlapped; });
   if (lanes && device->host_visible()) lane = std::make_unique<SideLane>();
 }
 

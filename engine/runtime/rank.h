@@ -60,8 +60,8 @@ struct Rank {
   int world() const { return replica * plan.program.tp() + index; }
   bool is_meeting() const { return meetings[0].inside || meetings[1].inside; }
 
-  /// Sets up what depends on the kind of the rank's device.
-  void prepare();
+  /// Sets up what depends on the kind of the rank's device. `overlaps`: it may have a lane.
+  void prepare(bool overlaps);
   /// True if a pass that nobody watches may be asked for as a whole: its device works behind its calls, and
   /// every pass is the same work. Only after prepare().
   bool repeats_passes() const { return repeats_; }

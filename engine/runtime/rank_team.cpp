@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -21,29 +19,11 @@
 #include "engine/device/cpu/cores.h"
 #include "engine/device/work_behind.h"
 #include "engine/program/collective_group.h"
-#include "engine/program/overlap_waits.h"
-#include "engine/runtime/checksum.h"
 #include "engine/runtime/execute.h"
 #include "engine/runtime/rank_priority.h"
 
 namespace shardlens {
 namespace {
-
-// For a run without given inputs: unscaled, fp16's small gradients would be zero.
-constexpr double kFp16LossScale = 1024;
-
-// The places of lent tensors in a plan, by name: offset and bytes on each rank.
-using Places = std::map<std::string, std::vector<std::pair<int64_t, int64_t>>>;
-Places lent_places(const Plan& plan) {
-  Places places;
-  for (const Tensor& tensor : plan.program.tensors) {
-    if (tensor.storage != kNoTensor || !Arenas::is_lent(tensor.kind)) continue;
-    const auto id = static_cast<size_t>(tensor.id);
-    for (const MemoryPlan& rank : plan.memory)
-      places[tensor.name].push_back({rank.offset[id], rank.bytes[id]});
-  }
-  return places;
-}
 
 // The longest time that ranks that are fed wait for the others.
 constexpr double kMostFedApartSeconds = 10;
@@ -112,35 +92,15 @@ struct RankTeam::Elsewhere : SeatsListener {
   RankTeam& team_;
 };
 
-RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> lender,
+RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<Team> lender,
                    std::unique_ptr<Seats> seats)
-    : plan_(std::move(plan)),
-      lender_(std::move(lender)),
-      seats_(std::move(seats)),
+    : Team(std::move(plan), std::move(lender), std::move(seats)),
       elsewhere_(std::make_unique<Elsewhere>(*this)),
       finder_(plan_->program, *seats_, ranks_) {
-  const Program& program = plan_->program;
-  if (lender_ && lent_places(*lender_->plan_) != lent_places(*plan_))
-    throw std::logic_error(
-        "a Program can run over another Program's memory only if both lay out the same weights");
-  feed_ = std::make_unique<Feed>(program);
-  // Borrowed weights were already checked against their checksum by the team that lends them.
-  if (!lender_)
-    for (const std::string& file : feed_->weight_files()) require_as_saved(file);
-  behind_lane_ = waits_for_overlapped(program);
-  if (program.settings.block == Block::Model)
-    inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
-  if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
-  std::vector<RankGroups> groups = seats_->make_groups();
-  for (int world = 0; world < program.tp() * program.dp(); ++world) {
-    const bool here = seats_->is_here(world);
-    ranks_.push_back(
-        here || seats_->commands()
-            ? std::make_unique<Rank>(*plan_, world, here, std::move(groups[static_cast<size_t>(world)]))
-            : nullptr);
-    if (!ranks_.back()) continue;
-    followed_.push_back(ranks_.back().get());
-    if (here) here_.push_back(ranks_.back().get());
+  for (const auto& rank : ranks_) {
+    if (!rank) continue;
+    followed_.push_back(rank.get());
+    if (rank->here) here_.push_back(rank.get());
   }
 }
 
@@ -162,24 +122,6 @@ void RankTeam::begin() {
     disband();
     throw;
   }
-}
-
-CommunicatorInfo RankTeam::communicator() const {
-  return seats_->announce(here_.front()->groups.layer->info());
-}
-
-const RankTrace& RankTeam::trace(int rank) const {
-  return *ranks_[static_cast<size_t>(rank)]->trace;
-}
-
-std::vector<std::vector<StepEvent>> RankTeam::events(int ranks) const {
-  std::vector<std::vector<StepEvent>> events;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const RankTrace& track = trace(rank);
-    const auto finished = static_cast<std::ptrdiff_t>(track.finished());
-    events.emplace_back(track.events().begin(), track.events().begin() + finished);
-  }
-  return events;
 }
 
 BytesByKind RankTeam::high_water_bytes(int rank) const {
@@ -212,11 +154,6 @@ void RankTeam::rewind() {
   const std::lock_guard lock(mutex_);
   rewind_locked();
   if (plan_->program.settings.update) ++weights_of_;
-}
-
-void RankTeam::next_pass(PassInputs inputs) {
-  next_pass();
-  set_inputs(std::move(inputs));
 }
 
 void RankTeam::next_pass() {
@@ -372,30 +309,6 @@ bool RankTeam::idle_locked() const {
   });
 }
 
-void RankTeam::show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const {
-  for (const auto& observer : observers_) {
-    if (!observer->wants(tensor)) continue;
-    if (replica == 0) {
-      observer->on_tensor(rank, step, tensor, data);
-    } else {
-      observer->on_replica_tensor(replica, rank, step, tensor, data);
-    }
-  }
-}
-
-// Shows a tensor of a rank in this process to the observers that want it; fetches it first if needed.
-void RankTeam::show(Rank& rank, StepId step, const Tensor& tensor) const {
-  const bool wanted = std::any_of(observers_.begin(), observers_.end(),
-                                  [&](const auto& observer) { return observer->wants(tensor); });
-  if (!wanted) return;
-  const RankMemory::HostCopy copy = rank.memory->host_copy(tensor);
-  if (rank.asked) rank.asked->break_off();
-  for (const auto& observer : observers_)
-    if (rank.replica == 0 && copy.seconds > 0 && observer->wants(tensor))
-      observer->on_copy(rank.index, tensor, copy.seconds);
-  show(rank.replica, rank.index, step, tensor, copy.data);
-}
-
 // Ranks that are woken together may find themselves on one core. The kernel leaves them there for as long as
 // a short pass takes, so one rank waits for the other. The rank that begins the pass later moves.
 void RankTeam::take_core_locked(Rank& rank) {
@@ -406,21 +319,6 @@ void RankTeam::take_core_locked(Rank& rank) {
   if (rank.core < 0 || std::find(taken.begin(), taken.end(), rank.core) == taken.end()) return;
   cpu::move_off_cores(taken);
   rank.core = cpu::current_core();
-}
-
-// Runs before the first step of a pass: feeds its inputs, and the weights if an earlier pass changed them.
-void RankTeam::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
-  const bool anew = rank.weights_of != weights_of;
-  rank.weights_of = weights_of;
-  const bool kept = !std::exchange(rank.written, false) && !anew;
-  for (const auto& observer : observers_)
-    if (rank.replica == 0) observer->on_pass(rank.index, pass, kept);
-  if (anew) rank.memory->feed_lasting(true);
-  rank.memory->feed_pass_inputs(inputs_);
-  for (const Tensor& tensor : plan_->program.tensors) {
-    const bool shown = tensor.kind == MemoryKind::Input || tensor.kind == MemoryKind::Weight;
-    if (shown && tensor.storage == kNoTensor) show(rank, -1, tensor);
-  }
 }
 
 // Returns when the pass began for which a rank was just fed. If memory or weights had to be made, the rank
@@ -563,18 +461,7 @@ void RankTeam::rank_main(Rank& rank) {
   StepId at = -1;
   try {
     take_rank_priority();
-    const auto place = static_cast<size_t>(rank.world());
-    const int threads = program.settings.threads_per_rank;
-    rank.threads = threads > 0 ? threads : seats_->cores_per_rank();
-    rank.device = seats_->make_device(static_cast<int>(place), rank.threads);
-    RankMemory* const lender = !lender_ ? nullptr : lender_->ranks_[place]->memory.get();
-    rank.memory = std::make_unique<RankMemory>(*plan_, *feed_, *rank.device,
-                                               RankMemory::Owner{rank.index, rank.replica, rank.threads},
-                                               lender == nullptr ? nullptr : &lender->arenas());
-    rank.prepare();
-    rank.memory->feed_shared_inputs();
-    rank.memory->feed_lasting(lender_ == nullptr);
-    rank.device->synchronize();  // a team that borrows the memory has devices of its own
+    make_memory(rank, true);
     std::unique_lock lock(mutex_);
     rank.ready = true;
     wake_waiters_.notify_all();
@@ -664,11 +551,6 @@ bool RankTeam::wait_for(double seconds) {
     } else if (now_seconds() >= end) {
       return false;
     }
-  }
-}
-
-void RankTeam::wait() {
-  while (!wait_for(kForeverSeconds)) {
   }
 }
 

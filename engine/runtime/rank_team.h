@@ -42,47 +42,38 @@
 #include <span>
 #include <vector>
 
-#include "engine/runtime/executor.h"
-#include "engine/runtime/feed.h"
 #include "engine/runtime/lost_rank_finder.h"
-#include "engine/runtime/rank.h"
+#include "engine/runtime/team.h"
 
 namespace shardlens {
 
-class RankTeam : public std::enable_shared_from_this<RankTeam> {
+class RankTeam final : public Team, public std::enable_shared_from_this<RankTeam> {
  public:
   /// The ranks of `seats`, without threads yet; `lender` may be null.
-  RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> lender, std::unique_ptr<Seats> seats);
-  ~RankTeam();
-  void begin();  ///< starts the threads; call it before anything else
+  RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<Team> lender, std::unique_ptr<Seats> seats);
+  ~RankTeam() override;
+  void begin() override;  ///< starts the threads
   /// Gives up what runs and waits until the threads have ended: a moment if the run lost a rank, else as long
   /// as ranks wait for one another. Threads that have not ended are detached; they share the ownership of all
   /// that they use. abandoned_ranks() counts them until they end.
-  void disband();
+  void disband() override;
 
-  // The methods of Executor, which passes its calls on.
-  void observe(std::vector<std::shared_ptr<StepObserver>> observers);
-  void set_traced(bool traced);
-  void start(size_t target);
-  void start(size_t target, double begin_seconds);
-  void rewind();
-  void next_pass(PassInputs inputs);
-  void next_pass();
-  void run_passes(const PassSource& next);
-  void set_inputs(PassInputs inputs);
-  void read_tensor(int rank, TensorId tensor, void* host) const;
-  void write_tensor(int rank, TensorId tensor, const void* host);
-  void pause();
-  void cancel(const std::string& why);
-  void wait();
-  bool wait_for(double seconds);
-  size_t position() const;
-  size_t steps() const { return plan_->program.steps.size(); }
-  CommunicatorInfo communicator() const;
-  const Seats& seats() const { return *seats_; }
-  const RankTrace& trace(int rank) const;
-  std::vector<std::vector<StepEvent>> events(int ranks) const;
-  BytesByKind high_water_bytes(int rank) const;
+  using Team::next_pass;
+  void observe(std::vector<std::shared_ptr<StepObserver>> observers) override;
+  void set_traced(bool traced) override;
+  void start(size_t target) override;
+  void start(size_t target, double begin_seconds) override;
+  void rewind() override;
+  void next_pass() override;
+  void run_passes(const PassSource& next) override;
+  void set_inputs(PassInputs inputs) override;
+  void read_tensor(int rank, TensorId tensor, void* host) const override;
+  void write_tensor(int rank, TensorId tensor, const void* host) override;
+  void pause() override;
+  void cancel(const std::string& why) override;
+  bool wait_for(double seconds) override;
+  size_t position() const override;
+  BytesByKind high_water_bytes(int rank) const override;
 
  private:
   struct Elsewhere;  ///< hears of the ranks that live in other processes
@@ -99,11 +90,8 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   double last_arrival(const Rank& rank, StepId id) const;
   double stand_still(double seconds);
   void take_core_locked(Rank& rank);
-  void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);
   double begin_fed_pass();
-  void show(Rank& rank, StepId step, const Tensor& tensor) const;
 
-  void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;
   void start_at(size_t target, std::optional<double> begin_seconds);
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
@@ -115,26 +103,13 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   bool idle_locked() const;
   size_t position_locked() const;
 
-  std::shared_ptr<const Plan> plan_;
-  std::shared_ptr<RankTeam> lender_;  ///< null: all memory is this team's own
-  std::vector<bool> behind_lane_;     ///< [step]: it waits until the rank's lane is empty
-  std::unique_ptr<Feed> feed_;
-  std::unique_ptr<Seats> seats_;
-  std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
-  bool traced_ = true;                                    ///< changed only while idle
-
   mutable std::mutex mutex_;
   std::condition_variable wake_ranks_, wake_waiters_;
-  /// [world rank]; null: it lives in another process, and this process does not command it.
-  std::vector<std::unique_ptr<Rank>> ranks_;
-  std::vector<Rank*> followed_;  ///< those that are not null
+  std::vector<Rank*> followed_;  ///< those that this process commands
   std::vector<Rank*> here_;      ///< those of them that have a thread here
   std::unique_ptr<Elsewhere> elsewhere_;
   std::atomic<uint64_t> starts_ = 0;  ///< calls of start(); a watching thread needs no lock
   size_t target_ = 0;
-  uint64_t pass_ = 0;        ///< raised when ranks must start over
-  uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed again
-  PassInputs inputs_;
   const PassSource* next_ = nullptr;  ///< null: the caller of start() begins the next pass
   bool asking_next_ = false;          ///< a rank is inside `next_`
   std::exception_ptr next_failed_;    ///< what `next_` threw

@@ -426,7 +426,8 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   }
   std::shared_ptr<HangingRank> hanging;
   if (lose_wanted_ && *lose_wanted_ < program.tp() * program.dp()) {
-    hanging = std::make_shared<HangingRank>(*lose_wanted_, program.tp(), middle_of(program));
+    hanging = std::make_shared<HangingRank>(*lose_wanted_, program.tp(), middle_of(program),
+                                            program.settings.communicator);
     observers.push_back(hanging);
   }
   lose_wanted_.reset();

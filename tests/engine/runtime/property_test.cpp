@@ -5,80 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 #include "engine/base/error.h"
-#include "engine/config/heads.h"
 #include "engine/config/settings_json.h"
 #include "engine/program/fault.h"
+#include "tests/engine/any_settings.h"
 #include "tests/engine/parity_outcome.h"
 
 namespace shardlens {
 namespace property_test {
 
+using testing::any_settings;
 using testing::compare;
 using testing::Outcome;
-
-class Draw {
- public:
-  explicit Draw(unsigned number) : engine_(number) {}
-
-  int from(int lowest, int highest) { return std::uniform_int_distribution(lowest, highest)(engine_); }
-  template <class T>
-  T one_of(std::initializer_list<T> values) {
-    return values.begin()[from(0, static_cast<int>(values.size()) - 1)];
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-Settings any_settings(unsigned number) {
-  Draw draw(number);
-  Settings settings;
-  settings.block = Block::Model;
-  settings.dtype = DType::Fp64;
-  settings.threads_per_rank = 1;
-  settings.seed = number;
-  Model& model = settings.model;
-  model.name = model.title = "any";
-  model.layers = draw.from(1, 2);
-  model.heads = draw.from(1, 6);
-  model.hidden = model.heads * draw.from(4, 8);
-  model.ffn = draw.from(5, 40);
-  model.vocab = draw.from(3, 300);
-  model.positions = draw.from(2, 12);
-  model.architecture = draw.one_of({Architecture::Gpt, Architecture::Bert});
-  model.causal = model.architecture == Architecture::Gpt;
-  model.norm = model.causal ? NormPlacement::Pre : draw.one_of({NormPlacement::Pre, NormPlacement::Post});
-  model.gelu = draw.one_of({GeluForm::Tanh, GeluForm::Erf});
-  model.tied = draw.from(0, 3) > 0;
-  Split& split = settings.split;
-  split.name = "any";
-  for (Cut* cut : {&split.attn_qkv, &split.attn_proj, &split.mlp_fc, &split.mlp_proj})
-    *cut = draw.one_of({Cut::Column, Cut::Row, Cut::Replicated});
-  split.embedding = draw.one_of({EmbeddingCut::Vocab, EmbeddingCut::Hidden, EmbeddingCut::Replicated});
-  split.norm = draw.one_of({NormCut::Replicated, NormCut::Parallel, NormCut::Sequence});
-  split.loss = draw.one_of({LossForm::Fused, LossForm::Gather});
-  settings.tp = std::min(draw.from(1, 5), static_cast<int>(model.hidden));
-  settings.dp = draw.one_of({1, 1, 2, 3, 4});
-  settings.micro_batches = draw.from(1, 3);
-  settings.batch = settings.dp * settings.micro_batches * draw.from(1, 2);
-  settings.seq = draw.from(1, static_cast<int>(model.positions));
-  settings.recompute = draw.one_of({Recompute::None, Recompute::Selective, Recompute::Full});
-  settings.dropout = draw.one_of({0.0, 0.25});
-  settings.update = draw.from(0, 1) == 1;
-  settings.overlap_chunks = draw.one_of({1, 1, 3});
-  const int64_t key_heads = draw.from(1, static_cast<int>(model.heads));
-  // Of a single token attention is the identity on V: Q has no gradient but rounding, which has no relative
-  // error; beside K and V in one matrix it is lost.
-  const bool groups = model.heads % key_heads == 0 && settings.seq > 1 && draw.from(0, 1) == 1;
-  if (groups) model.kv_heads = key_heads;
-  const bool pads =
-      split.attn_qkv == Cut::Column && split.attn_proj == Cut::Row && can_pad_heads(model, settings.tp);
-  settings.heads_policy = pads ? HeadsPolicy::Padded : HeadsPolicy::Uneven;
-  return settings;
-}
 
 // Models drawn at random are badly conditioned now and then, such as a norm over 4 nearly equal numbers: what
 // is asked is the bound that holds against other implementations.

@@ -1,0 +1,77 @@
+// Ranks that take turns on the caller's thread: a step runs on every rank before the next step begins, and a
+// collective is done when the last rank of its group has come to it (engine/comm/lockstep.h). Nothing runs
+// but inside wait() and wait_for(). So a run is exactly repeatable, for debugging, and needs no threads at
+// all.
+//
+// Every rank has a clock of its own. It goes on by what the rank's steps took, stands still at a collective
+// until the last rank has come, and goes on by the delays that a run asks for, which nobody really waits for:
+// the times that ranks with a core each would have had. An overlapped collective goes on a second clock, the
+// lane's, and the steps that need it wait for that one. A rank that comes later than
+// Settings::timeout_seconds by these clocks is lost, as among threads.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/runtime/team.h"
+
+namespace shardlens {
+
+class LockstepTeam final : public Team {
+ public:
+  LockstepTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<Team> lender, std::unique_ptr<Seats> seats);
+  void begin() override;  ///< makes and feeds all memory; wait() throws its errors
+  void disband() override {}
+
+  using Team::next_pass;
+  void observe(std::vector<std::shared_ptr<StepObserver>> observers) override;
+  void set_traced(bool traced) override { traced_ = traced; }
+  void start(size_t target) override;
+  /// The clocks of these ranks begin at 0, whenever a pass has begun elsewhere.
+  void start(size_t target, double) override { start(target); }
+  void rewind() override;
+  void next_pass() override;
+  void run_passes(const PassSource& next) override;
+  void set_inputs(PassInputs inputs) override { inputs_ = std::move(inputs); }
+  void read_tensor(int rank, TensorId tensor, void* host) const override;
+  void write_tensor(int rank, TensorId tensor, const void* host) override;
+  void pause() override { target_ = done_; }
+  void cancel(const std::string& why) override;
+  /// Runs steps until the target is reached or `seconds` have passed, at least one.
+  bool wait_for(double seconds) override;
+  size_t position() const override { return done_; }
+  BytesByKind high_water_bytes(int rank) const override;
+
+ private:
+  /// Seconds since the pass began, on one rank.
+  struct Clock {
+    double steps = 0, lane = 0;
+  };
+  /// The step of the Program that comes next, on one rank.
+  struct Turn {
+    const Step* step = nullptr;
+    StepEvent event;
+    double worked_seconds = 0;
+  };
+
+  void run_step(size_t at);
+  void come_to(Turn& turn, size_t place);
+  void lose_late_ranks(const std::vector<Turn>& turns);
+  void take_turn(Turn& turn, size_t place);
+  void meet(std::vector<Turn>& turns);
+  void throw_cancelled();
+  [[noreturn]] void fail(int rank, StepId step, const std::exception& error);
+
+  std::vector<Clock> clocks_;  ///< [world rank]
+  size_t target_ = 0;
+  std::atomic<size_t> done_ = 0;
+  std::exception_ptr failure_;
+  std::mutex mutex_;  ///< cancel() comes from any thread
+  std::atomic<bool> is_cancelled_ = false;
+  std::string cancelled_;
+};
+
+}  // namespace shardlens
