@@ -75,6 +75,10 @@ class Device {
   virtual void cache_append(const CacheAppend& op) = 0;
   virtual void cached_attention(const CachedAttention& op) = 0;
 
+  /// Several operations that follow one another, to their bits: for devices that do them at once.
+  virtual void token_product(const TokenProduct& op) = 0;
+  virtual void token_attention(const TokenAttention& op) = 0;
+
   /// y = a + b. y may be a or b.
   virtual void add(DType dtype, int64_t count, const void* a, const void* b, void* y) = 0;
   /// y = clamp(nearest integer of x, -limit, limit); ties go to the even integer.

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "engine/config/settings.h"
+#include "engine/program/few_tokens.h"
 #include "engine/program/layout.h"
 
 namespace shardlens {
@@ -259,6 +261,19 @@ struct CachedAttention {
   void* context = nullptr;  ///< C, written, [batch*seq, heads, head_dim]
   void* workspace =
       nullptr;  ///< attention_workspace_elements() for `room`; null unless the dtype has 16 bits
+};
+
+/// A product of at most kFewTokens rows, and the steps around it. The results are those of the parts.
+struct TokenProduct {
+  Gemm product;
+  std::optional<LayerNorm> norm = {};  ///< before the product, whose A is its y
+  std::optional<BiasAdd> sum = {};     ///< after the product, whose C is its x
+};
+
+/// A cache's new rows, and attention to the cache with them: both for the same new tokens.
+struct TokenAttention {
+  CacheAppend append;
+  CachedAttention attention;
 };
 
 /// y = table[id - rows.begin] for each token whose id is in `rows`, and 0 for the others. y is [tokens,

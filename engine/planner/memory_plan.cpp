@@ -10,6 +10,7 @@
 
 #include "engine/base/units.h"
 #include "engine/planner/taken_bytes.h"
+#include "engine/program/joined_steps.h"
 
 namespace shardlens {
 namespace {
@@ -42,14 +43,17 @@ void find_lifetimes(const Program& program, MemoryPlan& plan) {
     const auto storage = static_cast<size_t>(storage_of(program, id));
     plan.last_step[storage] = std::max(plan.last_step[storage], step);
   };
+  // A GPU may do joined steps at once, so none of them may write over what another one uses.
+  const bool joins = program.settings.backend == BackendChoice::Cuda;
   for (const Step& step : program.steps) {
+    const StepId last = joins ? last_joined(program, step) : step.id;
     for (TensorId id : step.outputs) {
       const TensorId storage = storage_of(program, id);
       StepId& first = plan.first_step[static_cast<size_t>(storage)];
       if (first < 0 && !is_there_before(program.tensor(storage).kind)) first = step.id;
-      touch(id, step.id);
+      touch(id, last);
     }
-    for (TensorId id : step.inputs) touch(id, step.id);
+    for (TensorId id : step.inputs) touch(id, last);
   }
   for (const Tensor& tensor : program.tensors) {
     const bool stays =

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/program/joined_steps.h"
 #include "engine/runtime/dropped.h"
 
 namespace shardlens {
@@ -87,9 +88,8 @@ class Local {
   RankContext& context_;
 };
 
-// Computes C = A·B (+ bias), or C += A·B, of the step's factors. The extents follow from them; `gemm` holds
-// the rest.
-void multiply(Device& device, const Local& local, const Step& step, Gemm gemm) {
+// Completes `gemm` to C = A·B (+ bias), or C += A·B, of the step's factors, from which the extents follow.
+Gemm product(const Local& local, const Step& step, Gemm gemm) {
   const Factors factors = factors_of(step);
   const Matrix a = local.matrix(factors.a, factors.a_turned), b = local.matrix(factors.b, factors.b_turned);
   gemm.dtype = local.input(0).dtype;
@@ -106,11 +106,11 @@ void multiply(Device& device, const Local& local, const Step& step, Gemm gemm) {
   gemm.b_panel_cols = b.panel_cols;
   gemm.c = local.out(0);
   gemm.ldc = gemm.n;
-  device.gemm(gemm);
+  return gemm;
 }
 
 // Y = X·W (+ b), or X·Wᵀ if W is stored [out, in]; or Y = GeLU(H) and H, where H is this product
-void linear(Device& device, const Local& local, const Step& step) {
+Gemm linear(const Local& local, const Step& step) {
   Gemm gemm;
   gemm.bias = local.in(Operand::Bias);
   if (local.writes(Operand::GeluInput)) {
@@ -118,7 +118,34 @@ void linear(Device& device, const Local& local, const Step& step) {
     gemm.form = step.attributes.gelu;
     gemm.before = local.out(Operand::GeluInput);
   }
-  multiply(device, local, step, gemm);
+  return product(local, step, gemm);
+}
+
+// y = x + b, or y = addend + (x + b)
+BiasAdd bias_add(const Local& local) {
+  return {.dtype = local.dtype(),
+          .rows = local.shape(local.input(Operand::X))[0],
+          .cols = local.count(local.input(Operand::Bias)),
+          .x = local.in(Operand::X),
+          .bias = local.in(Operand::Bias),
+          .y = local.out(Operand::Y),
+          .addend = local.in(Operand::Addend)};
+}
+
+LayerNorm layer_norm(const Local& local, const Step& step) {
+  const MatrixShape x = local.matrix(local.input(Operand::X));
+  return {.dtype = local.dtype(),
+          .rows = x.rows,
+          .cols = x.cols,
+          .epsilon = step.attributes.epsilon,
+          .x = local.in(Operand::X),
+          .gamma = local.in(Operand::Gamma),
+          .beta = local.in(Operand::Beta),
+          .y = local.out(Operand::Y),
+          .stats = local.out(Operand::Stats),
+          .a = local.in(Operand::Addend),
+          .bias = local.in(Operand::Bias),
+          .sum = local.out(Operand::Sum)};
 }
 
 // Returns the bias gradient if the step writes one together with dX.
@@ -129,7 +156,7 @@ BiasSums bias_sums(const Local& local, const Step& step) {
 }
 
 // dX = dY·Wᵀ, or dY·W; or this product ∘ GeLU'(H); and the sums of dX over the tokens
-void linear_grad_input(Device& device, const Local& local, const Step& step) {
+Gemm linear_grad_input(const Local& local, const Step& step) {
   Gemm gemm;
   if (local.reads(Operand::GeluInput)) {
     gemm.after = AfterProduct::GeluGrad;
@@ -137,14 +164,14 @@ void linear_grad_input(Device& device, const Local& local, const Step& step) {
     gemm.before = local.in(Operand::GeluInput);
   }
   gemm.sums = bias_sums(local, step);
-  multiply(device, local, step, gemm);
+  return product(local, step, gemm);
 }
 
 // dW = Xᵀ·dY, or dYᵀ·X; added to dW if an earlier step wrote it
-void linear_grad_weight(Device& device, const Local& local, const Step& step) {
+Gemm linear_grad_weight(const Local& local, const Step& step) {
   Gemm gemm;
   gemm.accumulate = step.attributes.accumulate;
-  multiply(device, local, step, gemm);
+  return product(local, step, gemm);
 }
 
 // Returns the rank's key heads. `keys` is a tensor with the key heads in dimension `dim`.
@@ -203,6 +230,23 @@ CacheShape cache_shape(const Local& local, const Step& step, const RankContext& 
   shape.heads = heads.own;
   shape.keys = key_heads(local, heads, keys, 1);
   return shape;
+}
+
+CacheAppend cache_append(const Local& local, const Step& step, const RankContext& context) {
+  return {.shape = cache_shape(local, step, context),
+          .qkv = local.in(Operand::NewKv),
+          .keys = local.out(Operand::Keys),
+          .values = local.out(Operand::Values)};
+}
+
+CachedAttention cached_attention(const Local& local, const Step& step, const RankContext& context) {
+  return {.shape = cache_shape(local, step, context),
+          .qkv = local.in(Operand::Q),
+          .keys = local.in(Operand::Keys),
+          .values = local.in(Operand::Values),
+          .probs = local.out(Operand::Saved),
+          .context = local.out(Operand::Context),
+          .workspace = local.out(Operand::Workspace)};
 }
 
 // Returns the shape of a LayerNorm whose rows are cut over the ranks.
@@ -303,6 +347,26 @@ CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& co
   return times;
 }
 
+// A product with the LayerNorm before it, the sum after it, or both; or attention with the append before it.
+void execute_joined(std::span<const Step> steps, RankContext& context) {
+  if (steps.front().op == Op::CacheAppend) {
+    const Local append(steps[0], context), attention(steps[1], context);
+    return context.device.token_attention(
+        {cache_append(append, steps[0], context), cached_attention(attention, steps[1], context)});
+  }
+  TokenProduct whole;
+  for (const Step& step : steps) {
+    const Local local(step, context);
+    if (step.op == Op::LayerNorm)
+      whole.norm = layer_norm(local, step);
+    else if (step.op == Op::Linear)
+      whole.product = linear(local, step);
+    else
+      whole.sum = bias_add(local);
+  }
+  context.device.token_product(whole);
+}
+
 }  // namespace
 
 CollectiveTimes execute(const Step& step, RankContext& context) {
@@ -313,13 +377,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
   const Attributes& attributes = step.attributes;
   switch (step.op) {
     case Op::Linear:
-      linear(device, local, step);
+      device.gemm(linear(local, step));
       break;
     case Op::LinearGradInput:
-      linear_grad_input(device, local, step);
+      device.gemm(linear_grad_input(local, step));
       break;
     case Op::LinearGradWeight:
-      linear_grad_weight(device, local, step);
+      device.gemm(linear_grad_weight(local, step));
       break;
     case Op::BiasAdd: {
       if (attributes.one_rank && context.rank != 0) {  // the other ranks pass their terms on
@@ -327,14 +391,7 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
         device.slice(dtype, slicing(term, 0), {0, term[0]}, local.in(Operand::X), local.out(Operand::Y));
         break;
       }
-      const int64_t cols = local.count(local.input(Operand::Bias));
-      device.bias_add({.dtype = dtype,
-                       .rows = local.shape(local.input(Operand::X))[0],
-                       .cols = cols,
-                       .x = local.in(Operand::X),
-                       .bias = local.in(Operand::Bias),
-                       .y = local.out(Operand::Y),
-                       .addend = local.in(Operand::Addend)});
+      device.bias_add(bias_add(local));
       break;
     }
     case Op::BiasGrad: {
@@ -357,22 +414,9 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
                         .sums = bias_sums(local, step)});
       break;
     }
-    case Op::LayerNorm: {
-      const MatrixShape x = local.matrix(local.input(Operand::X));
-      device.layer_norm({.dtype = dtype,
-                         .rows = x.rows,
-                         .cols = x.cols,
-                         .epsilon = attributes.epsilon,
-                         .x = local.in(Operand::X),
-                         .gamma = local.in(Operand::Gamma),
-                         .beta = local.in(Operand::Beta),
-                         .y = local.out(Operand::Y),
-                         .stats = local.out(Operand::Stats),
-                         .a = local.in(Operand::Addend),
-                         .bias = local.in(Operand::Bias),
-                         .sum = local.out(Operand::Sum)});
+    case Op::LayerNorm:
+      device.layer_norm(layer_norm(local, step));
       break;
-    }
     case Op::LayerNormGrad: {
       const MatrixShape x = local.matrix(local.input(Operand::X));
       device.layer_norm_grad({.dtype = dtype,
@@ -445,19 +489,10 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     }
     case Op::CacheAppend:
-      device.cache_append({.shape = cache_shape(local, step, context),
-                           .qkv = local.in(Operand::NewKv),
-                           .keys = local.out(Operand::Keys),
-                           .values = local.out(Operand::Values)});
+      device.cache_append(cache_append(local, step, context));
       break;
     case Op::CachedAttention:
-      device.cached_attention({.shape = cache_shape(local, step, context),
-                               .qkv = local.in(Operand::Q),
-                               .keys = local.in(Operand::Keys),
-                               .values = local.in(Operand::Values),
-                               .probs = local.out(Operand::Saved),
-                               .context = local.out(Operand::Context),
-                               .workspace = local.out(Operand::Workspace)});
+      device.cached_attention(cached_attention(local, step, context));
       break;
     case Op::Add:
       device.add(dtype, local.count(local.output(Operand::Y)), local.in(Operand::X),
@@ -597,7 +632,16 @@ bool may_run_together(const Step& step, const Step& next) {
   return step.op == Op::AdamW && next.op == Op::AdamW;
 }
 
+size_t count_together(const Program& program, std::span<const Step> steps, bool watched) {
+  size_t count = 1;
+  while (count < steps.size() && (may_run_together(steps[count - 1], steps[count]) ||
+                                  (!watched && joins(program, steps[count - 1], steps[count]))))
+    ++count;
+  return count;
+}
+
 void execute_together(std::span<const Step> steps, RankContext& context) {
+  if (steps.front().op != Op::AdamW) return execute_joined(steps, context);
   std::vector<AdamWStep> updates;
   for (const Step& step : steps) {
     updates.push_back(adamw_step(Local(step, context), step, context));

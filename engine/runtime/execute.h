@@ -38,7 +38,11 @@ bool is_same_in_every_pass(const Step& step);
 /// Whether a device may be asked for both by one call: the optimizer's updates, which touch nothing in
 /// common.
 bool may_run_together(const Step& step, const Step& next);
-/// Runs steps that follow one another, each of which may run with the next: to the bits of one by one.
+/// Returns how many of the first steps a device may be asked for by one call, at least one. In a pass that
+/// nobody watches these are also steps that are joined (engine/program/joined_steps.h): memory that a later
+/// one of them writes may be that of a result of an earlier one.
+size_t count_together(const Program& program, std::span<const Step> steps, bool watched);
+/// Runs steps that count_together() counted: to the bits of one by one.
 void execute_together(std::span<const Step> steps, RankContext& context);
 
 }  // namespace shardlens

@@ -81,7 +81,15 @@ void Rank::run_pass(RankContext& context) {
   constexpr int kPassesBefore = 4;
   WorkBehind& behind = *device->behind();
   const auto ask = [&] {
-    for (const Step& step : steps_of(plan.program, replica)) execute(step, context);
+    std::span<const Step> left = steps_of(plan.program, replica);
+    while (!left.empty()) {
+      const size_t count = count_together(plan.program, left, false);
+      if (count > 1)
+        execute_together(left.first(count), context);
+      else
+        execute(left.front(), context);
+      left = left.subspan(count);
+    }
   };
   if (!captured_ && whole_passes_ == kPassesBefore) captured_ = behind.capture(ask);
   if (captured_) return behind.replay();

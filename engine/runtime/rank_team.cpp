@@ -163,10 +163,9 @@ void RankTeam::next_pass() {
 }
 
 void RankTeam::run_passes(const PassSource& next) {
-  wait();  // only the rank's thread decides if it has a lane, and what its device is
-  const bool at_once = all_are_here() && std::none_of(here_.begin(), here_.end(), [](const Rank* rank) {
-                         return rank->lane || rank->asked;
-                       });
+  wait();  // only the rank's thread decides if it has a lane
+  const bool at_once = all_are_here() && std::none_of(here_.begin(), here_.end(),
+                                                      [](const Rank* rank) { return rank->lane != nullptr; });
   std::optional<PassInputs> inputs = next();
   for (; inputs && !at_once; inputs = next()) {
     next_pass(std::move(*inputs));
@@ -345,9 +344,9 @@ size_t RankTeam::end_of_call_locked(const Rank& rank) const {
   if (!rank.asked) return end;
   const bool whole = !traced_ && rank.claimed == 0 && target_ == steps.size();
   if (whole && rank.repeats_passes() && observers_.empty()) return target_;
-  while (end < target_ && may_run_together(steps[end - 1], steps[end]) &&
-         !rank.delays.contains(static_cast<StepId>(end)))
-    ++end;
+  const auto left = std::span(steps).subspan(rank.claimed, target_ - rank.claimed);
+  const size_t joined = rank.claimed + count_together(plan_->program, left, !observers_.empty());
+  while (end < joined && !rank.delays.contains(static_cast<StepId>(end))) ++end;
   return end;
 }
 
@@ -475,7 +474,10 @@ void RankTeam::rank_main(Rank& rank) {
         if (rank.asked) look_up(rank, 0, begin_of_pass, at);
         lock.lock();
         if (pass == pass_) rank.done = rank.claimed;
-        wake_waiters_.notify_all();
+        if (rank.done >= target_)
+          come_to_target(lock);
+        else
+          wake_waiters_.notify_all();
         continue;
       }
       if (next_ != nullptr && rank.claimed >= target_ && !stopping_) watch_for_next_pass(lock);

@@ -97,7 +97,8 @@ void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const st
   gridDim.x = blocks;
   fibers.resize(threads);
   while (stacks.size() < threads) stacks.emplace_back(kStackBytes);
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+  for (unsigned block = 0; block < blocks; ++block) {
+    blockIdx.x = runs_backwards ? blocks - 1 - block : block;
     std::memset(shared, 0xFF, shared_bytes);
     for (unsigned t = 0; t < threads; ++t) {
       fibers[t].state = State::Ready;

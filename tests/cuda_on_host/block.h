@@ -9,6 +9,7 @@
 // each other when they run at the same time, limits of registers, and time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,10 @@ inline unsigned lane() {
 inline unsigned warp() {
   return threadIdx.x / 32;
 }
+
+/// A kernel's last block runs first, and the others before it: whatever blocks leave for one another may not
+/// depend on their order.
+inline std::atomic<bool> runs_backwards = false;
 
 /// Throws where a launch asks for more than a GPU has.
 void check_launch(unsigned threads, size_t shared_bytes);

@@ -10,7 +10,7 @@
 namespace shardlens {
 namespace {
 
-constexpr int64_t kRows = 6, kDepth = 16;
+constexpr int64_t kRows = 12, kDepth = 16;  // more than few tokens have: those are no products of the library
 
 struct Asked {
   AfterProduct after = AfterProduct::Gelu;

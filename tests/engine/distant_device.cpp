@@ -278,6 +278,12 @@ class DistantDevice final : public Device, public WorkBehind {
   void cached_attention(const CachedAttention& op) override {
     ask([=, this] { inner_->cached_attention(op); });
   }
+  void token_product(const TokenProduct& op) override {
+    ask([=, this] { inner_->token_product(op); });
+  }
+  void token_attention(const TokenAttention& op) override {
+    ask([=, this] { inner_->token_attention(op); });
+  }
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override {
     ask([=, this] { inner_->add(dtype, count, a, b, y); }, "add");
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/base/error.h"
-#include "engine/device/device.h"
+#include "engine/device/token_parts.h"
 #include "engine/io/half.h"
 
 namespace shardlens::cpu {
@@ -40,6 +40,8 @@ class CpuDevice final : public Device {
   void attention_grad(const AttentionGrad& grad) override;
   void cache_append(const CacheAppend& op) override;
   void cached_attention(const CachedAttention& op) override;
+  void token_product(const TokenProduct& op) override { token_product_in_parts(*this, op); }
+  void token_attention(const TokenAttention& op) override { token_attention_in_parts(*this, op); }
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;

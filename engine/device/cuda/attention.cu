@@ -6,6 +6,7 @@
 // query heads, and fp32 and fp64. cuDNN's attention has none of the first three.
 #include "engine/device/cuda/attention_half.cuh"
 #include "engine/device/cuda/attention_tiles.cuh"
+#include "engine/device/cuda/tokens.h"
 
 namespace shardlens::cuda {
 
@@ -172,6 +173,7 @@ void CudaDevice::attention(const Attention& op) {
 
 void CudaDevice::cached_attention(const CachedAttention& op) {
   const CacheShape& cache = op.shape;
+  if (suits_token_attention(cache)) return attend_token(nullptr, op);
   with_element_type(cache.dtype, "attention with a cache", [&](auto zero) {
     using S = decltype(zero);
     const Operation operation(*this, "attention with a cache");

@@ -2,11 +2,16 @@
 // draws.
 #pragma once
 
+#include <limits>
+
 #include "engine/device/cuda/formulas.h"
 #include "engine/device/cuda/operation.cuh"
 #include "engine/device/cuda/random.h"
 
 namespace shardlens::cuda {
+
+template <class T>
+inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
 /// Rows [token, width] of one head in a tensor [tokens, parts, heads, width]: row t begins at first + head ·
 /// width + t · stride.

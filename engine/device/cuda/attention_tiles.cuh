@@ -4,8 +4,6 @@
 // backward pass computes a probability again with the same bits.
 #pragma once
 
-#include <limits>
-
 #include "engine/device/cuda/attention.cuh"
 
 namespace shardlens::cuda {
@@ -17,9 +15,6 @@ inline constexpr int kTileThreads = kSide * kSide;
 /// and not NaN.
 template <class T>
 inline constexpr T kHidden = T(-1e30);
-
-template <class T>
-inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
 /// Tiles for heads of up to kWidth, as large as possible with four of them in shared memory.
 template <class T, int kWidth>

@@ -23,7 +23,10 @@ CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
   name_ = "cuda:" + std::to_string(gpu) + ", " + properties.name;
   try {
     check(what, "cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    check(what, "cudaMalloc", cudaMalloc(&scratch_, kScratchBytes));
+    constexpr size_t kTicketBytes = kTickets * sizeof(unsigned);
+    check(what, "cudaMalloc", cudaMalloc(&scratch_, kScratchBytes + kTicketBytes));
+    tickets_ = reinterpret_cast<unsigned*>(static_cast<char*>(scratch_) + kScratchBytes);
+    check(what, "cudaMemsetAsync", cudaMemsetAsync(tickets_, 0, kTicketBytes, stream_));
     void* fault = nullptr;
     check(what, "cudaHostAlloc", cudaHostAlloc(&fault, sizeof(Fault), cudaHostAllocMapped));
     fault_ = new (fault) Fault;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/device/device.h"
@@ -32,8 +33,17 @@ class Products;
 struct Fault;
 class Operation;
 
+/// Of kernels that may begin before the one before them has ended (Operation::launch_for_token()).
+struct EarlyKernels {
+  std::optional<bool> is_possible;  ///< with the code that runs on this GPU; nothing: not asked yet
+  bool token_kernel_last = false;   ///< the last work that was asked for is one that lets the next one begin
+};
+
 class CudaDevice final : public Device {
  public:
+  /// Counters for blocks that find out which of them is the last one, behind the scratch.
+  static constexpr int64_t kTickets = 4096;
+
   CudaDevice(int gpu, const CudaOptions& options);
   ~CudaDevice() override;
   CudaDevice(const CudaDevice&) = delete;
@@ -70,6 +80,8 @@ class CudaDevice final : public Device {
   void attention_grad(const AttentionGrad& grad) override;
   void cache_append(const CacheAppend& op) override;
   void cached_attention(const CachedAttention& op) override;
+  void token_product(const TokenProduct& op) override;
+  void token_attention(const TokenAttention& op) override;
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;
@@ -107,11 +119,15 @@ class CudaDevice final : public Device {
   void report_fault();
   /// Asks for a check of a shape's positions. The next wait for the device reports a fault.
   void check_positions(const Operation& operation, const CacheShape& shape);
+  /// `append` may be null: the cache has the new rows already.
+  void attend_token(const CacheAppend* append, const CachedAttention& op);
 
   int gpu_;
   std::string name_;
   CUstream_st* stream_ = nullptr;
   void* scratch_ = nullptr;
+  unsigned* tickets_ = nullptr;  // in the scratch's allocation
+  mutable EarlyKernels early_;
   Fault* fault_ = nullptr;             // in host memory; kernels can write it
   void* pinned_ = nullptr;             // host memory for small copies, one at a time
   CUevent_st* pinned_free_ = nullptr;  // reached when the copy from pinned_ is done

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/device/cuda/products.h"
+#include "engine/device/cuda/tokens.h"
 #include "engine/device/product_and_pass.h"
 
 namespace shardlens::cuda {
@@ -397,6 +398,7 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
 }
 
 void CudaDevice::gemm(const Gemm& gemm) {
+  if (suits_token_product(gemm)) return token_product({.product = gemm});
   const Operation operation(*this, "a GEMM");
   if (gemm.after != AfterProduct::Nothing) {
     const bool empty = gemm.m == 0 || gemm.n == 0 || gemm.k == 0;

@@ -18,6 +18,40 @@ void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
   kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
 }
 
+/// Starts a kernel that may begin before the one that was started before it in the stream has ended, if that
+/// one lets it. Then only what is behind its own wait_for_kernel_before() is ordered. For GPUs from sm_90 on,
+/// and only if the kernel was compiled for them (begins_early()).
+template <class... Parameters>
+void start_kernel_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+                        cudaStream_t stream, Parameters... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/// For a kernel that start_kernel_early() starts, or that is before one: the next kernel may begin when all
+/// blocks have called the first. The second waits until the kernel before has ended and its writes can be
+/// read; every block calls it. Compiled for older GPUs they are nothing, and kernels run one after the other.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void let_next_kernel_begin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_kernel_before() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+#else
+__device__ __forceinline__ void let_next_kernel_begin() {}
+__device__ __forceinline__ void wait_for_kernel_before() {}
+#endif
+
 /// The block's dynamic shared memory.
 __device__ __forceinline__ unsigned char* block_memory() {
   extern __shared__ __align__(16) unsigned char memory[];

@@ -1,20 +1,15 @@
 // LayerNorm, with one block for each row. A row's packs stay in registers if they fit; otherwise every pass
-// reads them again from cache. Mean and variance take two passes, so that a small variance is not lost against
-// a large mean. For a row that is cut across the ranks, each rank does so with its own columns, and all ranks'
-// sums give the moments of the whole row (CutNorm).
-// dgamma and dbeta are sums over the rows, column by column.
+// reads them again from cache. Mean and variance take two passes, so that a small variance is not lost
+// against a large mean. For a row that is cut across the ranks, each rank does so with its own columns, and
+// all ranks' sums give the moments of the whole row (CutNorm). dgamma and dbeta are sums over the rows,
+// column by column.
+#include "engine/device/cuda/layer_norm.cuh"
+
 #include "engine/device/cuda/column_sums.cuh"
-#include "engine/device/cuda/operation.cuh"
 
 namespace shardlens::cuda {
 
 namespace {
-
-/// A row's mean and 1/sqrt(var + epsilon).
-template <class T>
-struct Moments {
-  T mean, inverse;
-};
 
 /// Gives the moments of rows as the forward pass stored them.
 template <class T>
@@ -24,11 +19,11 @@ struct StoredMoments {
   __device__ Moments<T> operator()(int64_t row) const { return {stats[2 * row], stats[2 * row + 1]}; }
 };
 
-/// Computes the moments of whole rows from the sums of their parts. A part's squares are about its own mean m,
-/// and Σ(x − μ)² = Σ(x − m)² + columns·(m − μ)²: no large numbers are subtracted that are nearly equal.
+/// Computes the moments of whole rows from the sums of their parts. A part's squares are about its own mean
+/// m, and Σ(x − μ)² = Σ(x − m)² + columns·(m − μ)²: no large numbers are subtracted that are nearly equal.
 template <class T>
 struct MomentsOfParts {
-  const T* sums;  // [rows, parts, 2]
+  const T* sums;                  // [rows, parts, 2]
   int64_t parts, fewest, longer;  // every part has the fewest columns; the first `longer` have a group more
   int64_t column_group;
   T hidden, epsilon;
@@ -63,12 +58,6 @@ __device__ __forceinline__ void for_packs(int64_t cols, Body&& body) {
   for (int64_t col = int64_t{threadIdx.x} * kLanes<S>; col < cols; col += int64_t{kRowThreads} * kLanes<S>)
     body(col, cols - col);
 }
-
-/// A pack of a row, in the type to compute in.
-template <class S>
-struct Values {
-  Computed<S> lane[kLanes<S>];
-};
 
 /// A thread's packs of a row, for several passes over them. With kKept > 0 there are at most kKept packs, all
 /// aligned and whole, and keep() loads all of them once, at the same time. With kKept = 0 each pass loads
@@ -118,44 +107,6 @@ void with_kept_packs(int64_t cols, bool aligned, Launch&& launch) {
   launch(std::integral_constant<int, 0>{});
 }
 
-/// Computes and stores y of one pack from its x.
-template <bool kWhole, class S, class T = Computed<S>>
-__device__ __forceinline__ void write_pack(int64_t col, int64_t count, const Values<S>& x, const S* gamma,
-                                           const S* beta, Moments<T> moments, bool aligned, S* y) {
-  T value[kLanes<S>], gain[kLanes<S>], shift[kLanes<S>];
-  load_pack<kWhole>(gamma + col, count, aligned, T(0), gain);
-  load_pack<kWhole>(beta + col, count, aligned, T(0), shift);
-#pragma unroll
-  for (int i = 0; i < kLanes<S>; ++i)
-    value[i] = (x.lane[i] - moments.mean) * moments.inverse * gain[i] + shift[i];
-  store_pack<kWhole>(y + col, count, aligned, value);
-}
-
-/// x + (a + bias) of one pack of a row, rounded as by a store and a load.
-template <bool kWhole, class S>
-__device__ __forceinline__ Values<S> summed_pack(int64_t col, int64_t count, const S* x, const S* a,
-                                                 const S* bias, bool aligned) {
-  Values<S> pack;
-  Computed<S> other[kLanes<S>];
-  load_pack<kWhole>(a + col, count, aligned, Computed<S>(0), pack.lane);
-  if (bias != nullptr) {
-    load_pack<kWhole>(bias + col, count, aligned, Computed<S>(0), other);
-#pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = as_stored<S>(pack.lane[i] + other[i]);
-  }
-  load_pack<kWhole>(x + col, count, aligned, Computed<S>(0), other);
-#pragma unroll
-  for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = as_stored<S>(other[i] + pack.lane[i]);
-  return pack;
-}
-
-/// The sum before a LayerNorm, typed. `sum` is null if x itself is normalised.
-template <class S>
-struct RowSum {
-  const S *a, *bias;
-  S* sum;
-};
-
 /// If there is a sum before the norm, it is written first. Kept packs stay in registers; otherwise the sum is
 /// read again.
 template <class S, int kKept>
@@ -202,7 +153,8 @@ __global__ void __launch_bounds__(kRowThreads)
   const T variance = block_sum(squares, shared) / static_cast<T>(cols);
   const Moments<T> moments{mean, T(1) / std::sqrt(variance + epsilon)};
   packs.each(load, [&](int64_t col, int64_t count, const Values<S>& pack) {
-    write_pack<kWhole>(col, count, pack, gamma, beta, moments, aligned, y + row * cols);
+    const Values<S> result = normed_pack<kWhole>(col, count, pack, gamma, beta, moments, aligned);
+    store_pack<kWhole>(y + row * cols + col, count, aligned, result.lane);
   });
   if (threadIdx.x == 0) {
     stats[2 * row] = moments.mean;
@@ -247,7 +199,8 @@ __global__ void __launch_bounds__(kRowThreads)
   for_packs<S>(cols, [&](int64_t col, int64_t count) {
     Values<S> pack;
     load_pack(x + row * cols + col, count, aligned, own.mean, pack.lane);
-    write_pack<false>(col, count, pack, gamma, beta, own, aligned, y + row * cols);
+    const Values<S> result = normed_pack<false>(col, count, pack, gamma, beta, own, aligned);
+    store_pack(y + row * cols + col, count, aligned, result.lane);
   });
   if (threadIdx.x == 0) {
     stats[2 * row] = own.mean;
@@ -486,7 +439,8 @@ void CudaDevice::layer_norm_grad_apply(const LayerNormGradApply& op) {
     Operation(*this, "LayerNorm's gradient from its sums")
         .launch(norm_grad_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<T>(norm.hidden),
                 static_cast<const S*>(op.x), static_cast<const S*>(op.gamma),
-                StoredMoments<T>{static_cast<const T*>(op.stats)}, static_cast<const S*>(op.dy), static_cast<const T*>(op.dsums), static_cast<S*>(op.dx),
+                StoredMoments<T>{static_cast<const T*>(op.stats)}, static_cast<const S*>(op.dy),
+                static_cast<const T*>(op.dsums), static_cast<S*>(op.dx),
                 rows_aligned<S>(norm.cols, op.x, op.gamma, op.dy, op.dx));
   });
 }

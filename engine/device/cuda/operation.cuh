@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/device/cuda/cuda_device.h"
@@ -60,7 +61,10 @@ class Operation {
       : name_(name),
         stream_(device.stream_),
         scratch_(device.scratch_),
-        scratch_bytes_(CudaDevice::kScratchBytes) {
+        scratch_bytes_(CudaDevice::kScratchBytes),
+        tickets_(device.tickets_),
+        early_(device.early_),
+        follows_token_kernel_(std::exchange(device.early_.token_kernel_last, false)) {
     check("cudaSetDevice", cudaSetDevice(device.gpu_));
   }
 
@@ -71,6 +75,8 @@ class Operation {
     return static_cast<T*>(scratch_);
   }
   size_t scratch_bytes() const { return scratch_bytes_; }
+  /// CudaDevice::kTickets counters, all 0 between two kernels (last_block.cuh).
+  unsigned* tickets() const { return tickets_; }
 
   void check(const char* call, cudaError_t status) const { cuda::check(name_, call, status); }
 
@@ -78,18 +84,48 @@ class Operation {
   template <class... Parameters, class... Arguments>
   void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared_bytes,
               const Arguments&... arguments) const {
+    launch_by(start_kernel<Parameters...>, kernel, blocks, threads, shared_bytes, arguments...);
+  }
+
+  /// The same for kernels of few tokens. If one of them was the last work of this device, the next may begin
+  /// while it ends. All of them call let_next_kernel_begin() and wait_for_kernel_before(). What they read
+  /// before they wait is never a result of another one of them: weights, positions, and old rows of a cache.
+  /// So it is there, because the first of several in a row begins after all that was asked for before.
+  template <class... Parameters, class... Arguments>
+  void launch_for_token(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared_bytes,
+                        const Arguments&... arguments) const {
+    if (!early_.is_possible) early_.is_possible = begins_early(kernel);
+    const bool early = *early_.is_possible && (early_.token_kernel_last || follows_token_kernel_);
+    launch_by(early ? start_kernel_early<Parameters...> : start_kernel<Parameters...>, kernel, blocks,
+              threads, shared_bytes, arguments...);
+    early_.token_kernel_last = blocks > 0;
+  }
+
+ private:
+  /// True if the code that runs on this GPU was compiled for one that has early kernels, not for an older
+  /// one.
+  template <class Kernel>
+  bool begins_early(Kernel* kernel) const {
+    constexpr int kFirstVersion = 90;
+    cudaFuncAttributes attributes{};
+    check("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, kernel));
+    return attributes.ptxVersion >= kFirstVersion;
+  }
+
+  template <class Start, class... Parameters, class... Arguments>
+  void launch_by(Start* start, void (*kernel)(Parameters...), int64_t blocks, int threads,
+                 size_t shared_bytes, const Arguments&... arguments) const {
     static_assert((sizeof(Parameters) + ... + 0) <= 4096, "more than a launch takes on every GPU");
     if (blocks == 0) return;
     if (blocks > INT32_MAX)
       throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(blocks) +
                       " blocks, more than a launch allows: choose a smaller batch or sequence");
     if (shared_bytes > (size_t{48} << 10)) allow_shared(kernel, shared_bytes);
-    start_kernel(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream_,
-                 static_cast<Parameters>(arguments)...);
+    start(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream_,
+          static_cast<Parameters>(arguments)...);
     check("the launch of its kernel", cudaGetLastError());
   }
 
- private:
   /// Asks for more shared memory than the default of every GPU.
   template <class Kernel>
   void allow_shared(Kernel* kernel, size_t bytes) const {
@@ -108,6 +144,9 @@ class Operation {
   cudaStream_t stream_;
   void* scratch_;
   size_t scratch_bytes_;
+  unsigned* tickets_;
+  EarlyKernels& early_;
+  bool follows_token_kernel_;
 };
 
 /// A wrong position in a cache that a kernel found. It is in host memory that both sides can access. `found`
@@ -214,8 +253,8 @@ __device__ __forceinline__ void load_pack(const S* from, int64_t count, bool ali
   }
 }
 
-/// Stores the first `count` elements of a pack. A pack may have fewer than 16 bytes: values of 16 bytes in the
-/// wide type have 8 as 16-bit elements.
+/// Stores the first `count` elements of a pack. A pack may have fewer than 16 bytes: values of 16 bytes in
+/// the wide type have 8 as 16-bit elements.
 template <bool kWhole = false, class S, int kCount>
 __device__ __forceinline__ void store_pack(S* to, int64_t count, bool aligned,
                                            const Computed<S> (&values)[kCount]) {
@@ -235,19 +274,33 @@ __device__ __forceinline__ void store_pack(S* to, int64_t count, bool aligned,
 /// threads.
 inline constexpr int kRowThreads = 256;
 
-/// The sum over the block's kRowThreads threads, always added in the same order. All threads get the result.
-/// `shared` has a number for each warp.
-template <class T>
-__device__ __forceinline__ T block_sum(T value, T* shared) {
+/// The sum over kRowThreads threads, always added in the same order. All threads get the result. `shared` has
+/// a number for each warp. A block of fewer threads can play them: thread t has the values of t, t + the
+/// block's threads and so on.
+template <class T, int kPlayed>
+__device__ __forceinline__ T block_sum(const T (&values)[kPlayed], T* shared) {
+  constexpr int kWarps = kRowThreads / kPlayed / 32;
+  T value[kPlayed];
 #pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, offset);
+  for (int p = 0; p < kPlayed; ++p) {
+    value[p] = values[p];
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) value[p] += __shfl_xor_sync(0xFFFFFFFFu, value[p], offset);
+  }
   __syncthreads();  // the numbers of an earlier call in `shared` have been read
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+#pragma unroll
+  for (int p = 0; p < kPlayed; ++p)
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32 + p * kWarps] = value[p];
   __syncthreads();
   T total = shared[0];
 #pragma unroll
   for (int warp = 1; warp < kRowThreads / 32; ++warp) total += shared[warp];
   return total;
+}
+template <class T>
+__device__ __forceinline__ T block_sum(T value, T* shared) {
+  const T values[1] = {value};
+  return block_sum(values, shared);
 }
 
 /// The largest of the block's numbers. A NaN does not count.

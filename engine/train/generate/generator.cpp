@@ -44,10 +44,16 @@ double odd_one_of(const std::vector<double>& logits) {
 
 Generator::Generator(Settings settings) : settings_(one_text(std::move(settings))) {
   check_runnable(*plan_of(std::min(kLongestPass, capacity())));
-  one_token_.plan = plan_of(1);
+  set_plan(one_token_, plan_of(1));
   one_token_.executor = std::make_unique<Executor>(one_token_.plan);
   one_token_.executor->wait();
   set_traced(false);
+}
+
+void Generator::set_plan(Pass& pass, std::shared_ptr<const Plan> plan) {
+  pass.plan = std::move(plan);
+  for (const Tensor& tensor : pass.plan->program.tensors)
+    if (tensor.name == "logits") pass.logits = tensor.id;
 }
 
 void Generator::take_weights(const Executor& from, const Program& program) {
@@ -86,8 +92,7 @@ void Generator::require_numbers(Pass& pass, const PassInputs& inputs, const std:
 
 const std::vector<double>& Generator::logits_after(const Pass& pass) {
   const Program& program = pass.plan->program;
-  const auto is_logits = [](const Tensor& tensor) { return tensor.name == "logits"; };
-  const Tensor& tensor = *std::find_if(program.tensors.begin(), program.tensors.end(), is_logits);
+  const Tensor& tensor = program.tensor(pass.logits);
   logits_.resize(static_cast<size_t>(tensor.shape[1]));
   for (int rank = 0; rank < program.tp(); ++rank) {
     slice_.resize(static_cast<size_t>(local_bytes(tensor, program.tp(), rank)));
@@ -142,7 +147,7 @@ const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
     const int64_t count = std::min(kLongestPass, static_cast<int64_t>(tokens.size()));
     if (count > 1 && (!many.plan || many.plan->program.settings.seq != count)) {
       many.executor.reset();
-      many.plan = plan_of(count);
+      set_plan(many, plan_of(count));
       many.executor = std::make_unique<Executor>(many.plan, *one_token_.executor);
       many.executor->set_traced(false);
     }

@@ -55,9 +55,11 @@ class Generator {
   struct Pass {
     std::shared_ptr<const Plan> plan;
     std::unique_ptr<Executor> executor;
+    TensorId logits = kNoTensor;
   };
 
   std::shared_ptr<const Plan> plan_of(int64_t new_tokens) const;
+  static void set_plan(Pass& pass, std::shared_ptr<const Plan> plan);
   void require_fits(std::span<const int32_t> tokens) const;
   PassInputs inputs_of(std::span<const int32_t> tokens) const;
   void run(Pass& pass, std::span<const int32_t> tokens);

@@ -273,6 +273,14 @@ inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from
   });
   return cudaOutcome();
 }
+struct cudaFuncAttributes {
+  int ptxVersion = 90;
+};
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Kernel) {
+  *attributes = {};
+  return cudaOutcome();
+}
 template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {
   return cudaSuccess;
@@ -289,6 +297,13 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
   return on_host::from_lane(value, on_host::lane() ^ static_cast<unsigned>(mask));
 }
 inline void __threadfence_system() {}
+inline void __threadfence() {}
+inline unsigned atomicAdd(unsigned* sum, unsigned value) {
+  return std::exchange(*sum, *sum + value);
+}
+inline float __ldcg(const float* from) {
+  return *from;
+}
 inline unsigned long long atomicMin(unsigned long long* least, unsigned long long value) {
   const unsigned long long before = *least;
   *least = std::min(before, value);

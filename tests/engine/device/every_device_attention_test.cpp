@@ -4,6 +4,7 @@
 
 #include "tests/engine/device/on_device.h"
 #include "tests/engine/device/subjects.h"
+#include "tests/engine/device/token_steps.h"
 
 namespace shardlens {
 namespace every_device_attention_test {
@@ -300,6 +301,19 @@ TEST_P(EveryDeviceAttention, ATokenAtATimeIsTheWholeSequenceAtOnce) {
         EXPECT_TRUE(is_near(by_token[static_cast<size_t>(at)], expected, dtype, tolerance))
             << to_string(dtype) << ", token " << at << ", " << ::testing::PrintToString(c);
       }
+    }
+}
+
+TEST_P(EveryDeviceAttention, OfATokenMatchesTheCpuAndHasTheBitsOfItsParts) {
+  for (const DType dtype : kDTypes)
+    for (TokenCase c : kTokenCases) {
+      const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(c.room)), 4, false, 1e-3};
+      EXPECT_TRUE(agree(dtype, tolerance, [&](OnDevice& on) { attend_token(on, c); }))
+          << ::testing::PrintToString(c);
+      const Outputs parts = attend_token(device(), dtype, 0, c);
+      c.one_call = true;
+      EXPECT_TRUE(same(attend_token(device(), dtype, 0, c), parts))
+          << to_string(dtype) << " " << ::testing::PrintToString(c);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "tests/engine/counts.h"
 #include "tests/engine/device/on_device.h"
 #include "tests/engine/device/subjects.h"
+#include "tests/engine/device/token_steps.h"
 
 namespace shardlens {
 namespace every_device_test {
@@ -112,6 +113,15 @@ TEST_P(EveryDevice, ProductsOfIntegersAreExactAndAddUp) {
                             }))
               << extent << wide << accumulate;
         }
+}
+
+TEST_P(EveryDevice, ProductsOfFewRowsHaveTheBitsOfTheirParts) {
+  for (const DType dtype : kDTypes)
+    for (const TokenSteps& steps : kTokenSteps)
+      for (const auto& [rows, cols, shift] : {std::array<int64_t, 3>{1, 72, 0}, {3, 24, 0}, {8, 9, 1}})
+        EXPECT_TRUE(same(multiply_tokens(device(), dtype, shift, rows, cols, steps, true),
+                         multiply_tokens(device(), dtype, shift, rows, cols, steps, false)))
+            << to_string(dtype) << " " << ::testing::PrintToString(steps) << ", " << rows << " rows";
 }
 
 // GeLU of a product, what it was of beside it, and its gradient of one, with the sums of that: by whatever

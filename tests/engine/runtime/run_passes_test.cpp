@@ -10,6 +10,8 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/world.h"
+#include "tests/engine/distant_device.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -85,6 +87,31 @@ TEST(RunPasses, AreTheSameWhoeverBeginsThem) {
       EXPECT_EQ(passes.losses, by_hand);
       EXPECT_EQ(passes.asked_elsewhere, kPasses) << "T " << tp;
       EXPECT_EQ(executor.position(), executor.steps());
+    }
+  }
+}
+
+// The rank that sees the end of its work begins the next pass itself: no thread is woken for it.
+TEST(RunPasses, OfDevicesThatWorkBehindTheirCallsAreBegunByARank) {
+  testing::DistantOptions behind;
+  behind.works_behind = true;
+  for (const int tp : {1, 3}) {
+    const auto plan = forward_plan(tp);
+    const std::vector<float> by_hand = losses_begun_by_hand(plan);
+    for (const bool traced : {true, false}) {
+      Executor executor(plan, take_local_seats(plan, testing::make_distant_backend(behind)), nullptr);
+      executor.set_traced(traced);
+      std::vector<float> losses;
+      int asked_elsewhere = 0, pass = 0;
+      const std::thread::id own = std::this_thread::get_id();
+      executor.run_passes([&]() -> std::optional<PassInputs> {
+        asked_elsewhere += std::this_thread::get_id() == own ? 0 : 1;
+        if (pass > 0) losses.push_back(loss_of(executor, plan->program));
+        if (pass == kPasses) return std::nullopt;
+        return inputs_of(plan->program.settings, static_cast<uint64_t>(pass++));
+      });
+      EXPECT_EQ(losses, by_hand) << "T " << tp;
+      EXPECT_EQ(asked_elsewhere, kPasses) << "T " << tp;
     }
   }
 }
