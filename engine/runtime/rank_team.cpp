@@ -345,7 +345,7 @@ size_t RankTeam::end_of_call_locked(const Rank& rank) const {
   const bool whole = !traced_ && rank.claimed == 0 && target_ == steps.size();
   if (whole && rank.repeats_passes() && observers_.empty()) return target_;
   const auto left = std::span(steps).subspan(rank.claimed, target_ - rank.claimed);
-  const size_t joined = rank.claimed + count_together(plan_->program, left, !observers_.empty());
+  const size_t joined = rank.claimed + count_together(plan_->program, left, traced_ || !observers_.empty());
   while (end < joined && !rank.delays.contains(static_cast<StepId>(end))) ++end;
   return end;
 }

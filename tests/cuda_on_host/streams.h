@@ -45,8 +45,7 @@ namespace on_host {
 inline std::atomic<size_t> stuck_bytes = 0;
 inline std::atomic<int> stuck_allocations = 0;
 inline std::atomic<int> allocations = 0;     ///< of all, by now
-inline std::atomic<int> early_launches = 0;  ///< of those, the ones that may overlap the kernel before
-inline std::atomic<int> launches = 0;        ///< of kernels, by now; not those of a graph
+inline std::atomic<int> early_launches = 0;  ///< of the launches, those that may overlap the kernel before
 inline std::atomic<int> stream_waits = 0;    ///< that streams were asked for, by now
 /// What becomes of the one that is being asked for, if a test wants a say; set while no thread asks.
 inline std::function<bool(int number)> allows_wait;
