@@ -30,7 +30,11 @@ int64_t bytes_of(const Plan& plan) {
 }  // namespace
 
 Evidence::Evidence(const Settings& settings, std::optional<Fault> mistake, const std::stop_token& stop)
-    : stop_(stop), settings_(settings), mistake_(mistake) {}
+    : stop_(stop), settings_(settings), mistake_(mistake) {
+  // Who waits for a late rank must not depend on what else this machine does: on clocks of their own the
+  // ranks are late by what the lesson says, and by nothing else.
+  if (!settings_.delays.empty()) settings_.communicator = CommunicatorChoice::Lockstep;
+}
 
 const Plan& Evidence::plan() {
   if (plan_) return *plan_;

@@ -268,7 +268,9 @@ std::string nccl_version_text(int version) {
 }
 
 Choice choose(const Settings& settings, const GpuFacts& facts) {
-  if (settings.backend == BackendChoice::Cpu) {
+  const bool in_turns =
+      settings.backend == BackendChoice::Auto && settings.communicator == CommunicatorChoice::Lockstep;
+  if (settings.backend == BackendChoice::Cpu || in_turns) {
     refuse_gpu_options(settings);
     return on_cpu(settings, "");
   }
@@ -279,8 +281,9 @@ Choice choose(const Settings& settings, const GpuFacts& facts) {
 }
 
 Settings settled(Settings settings, const GpuFacts& facts) {
-  const bool by_threads = settings.communicator != CommunicatorChoice::Mpi;
-  if (settings.backend == BackendChoice::Auto && by_threads && !facts.gpus.empty())
+  const bool may_use_gpus = settings.communicator != CommunicatorChoice::Mpi &&
+                            settings.communicator != CommunicatorChoice::Lockstep;
+  if (settings.backend == BackendChoice::Auto && may_use_gpus && !facts.gpus.empty())
     settings.backend = BackendChoice::Cuda;
   return settings;
 }

@@ -57,6 +57,15 @@ TEST(Choose, TheCpuUnlessAskedOtherwise) {
   EXPECT_THAT(choice.gpu_of_rank, IsEmpty());
 }
 
+TEST(Choose, RanksThatTakeTurnsAreOnTheCpu) {
+  const Choice choice =
+      choose(wish(4, BackendChoice::Auto, CommunicatorChoice::Lockstep), machine(8, kNewNccl));
+  EXPECT_FALSE(choice.on_gpus);
+  EXPECT_EQ(choice.communicator, CommunicatorChoice::Lockstep);
+  EXPECT_THAT(refusal(wish(4, BackendChoice::Cuda, CommunicatorChoice::Lockstep), machine(8, kNewNccl)),
+              HasSubstr("--comm lockstep joins ranks that compute on the CPU"));
+}
+
 TEST(Choose, NcclForARankAGpu) {
   const Choice choice = choose(wish(4), machine(8, kOldNccl));
   EXPECT_TRUE(choice.on_gpus);
