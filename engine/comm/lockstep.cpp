@@ -31,8 +31,8 @@ struct Brought {
   std::function<int64_t()> work;
 };
 
-struct Group {
-  explicit Group(int ranks) : brought(static_cast<size_t>(ranks)), members(static_cast<size_t>(ranks)) {}
+struct TurnGroup {
+  explicit TurnGroup(int ranks) : brought(static_cast<size_t>(ranks)), members(static_cast<size_t>(ranks)) {}
 
   /// Only the first failure is kept. abort() may come from another thread.
   void fail(const Error& error) {
@@ -55,7 +55,7 @@ struct Group {
 
 class LockstepCommunicator final : public DirectCommunicator<LockstepCommunicator> {
  public:
-  LockstepCommunicator(std::shared_ptr<Group> group, int rank)
+  LockstepCommunicator(std::shared_ptr<TurnGroup> group, int rank)
       : DirectCommunicator(rank, static_cast<int>(group->members.size())), group_(std::move(group)) {
     group_->members[static_cast<size_t>(rank)] = this;
   }
@@ -104,14 +104,14 @@ class LockstepCommunicator final : public DirectCommunicator<LockstepCommunicato
     for (auto& calls : group_->brought) calls.pop_front();
   }
 
-  const std::shared_ptr<Group> group_;
+  const std::shared_ptr<TurnGroup> group_;
 };
 
 }  // namespace
 
 std::vector<std::unique_ptr<Communicator>> make_lockstep_group(int ranks) {
   if (ranks < 1) throw request_error(fmt::format("a group of {} ranks: give 1 or more", ranks));
-  const auto group = std::make_shared<Group>(ranks);
+  const auto group = std::make_shared<TurnGroup>(ranks);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
     communicators.push_back(std::make_unique<LockstepCommunicator>(group, rank));

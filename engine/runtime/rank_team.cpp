@@ -33,8 +33,6 @@ constexpr double kMostFedApartSeconds = 10;
 constexpr double kLookSeconds = 0.5;
 // The same if some ranks live in other processes.
 constexpr double kLookElsewhereSeconds = 0.1;
-// A wait without an end: as long as a clock can hold.
-constexpr double kForeverSeconds = 1e9;
 
 // How long to wait for a rank that is known to hang: it may be about to end.
 constexpr double kMomentSeconds = 0.2;

@@ -16,8 +16,6 @@ namespace {
 
 // For a run without given inputs: unscaled, fp16's small gradients would be zero.
 constexpr double kFp16LossScale = 1024;
-// A wait without an end: as long as a clock can hold.
-constexpr double kForeverSeconds = 1e9;
 
 // The places of lent tensors in a plan, by name: offset and bytes on each rank.
 using Places = std::map<std::string, std::vector<std::pair<int64_t, int64_t>>>;

@@ -14,6 +14,9 @@
 
 namespace shardlens {
 
+/// A wait without an end: as long as a clock can hold.
+inline constexpr double kForeverSeconds = 1e9;
+
 class Team {
  public:
   virtual ~Team();
