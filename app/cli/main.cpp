@@ -21,6 +21,7 @@
 #include "engine/base/error.h"
 #include "engine/base/suggest.h"
 #include "engine/device/cpu/allocation.h"
+#include "engine/device/gpu_environment.h"
 #include "engine/runtime/rank_team.h"
 
 namespace {
@@ -46,9 +47,9 @@ int printed(int code) {
   return code != cli::kWrongRequest && cli::standard_output_failed() ? cli::kFailedRun : code;
 }
 
-// Ends without destructors if a rank hangs, because its thread may still use the objects.
+// Ends without destructors if a thread hangs, because it may still use the objects.
 int end(int code) {
-  if (shardlens::abandoned_ranks() == 0) return code;
+  if (shardlens::abandoned_threads() == 0) return code;
   std::fflush(nullptr);
   std::_Exit(code);
 }
@@ -130,6 +131,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  shardlens::prepare_gpu_environment();
   shardlens::cli::set_program_name("shardlens-cli");
   shardlens::cli::prepare_standard_streams();
   shardlens::cli::end_cleanly_at_signals();

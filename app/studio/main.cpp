@@ -19,6 +19,7 @@
 #include "app/studio/video.h"
 #include "engine/base/error.h"
 #include "engine/device/cpu/allocation.h"
+#include "engine/device/gpu_environment.h"
 #include "engine/lesson/built_in.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
@@ -140,6 +141,7 @@ int run_program(int count, char** arguments) {
 }  // namespace shardlens
 
 int main(int count, char** arguments) {
+  shardlens::prepare_gpu_environment();
   shardlens::cli::set_program_name("shardlens");
   shardlens::cli::prepare_standard_streams();
   shardlens::cli::end_cleanly_at_signals();
@@ -151,6 +153,6 @@ int main(int count, char** arguments) {
   std::fflush(nullptr);
   if (code > shardlens::cli::kStoppedBySignal)
     shardlens::cli::end_by_signal(code - shardlens::cli::kStoppedBySignal);
-  if (shardlens::abandoned_ranks() == 0) return code;
-  std::_Exit(code);  // no destructors: the thread of a hanging rank may still use the objects
+  if (shardlens::abandoned_threads() == 0) return code;
+  std::_Exit(code);  // no destructors: a thread that hangs may still use the objects
 }

@@ -17,6 +17,7 @@
 #include "engine/device/cpu/cores.h"
 #include "engine/device/device.h"
 #include "engine/device/interval.h"
+#include "engine/device/work_behind.h"
 
 namespace shardlens {
 
@@ -99,6 +100,10 @@ class RankBuffers {
     if (device_ != nullptr) device_->synchronize();
   }
 
+  void begin_collective() {
+    if (is_behind()) device_->behind()->begin_collective();
+  }
+
   bool is_behind() const { return device_ != nullptr && device_->behind() != nullptr; }
 
   const Buffer data, shard;
@@ -144,8 +149,8 @@ RankRounds run_rank(Communicator& comm, const AllReduceBench& bench, int64_t byt
   for (int round = 0; round < bench.rounds; ++round) {
     comm.barrier();
     Interval all_reduces{Interval::Clock::now(), {}};
-    for (int64_t i = 0; i < rounds.repeats; ++i)
-      run_collective(comm, bench, count, buffers.data.get(), buffers.shard.get());
+    for (int64_t i = 0; i < rounds.repeats; ++i) buffers.begin_collective();
+    run_collective(comm, bench, count, buffers.data.get(), buffers.shard.get());
     buffers.wait();
     all_reduces.end = Interval::Clock::now();
 

@@ -30,10 +30,22 @@ int64_t carried_bytes(const Request& request, int ranks, int rank) {
   return 0;
 }
 
+bool is_half_sum(const Request& request) {
+  const bool sums =
+      request.call == Call::ReduceScatter || (request.call == Call::AllReduce && request.which == 0);
+  return sums && element_bytes(request.dtype) == 2;
+}
+
 int64_t packed_bytes(const Request& request, int ranks, int rank) {
   const auto& [outer, extent, inner, d, e] = request.extents;
-  if (request.call == Call::ReduceScatter || request.call == Call::AllGather)
-    return outer == 1 ? 0 : outer * extent * inner * element_bytes(request.dtype);
+  const int64_t element = element_bytes(request.dtype);
+  if (request.call == Call::AllReduce && is_half_sum(request))
+    return (ranks - 1) * reduced_range(request.dtype, outer, ranks, rank).size() * element;
+  if (request.call == Call::ReduceScatter || request.call == Call::AllGather) {
+    const int64_t packed = outer == 1 ? 0 : outer * extent * inner * element;
+    const int64_t terms = outer * shard_range(extent, ranks, rank).size() * inner * element;
+    return packed + (is_half_sum(request) ? (ranks - 1) * terms : 0);
+  }
   if (request.call != Call::AllToAll) return 0;
   int64_t bytes = 0;
   for (int other = 0; other < ranks; ++other)

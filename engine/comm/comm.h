@@ -1,6 +1,7 @@
 // The interface of the collectives over the ranks of one group, as the executor uses them. Every rank holds
-// its own Communicator, and all ranks make the same calls in the same order. Sums are taken in rank order, so
-// the result has the same bits on every rank and in every run.
+// its own Communicator, and all ranks make the same calls in the same order. Sums have the same bits on every
+// rank and in every run. They are taken in rank order (NCCL: of 16-bit values; of fp32 and fp64 in its own,
+// which is always the same), and sums of 16-bit values are rounded once.
 #pragma once
 
 #include <limits>
@@ -79,8 +80,9 @@ class Communicator {
   virtual CommunicatorInfo info() const = 0;
 
   /// Called once by the rank's own thread, before its first collective, with the device that holds the
-  /// buffers. The device outlives this Communicator. On an asynchronous device, a collective returns when its
-  /// work has been enqueued, in WorkOrder::Collectives, and its times are the device's marks.
+  /// buffers. The device outlives this Communicator. On a device that works behind its calls, the caller
+  /// calls WorkBehind::begin_collective() before each collective. The collective returns when its work has
+  /// been enqueued, in WorkOrder::Collectives, and its times are the device's marks.
   virtual void attach(Device& device) { (void)device; }
   /// Called after attach(), if the coming collectives are known, with the size of the largest packed copy
   /// (packed_bytes()) of this rank's collectives. It allocates that memory before any collective runs.

@@ -29,6 +29,7 @@
 #include "engine/base/error.h"
 #include "engine/comm/barrier.h"
 #include "engine/comm/carried.h"
+#include "engine/comm/combine.cuh"
 #include "engine/comm/local_cuda.h"
 #include "engine/device/cuda/copy_rows.cuh"
 #include "engine/device/cuda/cuda_order.h"
@@ -39,54 +40,7 @@ namespace {
 
 using cuda::check;
 
-constexpr int kMostRanks = 64;
 constexpr const char* kWhat = "a collective of ranks that share a GPU";
-
-/// All ranks' buffers, of `rows` rows of `count` elements with these strides. Passed to a kernel by value.
-template <class S>
-struct Buffers {
-  int64_t rows = 1, count = 0, from_stride = 0, to_stride = 0;
-  int from_count = 0, to_count = 0;
-  const S* from[kMostRanks] = {};
-  S* to[kMostRanks] = {};
-
-  __host__ __device__ int64_t packs_per_row() const { return cuda::pieces(count, cuda::kLanes<S>); }
-};
-
-struct SumOf {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct LargerOf {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return b > a ? b : a;
-  }
-};
-
-// to[t][i] = from[0][i] + from[1][i] + … in rank order, one pack of elements a thread. 16-bit elements are
-// summed in fp32 and rounded once. All reads of an element come before its writes, so targets may be sources.
-template <class S, class Combine>
-__global__ void combine_kernel(Buffers<S> buffers, bool aligned, Combine combine) {
-  using T = cuda::Computed<S>;
-  constexpr int kLanes = cuda::kLanes<S>;
-  const int64_t packs = buffers.packs_per_row(), threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t p = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; p < buffers.rows * packs;
-       p += threads) {
-    const int64_t row = p / packs, col = p % packs * kLanes, left = buffers.count - col;
-    T total[kLanes], next[kLanes];
-    cuda::load_pack(buffers.from[0] + row * buffers.from_stride + col, left, aligned, T(0), total);
-    for (int rank = 1; rank < buffers.from_count; ++rank) {
-      cuda::load_pack(buffers.from[rank] + row * buffers.from_stride + col, left, aligned, T(0), next);
-#pragma unroll
-      for (int lane = 0; lane < kLanes; ++lane) total[lane] = combine(total[lane], next[lane]);
-    }
-    for (int rank = 0; rank < buffers.to_count; ++rank)
-      cuda::store_pack(buffers.to[rank] + row * buffers.to_stride + col, left, aligned, total);
-  }
-}
 
 struct Slot {
   Request request;
@@ -258,7 +212,6 @@ class LocalCudaCommunicator final : public Communicator {
   CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
     check_request(request);
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
-    device_->order().begin_collective();
     Slot& own = slot();
     check(kWhat, "cudaEventRecord", cudaEventRecord(own.arrived, stream()));
     if (group_->barrier.broken()) group_->throw_failure();
@@ -327,7 +280,7 @@ class LocalCudaCommunicator final : public Communicator {
     if (rows.rows == 0 || rows.count == 0) return;
     cuda::with_element_type(dtype, kWhat, [&](auto zero) {
       using S = decltype(zero);
-      Buffers<S> buffers;
+      cuda::Buffers<S> buffers;
       buffers.rows = rows.rows;
       buffers.count = rows.count;
       buffers.from_stride = rows.stride;
@@ -342,23 +295,8 @@ class LocalCudaCommunicator final : public Communicator {
         aligned &= cuda::rows_aligned<S>(rows.rows == 1 ? 0 : buffers.from_stride, buffers.from[i]);
       for (int i = 0; i < buffers.to_count; ++i)
         aligned &= cuda::rows_aligned<S>(rows.rows == 1 ? 0 : buffers.to_stride, buffers.to[i]);
-      if (reduction == Reduction::Max) {
-        launch(buffers, aligned, LargerOf{});
-      } else {
-        launch(buffers, aligned, SumOf{});
-      }
+      cuda::launch_combine(kWhat, stream(), buffers, aligned, reduction);
     });
-  }
-
-  template <class S, class Combine>
-  void launch(const Buffers<S>& buffers, bool aligned, Combine combine) const {
-    constexpr int kThreads = 256;
-    // Enough blocks to keep memory busy, few enough to leave the steps some room.
-    constexpr int64_t kMostBlocks = 1024;
-    const int64_t blocks = cuda::pieces(buffers.rows * buffers.packs_per_row(), kThreads);
-    cuda::start_kernel(combine_kernel<S, Combine>, static_cast<unsigned>(std::min(blocks, kMostBlocks)),
-                       kThreads, 0, stream(), buffers, aligned, combine);
-    check(kWhat, "the launch of its kernel", cudaGetLastError());
   }
 
   const std::shared_ptr<Group> group_;
@@ -372,9 +310,9 @@ class LocalCudaCommunicator final : public Communicator {
 
 std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
                                                                  double patience_seconds, bool spins) {
-  if (ranks < 1 || ranks > kMostRanks)
+  if (ranks < 1 || ranks > cuda::kMostCombined)
     throw request_error("a group of " + std::to_string(ranks) + " ranks on one GPU: give 1 to " +
-                        std::to_string(kMostRanks));
+                        std::to_string(cuda::kMostCombined));
   const auto group = std::make_shared<Group>(ranks, patience_seconds, spins);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)

@@ -3,8 +3,9 @@
 // after its call has returned. So work that must come after it (a copy out of scratch memory, an event) is
 // enqueued only when the communicator is no longer in progress.
 //
-// Slices that are uneven or not contiguous travel through a packed copy in scratch memory, rank by rank.
-// make_room() allocates that memory before the first of them: nothing is allocated while collectives run.
+// Slices that are uneven or not contiguous travel through a packed copy in scratch memory, rank by rank. Sums
+// of 16-bit values are taken here, from all ranks' terms in scratch memory. make_room() allocates that memory
+// before the first of them: nothing is allocated while collectives run.
 // nccl_group.h describes what happens if a rank fails or does not come.
 #include <algorithm>
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "engine/base/cpu_pause.h"
 #include "engine/base/error.h"
 #include "engine/comm/carried.h"
+#include "engine/comm/combine.cuh"
 #include "engine/comm/nccl.h"
 #include "engine/comm/nccl_group.h"
 #include "engine/comm/nccl_library.h"
@@ -62,27 +64,30 @@ class NcclCommunicator final : public Communicator {
 
   ~NcclCommunicator() override {
     NcclGroup::Member& own = member();
-    ncclComm_t comm = nullptr;
     std::deque<NcclGroup::Asked> pending;
     std::vector<cudaEvent_t> events;
     {
       const std::lock_guard looking(own.looking);
       const std::lock_guard lock(own.mutex);
       own.device = nullptr;
-      comm = std::exchange(own.comm, nullptr);
       pending.swap(own.pending);
       events.swap(own.spare);
     }
-    // No collective is under way any more: abort frees the communicator without waiting for other ranks.
-    if (comm != nullptr) nccl_library().abort(comm);
     if (device_ == nullptr) return;
-    cudaSetDevice(device_->gpu());
-    for (const NcclGroup::Asked& asked : pending) {
-      cudaEventDestroy(asked.arrived);
-      cudaEventDestroy(asked.done);
-    }
-    for (const cudaEvent_t event : events) cudaEventDestroy(event);
-    for (void* const scratch : scratches_) cudaFree(scratch);
+    const int gpu = device_->gpu();
+    cudaSetDevice(gpu);
+    const bool is_done = std::all_of(pending.begin(), pending.end(), [](const NcclGroup::Asked& asked) {
+      return asked.begun && cudaEventQuery(asked.done) == cudaSuccess;
+    });
+    group_->end(rank_, is_done, [gpu, pending, events, scratches = scratches_] {
+      cudaSetDevice(gpu);
+      for (const NcclGroup::Asked& asked : pending) {
+        cudaEventDestroy(asked.arrived);
+        cudaEventDestroy(asked.done);
+      }
+      for (const cudaEvent_t event : events) cudaEventDestroy(event);
+      for (void* const scratch : scratches) cudaFree(scratch);
+    });
   }
 
   int rank() const override { return rank_; }
@@ -108,17 +113,13 @@ class NcclCommunicator final : public Communicator {
             cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_->gpu()));
       config.maxCTAs = std::max(1, nccl_blocks_of_a_rank(multiprocessors, ranks_per_gpu_));
     }
-    {
-      const std::lock_guard lock(own.mutex);
+    own.call([&](ncclComm_t& comm) {
       group_->throw_failure();
-      demand("ncclCommInitRankConfig", nccl_library().init_rank(&own.comm, ranks(), id, rank_, &config));
-    }
-    const double begin = now_seconds();
-    while (in_progress("the start of the group")) {
-      if (now_seconds() - begin > group_->patience_seconds()) group_->fail_at_the_begin();
-      std::this_thread::sleep_for(kPollInterval);
-    }
+      demand("ncclCommInitRankConfig", nccl_library().init_rank(&comm, ranks(), id, rank_, &config));
+    });
+    wait_for_start();
     own.make_events(kEventsAtTheBegin);
+    connect();
     const std::lock_guard lock(own.mutex);
     own.device = device_;
   }
@@ -126,8 +127,10 @@ class NcclCommunicator final : public Communicator {
   void make_room(int64_t packed_bytes) override { scratch(std::max<int64_t>(packed_bytes, sizeof(float))); }
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
+    const Request request = all_reduce_request(dtype, count, reduction);
+    if (sums_here(request)) return all_reduce_here(request, data);
     const ncclRedOp_t op = reduction == Reduction::Max ? ncclMax : ncclSum;
-    return collective(all_reduce_request(dtype, count, reduction), kNothing, [&](ncclComm_t comm) {
+    return collective(request, kNothing, [&](ncclComm_t comm) {
       demand("ncclAllReduce", nccl_library().all_reduce(data, data, static_cast<size_t>(count),
                                                         data_type(dtype), op, comm, stream()));
     });
@@ -136,6 +139,7 @@ class NcclCommunicator final : public Communicator {
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                  void* shard) override {
     const Request request = sliced_request(Call::ReduceScatter, dtype, slicing);
+    if (sums_here(request)) return reduce_scatter_here(request, slicing, full, shard);
     const char* packed = nullptr;
     const auto gather_rows = [&] { packed = pack(request, slicing, full); };
     return collective(request, gather_rows, [&](ncclComm_t comm) {
@@ -233,13 +237,132 @@ class NcclCommunicator final : public Communicator {
                     ": " + nccl_library().last_error(nullptr));
   }
 
+  // NCCL would round sums of 16-bit values at each rank on their way. So every rank gets all terms of its
+  // part and sums them here, in rank order and in fp32, and an all-gather hands out the sums. That is as many
+  // bytes as a ring sends, in two calls to NCCL instead of one, and a pass over the terms.
+  bool sums_here(const Request& request) const { return ranks() > 1 && is_half_sum(request); }
+
+  CollectiveTimes all_reduce_here(const Request& request, void* data) {
+    const int64_t element = element_bytes(request.dtype);
+    char* const begin = static_cast<char*>(data);
+    std::vector<Range> parts;
+    for (int rank = 0; rank < ranks(); ++rank)
+      parts.push_back(reduced_range(request.dtype, request.extents[0], ranks(), rank));
+    const Range mine = parts[static_cast<size_t>(rank_)];
+    const auto at = [&](int rank) { return begin + parts[static_cast<size_t>(rank)].begin * element; };
+    const auto count_of = [&](int rank) {
+      return static_cast<size_t>(parts[static_cast<size_t>(rank)].size());
+    };
+    const auto bytes_of = [&](int rank) { return static_cast<int64_t>(count_of(rank)) * element; };
+    const ncclDataType_t type = data_type(request.dtype);
+    const bool even = std::all_of(parts.begin(), parts.end(),
+                                  [&](const Range& part) { return part.size() == mine.size(); });
+    char* received = nullptr;
+    const CollectiveTimes times = collective(
+        request, [&] { received = scratch(bytes_to_pack(request)); },
+        [&](ncclComm_t comm) { exchange_terms(at, bytes_of, received, comm); },
+        [&] { sum(request.dtype, mine.size(), at(rank_), received, at(rank_)); });
+    collective(request, kNothing, [&](ncclComm_t comm) {
+      if (even) {
+        demand("ncclAllGather",
+               nccl_library().all_gather(at(rank_), begin, count_of(rank_), type, comm, stream()));
+        return;
+      }
+      together([&] {
+        for (int rank = 0; rank < ranks(); ++rank)
+          demand("ncclBroadcast",
+                 nccl_library().broadcast(at(rank), at(rank), count_of(rank), type, rank, comm, stream()));
+      });
+    });
+    return times;
+  }
+
+  CollectiveTimes reduce_scatter_here(const Request& request, const Slicing& slicing, const void* full,
+                                      void* shard) {
+    const int64_t element = element_bytes(request.dtype);
+    const char* packed = nullptr;
+    char* received = nullptr;
+    const auto bytes_of = [&](int rank) { return slice_count(slicing, rank) * element; };
+    const auto at = [&](int rank) {
+      const char* place = packed;
+      for (int before = 0; before < rank; ++before) place += bytes_of(before);
+      return place;
+    };
+    return collective(
+        request,
+        [&] {
+          packed = pack(request, slicing, full);
+          received = scratch(bytes_to_pack(request)) + (packed == full ? 0 : at(ranks()) - packed);
+        },
+        [&](ncclComm_t comm) { exchange_terms(at, bytes_of, received, comm); },
+        [&] { sum(request.dtype, slice_count(slicing, rank_), at(rank_), received, shard); });
+  }
+
+  // Sends every other rank its terms and receives theirs of this rank's part, one rank's after the other's.
+  template <typename At, typename BytesOf>
+  void exchange_terms(const At& at, const BytesOf& bytes_of, char* receive_at, ncclComm_t comm) const {
+    together([&] {
+      for (int other = 0; other < ranks(); ++other) {
+        if (other == rank_) continue;
+        demand("ncclSend", nccl_library().send(at(other), static_cast<size_t>(bytes_of(other)), ncclInt8,
+                                               other, comm, stream()));
+        demand("ncclRecv", nccl_library().receive(receive_at, static_cast<size_t>(bytes_of(rank_)), ncclInt8,
+                                                  other, comm, stream()));
+        receive_at += bytes_of(rank_);
+      }
+    });
+  }
+
+  // Sums `count` terms of all ranks: this rank's own, and the others' as exchange_terms() left them.
+  void sum(DType dtype, int64_t count, const void* own, const char* received, void* to) const {
+    if (count == 0) return;
+    cuda::with_element_type(dtype, kWhat, [&](auto zero) {
+      using S = decltype(zero);
+      cuda::Buffers<S> buffers;
+      buffers.count = count;
+      const S* next = reinterpret_cast<const S*>(received);
+      bool aligned = cuda::rows_aligned<S>(0, own, to);
+      for (int rank = 0; rank < ranks(); ++rank) {
+        const S* const from = rank == rank_ ? static_cast<const S*>(own) : next;
+        if (rank != rank_) next += count;
+        buffers.from[buffers.from_count++] = from;
+        aligned &= cuda::rows_aligned<S>(0, from);
+      }
+      buffers.to[buffers.to_count++] = static_cast<S*>(to);
+      cuda::launch_combine(kWhat, stream(), buffers, aligned, Reduction::Sum);
+    });
+  }
+
+  void wait_for_start() {
+    const double begin = now_seconds();
+    while (in_progress("the start of the group")) {
+      if (now_seconds() - begin > group_->start_patience_seconds()) group_->fail_at_the_begin();
+      std::this_thread::sleep_for(kPollInterval);
+    }
+  }
+
+  // Ranks connect for sends and receives when they first exchange something, which can take seconds: no
+  // collective should have to. (For all else they connect when the group starts: gpu_environment.h.)
+  void connect() {
+    const Request request = exchange_request(DType::Fp32, {ranks(), ranks()}, 0, 1);
+    const int64_t sent = sent_bytes(request), bytes = bytes_to_pack(request);
+    char* const place = scratch(bytes);
+    check(kWhat, "cudaMemsetAsync", cudaMemsetAsync(place, 0, static_cast<size_t>(bytes), stream()));
+    group_->meet(rank_, request);
+    member().call([&](ncclComm_t comm) {
+      if (comm != nullptr) exchange(request, place, place + sent, comm);
+    });
+    wait_for_start();
+    group_->part(rank_, request);
+  }
+
   // True while NCCL is still working on the last call. Throws the group's failure if it has one.
   bool in_progress(const std::string& what) {
     group_->throw_failure();
     ncclResult_t state = ncclSuccess;
     {
       NcclGroup::Member& own = member();
-      const std::lock_guard lock(own.mutex);
+      const std::lock_guard lock(own.calling);
       if (own.comm != nullptr) state = NcclGroup::state_of(own.comm);
     }
     if (group_->speaks_of_another(state)) return true;  // until the watch gives up
@@ -260,9 +383,8 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  // Enqueues one collective after the steps: on the stream come `before`, NCCL's `work`, and `after`. The
-  // watch has a note of it from before the call to NCCL, because even the beginning may hang. Calls to CUDA
-  // may hang too, so none of them runs under the lock that the watch and abort() need.
+  // Enqueues one collective: on the stream come `before`, NCCL's `work`, and `after`. The watch has a note of
+  // it from before the call to NCCL, because even the beginning may hang.
   template <typename Before, typename Work, typename After>
   CollectiveTimes collective(const Request& request, const Before& before, const Work& work,
                              const After& after) {
@@ -270,7 +392,6 @@ class NcclCommunicator final : public Communicator {
     group_->throw_failure();
     NcclGroup::Member& own = member();
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
-    device_->order().begin_collective();
     NcclGroup::Asked asked{0, request};
     if (!request.is_empty()) {
       before();
@@ -283,8 +404,10 @@ class NcclCommunicator final : public Communicator {
         const std::lock_guard lock(own.mutex);
         asked.number = own.asked++;
         own.pending.push_back(asked);
-        if (own.comm != nullptr) work(own.comm);
       }
+      own.call([&](ncclComm_t comm) {
+        if (comm != nullptr) work(comm);
+      });
       wait_while_in_progress(describe(request));
     }
     group_->part(rank_, request);
@@ -335,7 +458,7 @@ class NcclCommunicator final : public Communicator {
 
   // Returns a full tensor's slices one after the other, rank by rank. Makes no copy if they are so already.
   const char* pack(const Request& request, const Slicing& slicing, const void* full) {
-    if (bytes_to_pack(request) == 0) return static_cast<const char*>(full);
+    if (slicing.outer == 1) return static_cast<const char*>(full);
     char* const packed = scratch(bytes_to_pack(request));
     char* to = packed;
     for_each_slice(request.dtype, slicing,
@@ -431,14 +554,19 @@ class NcclCommunicator final : public Communicator {
   int64_t scratch_bytes_ = 0;
 };
 
+void check_group(int ranks) {
+  if (ranks < 1 || ranks > cuda::kMostCombined)
+    throw request_error("a group of " + std::to_string(ranks) + " ranks by NCCL: give 1 to " +
+                        std::to_string(cuda::kMostCombined));
+  if (nccl_library().version == 0) throw request_error(nccl_library().why);
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
                                                            const std::string& reason, double patience_seconds,
                                                            bool spins) {
-  if (ranks < 1) throw request_error("a group of " + std::to_string(ranks) + " ranks: give 1 or more");
-  if (nccl_library().version == 0) throw request_error(nccl_library().why);
-  prepare_to_share(ranks_per_gpu);
+  check_group(ranks);
   const auto group = std::make_shared<NcclGroup>(ranks, patience_seconds, spins);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
@@ -448,9 +576,8 @@ std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_
 
 std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, int ranks_per_gpu,
                                              const std::string& reason, double patience_seconds) {
-  if (nccl_library().version == 0) throw request_error(nccl_library().why);
-  prepare_to_share(ranks_per_gpu);
   const int rank = meeting->rank(), ranks = meeting->ranks();
+  check_group(ranks);
   return std::make_unique<NcclCommunicator>(
       std::make_shared<NcclGroup>(ranks, patience_seconds, false, std::move(meeting)), rank, ranks_per_gpu,
       reason);

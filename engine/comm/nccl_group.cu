@@ -1,6 +1,7 @@
 // How a group over NCCL starts, how it fails, and the thread that watches it.
 #include "engine/comm/nccl_group.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -17,6 +18,11 @@ constexpr auto kWatchInterval = std::chrono::milliseconds(20);
 // The extra time before the watch reports, if the other ranks are processes: by then the processes that can
 // name the lost rank have reported.
 constexpr double kSpokenForSeconds = 5;
+// NCCL starts and connects a group within seconds.
+constexpr double kStartSeconds = 60;
+// How long the end of a group waits for NCCL: much longer than it takes to free communicators.
+constexpr double kEndSeconds = 5;
+constexpr auto kEndInterval = std::chrono::milliseconds(1);
 
 std::string list_of(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -46,12 +52,31 @@ std::string seconds_text(double seconds) {
   return text + " s";
 }
 
+void abort_comm(ncclComm_t comm) {
+  nccl_library().abort(comm);
+}
+
+// Ends a communicator whose work is done.
+void finish(ncclComm_t comm) {
+  ncclResult_t state = nccl_library().finalize(comm);
+  while (state == ncclInProgress) {
+    std::this_thread::sleep_for(kEndInterval);
+    state = NcclGroup::state_of(comm);
+  }
+  state == ncclSuccess ? static_cast<void>(nccl_library().destroy(comm)) : abort_comm(comm);
+}
+
 }  // namespace
 
 ncclResult_t NcclGroup::state_of(ncclComm_t comm) {
   ncclResult_t state = ncclSuccess;
   const ncclResult_t asked = nccl_library().async_error(comm, &state);
   return asked == ncclSuccess ? state : asked;
+}
+
+ncclComm_t NcclGroup::Member::take_comm() {
+  const std::lock_guard lock(calling);
+  return std::exchange(comm, nullptr);
 }
 
 void NcclGroup::Member::make_events(int count) {
@@ -107,7 +132,7 @@ NcclGroup::NcclGroup(int count, double patience, bool spins, std::unique_ptr<Hos
       ranks_(count),
       patience_seconds_(patience),
       barrier_(static_cast<int>(members_.size()), spins, patience) {
-  for (auto& member : members_) member = std::make_unique<Member>();
+  for (auto& member : members_) member = std::make_shared<Member>();
 }
 
 NcclGroup::~NcclGroup() {
@@ -116,7 +141,12 @@ NcclGroup::~NcclGroup() {
     quit_ = true;
   }
   wake_.notify_all();
-  if (watch_.joinable()) watch_.join();
+  if (watch_.joinable()) watch_.join();  // none of its calls waits
+  ends_.end(kEndSeconds);
+}
+
+double NcclGroup::start_patience_seconds() const {
+  return std::max(patience_seconds_, kStartSeconds);
 }
 
 ncclUniqueId NcclGroup::id() {
@@ -188,11 +218,22 @@ void NcclGroup::give_up(const std::exception_ptr& error, const std::string& why)
   }
   barrier_.break_up();
   for (const auto& member : members_) {
-    const std::lock_guard lock(member->mutex);
-    if (member->device != nullptr) member->device->order().fail(error);
-    if (member->comm != nullptr) aborts_.emplace_back([comm = member->comm] { nccl_library().abort(comm); });
-    member->comm = nullptr;
+    {
+      const std::lock_guard lock(member->mutex);
+      if (member->device != nullptr) member->device->order().fail(error);
+    }
+    ends_.begin([member] {
+      if (const ncclComm_t comm = member->take_comm()) abort_comm(comm);
+    });
   }
+}
+
+void NcclGroup::end(int rank, bool is_done, std::function<void()> free) {
+  const std::shared_ptr<Member> member = members_[meeting_ ? 0 : static_cast<size_t>(rank)];
+  ends_.begin([member, finishes = is_done && !has_failed(), free = std::move(free)] {
+    if (const ncclComm_t comm = member->take_comm()) finishes ? finish(comm) : abort_comm(comm);
+    free();
+  });
 }
 
 void NcclGroup::fail_at_the_begin() {
@@ -201,12 +242,17 @@ void NcclGroup::fail_at_the_begin() {
     const std::lock_guard lock(members_[rank]->mutex);
     if (!members_[rank]->attached) lost.push_back(static_cast<int>(rank));
   }
-  const std::string when = " in " + seconds_text(patience_seconds_);
+  const std::string when = " in " + seconds_text(start_patience_seconds());
   if (lost.empty()) {
     fail(run_error("NCCL did not start" + when));
   } else {
     fail(run_error(list_of(lost) + " did not join the group" + when));
   }
+}
+
+bool NcclGroup::has_failed() {
+  const std::lock_guard lock(mutex_);
+  return failure_ != nullptr;
 }
 
 void NcclGroup::throw_failure() {
@@ -263,12 +309,16 @@ void NcclGroup::look_at(int rank) {
   ncclResult_t error = ncclSuccess;
   try {
     const std::lock_guard looking(member.looking);
+    int gpu = 0;
     {
+      const std::unique_lock calling(member.calling, std::try_to_lock);
+      if (!calling) return look_at_call(rank);
       const std::lock_guard lock(member.mutex);
       if (member.comm == nullptr || member.device == nullptr) return;
-      cudaSetDevice(member.device->gpu());
+      gpu = member.device->gpu();
       error = state_of(member.comm);
     }
+    cudaSetDevice(gpu);
     oldest = member.oldest_pending();
   } catch (const Error& broken) {
     return fail(FailedRank(broken.what(), rank));
@@ -293,6 +343,25 @@ void NcclGroup::look_at(int rank) {
       fail(lost_ranks(lost, oldest->request));
     }
   }
+}
+
+// A rank is in a call to NCCL.
+void NcclGroup::look_at_call(int rank) {
+  Member& member = this->member(rank);
+  const double called_seconds = member.called_seconds;
+  if (called_seconds < 0) return;  // it only asks for the state
+  bool has_started = false;
+  std::string what;
+  {
+    const std::lock_guard lock(member.mutex);
+    has_started = member.device != nullptr;
+    if (has_started && !member.pending.empty()) what = describe(member.pending.back().request);
+  }
+  const double patience = has_started ? patience_seconds_ : start_patience_seconds();
+  if (now_seconds() - called_seconds <= patience) return;
+  if (!has_started) return fail_at_the_begin();
+  fail(run_error("NCCL on rank " + std::to_string(rank) + " did not return from its call for the " + what +
+                 " in " + seconds_text(patience)));
 }
 
 }  // namespace shardlens

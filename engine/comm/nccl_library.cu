@@ -3,7 +3,6 @@
 
 #include "engine/comm/nccl.h"
 #include "engine/comm/nccl_library.h"
-#include "engine/comm/nccl_sharing.h"
 
 namespace shardlens {
 
@@ -13,7 +12,6 @@ namespace {
 constexpr int kOldestVersion = 21800;
 
 NcclLibrary open_library() {
-  let_nccl_share_gpus();
   NcclLibrary library;
   void* const file = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (file == nullptr) {
@@ -37,6 +35,8 @@ NcclLibrary open_library() {
   find(library.init_rank, "ncclCommInitRankConfig");
   find(library.async_error, "ncclCommGetAsyncError");
   find(library.abort, "ncclCommAbort");
+  find(library.finalize, "ncclCommFinalize");
+  find(library.destroy, "ncclCommDestroy");
   find(library.all_reduce, "ncclAllReduce");
   find(library.reduce, "ncclReduce");
   find(library.reduce_scatter, "ncclReduceScatter");

@@ -17,6 +17,8 @@ struct NcclLibrary {
   decltype(&ncclCommInitRankConfig) init_rank = nullptr;
   decltype(&ncclCommGetAsyncError) async_error = nullptr;
   decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclCommFinalize) finalize = nullptr;
+  decltype(&ncclCommDestroy) destroy = nullptr;
   decltype(&ncclAllReduce) all_reduce = nullptr;
   decltype(&ncclReduce) reduce = nullptr;
   decltype(&ncclReduceScatter) reduce_scatter = nullptr;

@@ -18,6 +18,7 @@ struct Gpu {
   int64_t memory_bytes = 0;
   int64_t used_bytes = -1;  ///< by all processes; -1: the driver does not report it
   std::string bus;          ///< PCI address
+  bool mps = false;         ///< NVIDIA's MPS joins the processes that use it
   /// The memory that this process's first device on the GPU took, with CUDA's context. -1: there is no device
   /// yet, or the driver does not report it.
   int64_t context_bytes = -1;

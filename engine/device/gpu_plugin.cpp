@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <atomic>
 #include <optional>
 
 #include "engine/base/elf_file.h"
@@ -33,6 +34,8 @@ void open_libraries() {
   }
 }
 
+std::atomic<const GpuPlugin*> open_plugin = nullptr;
+
 struct Opened {
   GpuPlugin* plugin = nullptr;
   std::optional<Error> why_not;
@@ -45,6 +48,7 @@ const Opened& opened() {
       open_libraries();
       using Entry = GpuPlugin* (*)();
       opened.plugin = reinterpret_cast<Entry>(plugin_symbol(kFile, "shardlens_cuda_plugin", kRemedy))();
+      open_plugin = opened.plugin;
     } catch (const Error& error) {
       opened.why_not = error;
     }
@@ -58,6 +62,11 @@ const Opened& opened() {
 GpuPlugin& gpu_plugin() {
   if (opened().why_not) throw *opened().why_not;
   return *opened().plugin;
+}
+
+int hanging_gpu_calls() {
+  const GpuPlugin* const plugin = open_plugin;
+  return plugin == nullptr ? 0 : plugin->hanging_calls();
 }
 
 GpuFacts gpu_facts() {

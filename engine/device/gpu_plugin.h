@@ -36,11 +36,16 @@ class GpuPlugin {
   virtual std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting,
                                                        int ranks_per_gpu, const std::string& reason,
                                                        double patience_seconds) = 0;
+  /// Calls of libraries that were let go because they did not return, and have not yet.
+  virtual int hanging_calls() const = 0;
 };
 
 /// Opens the plug-in at the first call. If that fails, this and every later call throw the same request Error
 /// with the remedy.
 GpuPlugin& gpu_plugin();
+
+/// GpuPlugin::hanging_calls(), 0 if the plug-in was not opened. Any thread.
+int hanging_gpu_calls();
 
 /// Facts about the GPUs. Without the plug-in there are none, and why_no_gpu gives the reason.
 GpuFacts gpu_facts();

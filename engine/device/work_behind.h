@@ -15,8 +15,11 @@ class WorkBehind {
  public:
   virtual ~WorkBehind() = default;
 
-  /// From now on, collectives begin after all steps that were asked for before.
-  virtual void begin_collective() = 0;
+  /// From now on, collectives begin after all steps that were asked for before. Whoever asks for a collective
+  /// calls it first, after the steps that the collective needs. `goes_first`: the steps after it wait until
+  /// the collective may begin, so that it is not behind a step that takes the whole device. They also wait
+  /// for the collectives before it.
+  virtual void begin_collective(bool goes_first = false) = 0;
   /// From now on, steps begin after all collectives that were asked for before.
   virtual void join_collectives() = 0;
 

@@ -52,6 +52,10 @@ void AskedSteps::ask(std::span<const Step> steps, bool traced, const std::functi
   const StepId last = steps.back().id;
   const bool meets = is_collective(step.op);
   const bool beside = meets && step.overlapped;
+  if (meets) {
+    behind_.begin_collective(beside && joined_);
+    joined_ = !beside;
+  }
   if (traced) begins_[static_cast<size_t>(step.id)] = begin_of(step);
   const StepEvent event = run();
   const bool marked = traced || ++since_mark_ == kUntracedPerMark;
@@ -76,7 +80,6 @@ void AskedSteps::ask(std::span<const Step> steps, bool traced, const std::functi
 AskedSteps::Boundary AskedSteps::begin_of(const Step& step) {
   const auto slot = static_cast<int32_t>(begin_slot(step.id));
   if (is_collective(step.op) && step.overlapped) {
-    behind_.begin_collective();
     mark(begin_slot(step.id), WorkOrder::Collectives);
     return {slot, -1};
   }
@@ -89,6 +92,7 @@ AskedSteps::Boundary AskedSteps::begin_of(const Step& step) {
 
 void AskedSteps::join_collectives() {
   behind_.join_collectives();
+  joined_ = true;
   const int32_t joined = std::exchange(newest_beside_, -1);
   if (joined >= 0) boundary_.joined = joined;
 }

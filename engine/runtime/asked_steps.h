@@ -8,6 +8,11 @@
 // of its own at its begin. A burst of look-ups waits for its last mark, because the marks of an order are
 // reached in turn. It also waits for each collective in it, so that a rank that does not come is missed in
 // the right one.
+//
+// A collective beside the steps is asked for right before the step that hides it. That step waits with it for
+// the steps before: then the collective, which has priority, begins first, and not when the step's first
+// blocks end and make room. It does not wait if an earlier collective may still run, because then this one
+// cannot begin yet either.
 #pragma once
 
 #include <atomic>
@@ -85,6 +90,7 @@ class AskedSteps {
   size_t since_mark_ = 0;       ///< calls
   bool has_clock_ = false;      ///< for this pass
   Boundary boundary_;           ///< of the next step in the steps' order
+  bool joined_ = true;          ///< the steps come after all collectives asked for so far
   int32_t newest_beside_ = -1;  ///< end of the newest overlapped collective that no step has waited for
   std::vector<std::atomic<Boundary>> begins_;  ///< [step]
   std::vector<std::atomic<double>> seconds_;   ///< [slot]; NaN: not looked up since it was marked

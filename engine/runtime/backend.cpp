@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/comm/lockstep.h"
+#include "engine/device/gpu_environment.h"
 #include "engine/device/gpu_plugin.h"
 #include "engine/runtime/run_failure.h"
 
@@ -36,7 +37,9 @@ class CpuBackend final : public Backend {
 class GpuBackend final : public Backend {
  public:
   GpuBackend(Choice choice, const Settings& settings)
-      : choice_(std::move(choice)), settings_(settings), patience_seconds_(timeout_seconds(settings)) {}
+      : choice_(std::move(choice)), settings_(settings), patience_seconds_(timeout_seconds(settings)) {
+    let_share(choice_);
+  }
 
   std::unique_ptr<Device> make_device(int rank, int threads) override {
     return make_chosen_device(choice_, settings_, rank, threads);
@@ -65,6 +68,10 @@ std::unique_ptr<Device> make_chosen_device(const Choice& choice, const Settings&
                                            int threads) {
   if (!choice.on_gpus) return make_cpu_device(threads);
   return gpu_plugin().make_device(choice.gpu_of_rank[static_cast<size_t>(rank)], settings.tf32);
+}
+
+void let_share(const Choice& choice) {
+  if (choice.communicator == CommunicatorChoice::Nccl && choice.ranks_per_gpu > 1) let_nccl_share_gpus();
 }
 
 std::shared_ptr<Backend> make_backend(const Settings& settings) {

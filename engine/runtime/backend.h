@@ -34,6 +34,9 @@ class Backend {
 std::unique_ptr<Device> make_chosen_device(const Choice& choice, const Settings& settings, int rank,
                                            int threads);
 
+/// Call it before the first group of ranks that share GPUs by NCCL.
+void let_share(const Choice& choice);
+
 /// Makes what the settings choose. Throws a request Error with the remedy if that is not available.
 std::shared_ptr<Backend> make_backend(const Settings& settings);
 

@@ -215,19 +215,28 @@ std::vector<int> dealt_out(const Settings& settings, const std::vector<ProcessFa
   return gpu_of_rank;
 }
 
+bool is_under_mps(const GpuFacts& facts, int number) {
+  return std::any_of(facts.gpus.begin(), facts.gpus.end(),
+                     [&](const Gpu& gpu) { return gpu.number == number && gpu.mps; });
+}
+
 std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& ranks,
                                               const std::vector<int>& gpu_of_rank,
                                               const RanksOnGpu& ranks_on) {
   const int version = ranks.front().facts.nccl_version;
   const bool can_share = version >= kNcclSharesGpus;
-  // The first GPU that holds too many ranks: two are too many if NCCL lets none share.
+  // The first GPU that holds too many ranks: two are too many if NCCL lets none share, or if the processes
+  // take turns there: the kernels of all ranks must run at the same time.
   std::string no_room;
+  bool lacks_mps = false;
   const auto shared = std::find_if(ranks_on.begin(), ranks_on.end(), [&](const auto& one) {
     if (one.second.size() < 2 || !can_share) return one.second.size() > 1;
     const int rank = one.second.front();
     const std::vector<int> gpu{gpu_of_rank[static_cast<size_t>(rank)]};
-    no_room =
-        no_room_for_nccl(ranks[static_cast<size_t>(rank)].facts, gpu, static_cast<int>(one.second.size()));
+    const GpuFacts& facts = ranks[static_cast<size_t>(rank)].facts;
+    no_room = no_room_for_nccl(facts, gpu, static_cast<int>(one.second.size()));
+    lacks_mps = no_room.empty() && !is_under_mps(facts, gpu.front());
+    if (lacks_mps) no_room = "processes take turns on a GPU unless NVIDIA's MPS runs there, and it does not";
     return !no_room.empty();
   });
   if (shared == ranks_on.end()) return std::nullopt;
@@ -238,8 +247,10 @@ std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& r
     return one.first.first == place.first && !one.second.empty();
   });
   std::string remedy =
-      can_share ? "start fewer processes on " + place.first
-                : fmt::format("start at most {} on {}", counted(gpus, "process", "processes"), place.first);
+      can_share && !lacks_mps
+          ? "start fewer processes on " + place.first
+          : fmt::format("start at most {} on {}", counted(gpus, "process", "processes"), place.first);
+  if (lacks_mps) remedy = "start MPS (nvidia-cuda-mps-control -d), or " + remedy;
   if (one_host) remedy += ", or leave out --comm mpi: as threads of one process, ranks share a GPU";
   const std::string why = can_share
                               ? no_room
@@ -307,10 +318,8 @@ Choice choose_over_processes(const Settings& settings, const std::vector<Process
     throw request_error(fmt::format("--backend cuda --comm mpi: {}; {}", obstacle->why, obstacle->remedy));
   const auto gpus = static_cast<size_t>(
       std::count_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return !one.second.empty(); }));
-  // The kernels of two processes run on a GPU at the same time only if NVIDIA's MPS joins them.
-  const std::string where = gpus < ranks.size()
-                                ? "sharing " + counted(gpus, "GPU") + " (in turns, unless MPS runs there)"
-                                : "a GPU each";
+  const std::string where =
+      gpus < ranks.size() ? "sharing " + counted(gpus, "GPU") + " by MPS" : "a GPU each";
   size_t most = 0;
   for (const auto& [place, sharing] : ranks_on) most = std::max(most, sharing.size());
   return {true, meet ? CommunicatorChoice::Nccl : CommunicatorChoice::LocalCuda, gpu_of_rank,

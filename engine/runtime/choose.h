@@ -7,7 +7,8 @@
 //   no GPU, or not asked for       local
 //   processes on CPUs              mpi
 //   processes, one a GPU           nccl, begun over mpi
-//   several processes on a GPU     nccl where it can, else refused: only threads reach each other's memory
+//   several processes on a GPU     nccl where it can and NVIDIA's MPS joins them, else refused: only threads
+//                                  reach each other's memory
 #pragma once
 
 #include <string>

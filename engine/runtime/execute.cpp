@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/work_behind.h"
 #include "engine/program/joined_steps.h"
 #include "engine/runtime/dropped.h"
 
@@ -334,6 +335,7 @@ CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& co
     const int64_t count = local.count(tensor);
     if (local.in(i) != local.out(i)) {  // not in place: the term stays unchanged
       context.device.slice(tensor.dtype, {1, count, 1}, {0, count}, local.in(i), local.out(i));
+      if (WorkBehind* const behind = context.device.behind()) behind->begin_collective();
     }
     const CollectiveTimes one =
         communicator.all_reduce(tensor.dtype, count, local.out(i), local.input(i).layout.reduction);

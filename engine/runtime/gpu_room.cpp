@@ -44,9 +44,8 @@ MemoryPlace memory_place_of(const GpuRoom& room, const std::vector<int64_t>& nee
           "or let fewer ranks share a GPU"};
 }
 
-// Returns the request that a step's ranks make to their communicator, if the step converts slices from one
-// layout to another.
-std::optional<Request> sliced_request_of(const Program& program, const Step& step) {
+// Returns the request that a step's ranks make to their communicator.
+std::optional<Request> request_of(const Program& program, const Step& step, int rank) {
   if (!is_collective(step.op)) return std::nullopt;
   const Tensor& from = program.tensor(step.inputs[0]);
   const Tensor& to = program.tensor(step.outputs[0]);
@@ -57,7 +56,10 @@ std::optional<Request> sliced_request_of(const Program& program, const Step& ste
       return sliced_request(Call::AllGather, from.dtype, slicing(from.shape, from.layout.dim));
     case Collective::AllToAll:
       return exchange_request(from.dtype, from.shape, from.layout.dim, to.layout.dim);
-    case Collective::AllReduce:  // takes no slices
+    case Collective::AllReduce:
+      if (step.axis == Axis::Dp) return std::nullopt;  // of another group
+      return all_reduce_request(to.dtype, local_bytes(to, program.tp(), rank) / element_bytes(to.dtype),
+                                from.layout.reduction);
     case Collective::Slice:
     case Collective::None:
       return std::nullopt;
@@ -110,7 +112,7 @@ std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice, c
 int64_t packed_copy_bytes(const Program& program, int rank) {
   int64_t largest = 0;
   for (const Step& step : program.steps)
-    if (const std::optional<Request> request = sliced_request_of(program, step))
+    if (const std::optional<Request> request = request_of(program, step, rank))
       largest = std::max(largest, packed_bytes(*request, program.tp(), rank));
   return largest;
 }

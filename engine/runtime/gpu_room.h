@@ -39,8 +39,8 @@ std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice, c
 std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice,
                                const std::vector<ProcessFacts>& ranks);
 
-/// Bytes that rank `rank` of a replica needs beside its arenas for slices that NCCL sends through a packed
-/// copy (packed_bytes()). Copies are made one at a time, so this is the largest one.
+/// Bytes that rank `rank` of a replica needs beside its arenas for the copies of NCCL's collectives
+/// (packed_bytes()). Copies are made one at a time, so this is the largest one.
 int64_t packed_copy_bytes(const Program& program, int rank);
 
 /// [neighbour, of T]: bytes that a run of the settings needs for each rank's arenas, and for its packed

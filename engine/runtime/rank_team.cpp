@@ -16,7 +16,9 @@
 #include "engine/base/error.h"
 #include "engine/base/threads.h"
 #include "engine/base/waiting.h"
+#include "engine/comm/uncertain_calls.h"
 #include "engine/device/cpu/cores.h"
+#include "engine/device/gpu_plugin.h"
 #include "engine/device/work_behind.h"
 #include "engine/program/collective_group.h"
 #include "engine/runtime/execute.h"
@@ -102,7 +104,10 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<Team> lende
   }
 }
 
-RankTeam::~RankTeam() = default;
+// All communicators end before any device: those of a group end together.
+RankTeam::~RankTeam() {
+  for (Rank* const rank : here_) rank->groups = {};
+}
 
 void RankTeam::begin() {
   seats_->open(*elsewhere_);
@@ -276,6 +281,20 @@ void RankTeam::cancel(const std::string& why) {
   abort_all(why);
   wake_ranks_.notify_all();
   wake_waiters_.notify_all();
+}
+
+// Ends ranks that stand still, without giving up their groups. Returns false if a rank does not stand still.
+bool RankTeam::end_idle() {
+  const std::lock_guard lock(mutex_);
+  const bool idle =
+      !failure_ && idle_locked() &&
+      std::all_of(here_.begin(), here_.end(), [](const Rank* rank) { return rank->done == rank->claimed; });
+  if (!idle || !all_are_here()) return false;
+  stopping_ = true;
+  failure_ = TeamFailure{ErrorKind::Cancelled, "the run has ended", {}};
+  wake_ranks_.notify_all();
+  wake_waiters_.notify_all();
+  return true;
 }
 
 void RankTeam::abort_all(const std::string& why) {
@@ -607,7 +626,7 @@ void RankTeam::fail(TeamFailure failure) {
 }
 
 void RankTeam::disband() {
-  cancel("the run was given up");
+  if (!end_idle()) cancel("the run was given up");
   std::vector<std::thread> ended;
   {
     std::unique_lock lock(mutex_);
@@ -632,8 +651,8 @@ void RankTeam::disband() {
   seats_->close();
 }
 
-int abandoned_ranks() {
-  return abandoned_count;
+int abandoned_threads() {
+  return abandoned_count + UncertainCalls::hanging() + hanging_gpu_calls();
 }
 
 }  // namespace shardlens

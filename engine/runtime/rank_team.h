@@ -55,7 +55,7 @@ class RankTeam final : public Team, public std::enable_shared_from_this<RankTeam
   void begin() override;  ///< starts the threads
   /// Gives up what runs and waits until the threads have ended: a moment if the run lost a rank, else as long
   /// as ranks wait for one another. Threads that have not ended are detached; they share the ownership of all
-  /// that they use. abandoned_ranks() counts them until they end.
+  /// that they use. abandoned_threads() counts them until they end.
   void disband() override;
 
   using Team::next_pass;
@@ -94,6 +94,7 @@ class RankTeam final : public Team, public std::enable_shared_from_this<RankTeam
 
   void start_at(size_t target, std::optional<double> begin_seconds);
   void abort_all(const std::string& why);
+  bool end_idle();
   void fail(int rank, StepId step, const std::exception& error);
   void hear(int rank, TeamFailure failure);
   void fail(TeamFailure failure);
@@ -124,8 +125,9 @@ class RankTeam final : public Team, public std::enable_shared_from_this<RankTeam
   LostRankFinder finder_;
 };
 
-/// The number of detached rank threads that have not ended. While there is one, a program must end without
-/// destroying what the thread may still use (std::_Exit).
-int abandoned_ranks();
+/// The number of threads that hang and that nobody waits for any more: ranks that never ended, and calls of
+/// GPU libraries that did not return. While there is one, a program must end without destroying what the
+/// thread may still use (std::_Exit).
+int abandoned_threads();
 
 }  // namespace shardlens

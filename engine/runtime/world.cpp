@@ -33,8 +33,9 @@ class LocalSeats final : public Seats {
       auto neighbours = backend_->make_group(program.tp(), world);
       for (int r = 0; r < program.tp(); ++r) at(d, r).layer = std::move(neighbours[static_cast<size_t>(r)]);
       for (int first = 0; first < program.tp(); first += holding) {
-        auto holders = backend_->make_group(holding, world);
-        for (int r = 0; r < holding && first + r < program.tp(); ++r)
+        const int count = std::min(holding, program.tp() - first);
+        auto holders = backend_->make_group(count, world);
+        for (int r = 0; r < count; ++r)
           at(d, first + r).same_slice = std::move(holders[static_cast<size_t>(r)]);
       }
     }

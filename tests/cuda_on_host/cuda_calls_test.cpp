@@ -71,6 +71,27 @@ TEST(CudaCalls, CollectivesGoBeforeSteps) {
   EXPECT_EQ(collectives, greatest);
 }
 
+// A step takes all of a GPU and lets no block of a collective in before its first blocks end.
+TEST(CudaCalls, ACollectiveGoesFirstIfItIsAskedTo) {
+  const std::unique_ptr<Device> device = make_cuda_device(0);
+  const auto& gpu = dynamic_cast<cuda::CudaDevice&>(*device);
+  cuda::CudaOrder& order = gpu.order();
+  for (const bool goes_first : {false, true}) {
+    std::atomic<bool> may_begin = false, stepped = false;
+    on_host::ask_again(order.collectives(), [&] { return may_begin.load(); });
+    order.begin_collective(goes_first);
+    on_host::ask(gpu.stream(), [&] { stepped = true; });
+    const cudaEvent_t behind = on_host::make_event();
+    on_host::record(behind, gpu.stream());
+    for (int looks = 0; looks < 1000; ++looks) on_host::has_been(behind);
+    EXPECT_NE(stepped, goes_first);
+    may_begin = true;
+    device->synchronize();
+    EXPECT_TRUE(stepped);
+    on_host::end_event(behind);
+  }
+}
+
 /// A device with two numbers in its memory.
 struct TwoNumbers {
   ~TwoNumbers() {

@@ -59,6 +59,7 @@ class FailingRanks : public ::testing::TestWithParam<bool> {
     on_host::full_gpu = -1;
     on_host::mend_gpus();
     fail_nccl(-1);
+    let_aborts_hang(false);
   }
 
   static bool shares() { return GetParam(); }
@@ -99,8 +100,8 @@ class FailingRanks : public ::testing::TestWithParam<bool> {
       }
     }
     if (afterwards) afterwards();
-    while (abandoned_ranks() > 0 && now_seconds() - begin < kPatienceOfTheTest) std::this_thread::yield();
-    EXPECT_EQ(abandoned_ranks(), 0);
+    while (abandoned_threads() > 0 && now_seconds() - begin < kPatienceOfTheTest) std::this_thread::yield();
+    EXPECT_EQ(abandoned_threads(), 0);
     EXPECT_LT(now_seconds() - begin, kPatienceOfTheTest);
     return failure;
   }
@@ -231,6 +232,31 @@ TEST_P(FailingNccl, ACallThatFailsIsNamed) {
   const StepId step = first_collective();
   EXPECT_THAT(words(step, [] { fail_nccl(kFailing, "ncclAllReduce", ncclSystemError); }),
               AllOf(StartsWith(prefix(step)), HasSubstr("ncclAllReduce failed with unhandled system error")));
+}
+
+// The end of a run frees memory, which waits for the GPU, and the GPU for the abort.
+TEST_P(FailingNccl, ARunEndsAlthoughNcclDoesNot) {
+  plan_ = make_plan(settings_of(kShortSeconds));
+  const StepId step = first_collective();
+  const auto fails = std::make_shared<Behind>(kFailing, step - 1, [] {
+    let_aborts_hang(true);
+    fail_nccl(kFailing, "ncclAllReduce", ncclSystemError);
+  });
+  int left = 0;
+  const auto failure = ended(fails, [&] {
+    left = abandoned_threads();
+    let_aborts_hang(false);
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_THAT(failure->what(), StartsWith(prefix(step)));
+  EXPECT_GE(left, 1);
+}
+
+TEST_P(FailingNccl, NothingIsAbortedWhereNothingFails) {
+  const int aborted = communicators_aborted(), destroyed = communicators_destroyed();
+  EXPECT_FALSE(ended());
+  EXPECT_EQ(communicators_aborted(), aborted);
+  EXPECT_GE(communicators_destroyed() - destroyed, kRanks);
 }
 
 // Whoever hears of it first: the rank itself, the watch, or another rank.

@@ -16,9 +16,9 @@ using ::testing::HasSubstr;
 
 constexpr int kRanks = 3;
 constexpr double kPatienceSeconds = 0.3;
-// Waits that streams are asked for, by when: each rank's for its steps, the last rank's for the others before
+// Waits that streams are asked for, by when: the last rank's for the others before
 // a collective and behind it, and between the two the others' for the last.
-constexpr int kFirstOfTheJoin = kRanks + 1, kFirstBehind = kFirstOfTheJoin + 2 * (kRanks - 1);
+constexpr int kFirstOfTheJoin = 1, kFirstBehind = kFirstOfTheJoin + 2 * (kRanks - 1);
 
 /// Whether the barrier spins.
 class LocalCudaFailures : public ::testing::TestWithParam<bool> {

@@ -6,12 +6,16 @@
 #include <gmock/gmock.h>
 #include <nccl.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <future>
 
 #include "engine/comm/carried.h"
 #include "engine/comm/process_group.h"
+#include "engine/comm/uncertain_calls.h"
 #include "engine/device/cuda/cuda_device.h"
+#include "engine/device/gpu_environment.h"
+#include "engine/io/half.h"
 #include "tests/engine/comm/on_gpus.h"
 #include "tests/engine/comm/thread_processes.h"
 
@@ -60,18 +64,86 @@ TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
   }
 }
 
+// NCCL's own sums are rounded after each rank's term.
+TEST(NcclOnHost, SumsOf16BitsAreRoundedOnce) {
+  constexpr int kRanks = 8;
+  std::mt19937 random(9);
+  for (const DType dtype : {DType::Bf16, DType::Fp16}) {
+    // Terms from 0.5 to 1: the exponent, and a random mantissa.
+    const int exponent = dtype == DType::Bf16 ? 0x3f00 : 0x3800;
+    const int mantissas = dtype == DType::Bf16 ? 1 << 7 : 1 << 10;
+    for (const size_t count : {5, kRanks * 64, 1000}) {
+      std::vector<std::vector<uint16_t>> sums(kRanks, std::vector<uint16_t>(count));
+      std::vector<double> exact(count);
+      for (std::vector<uint16_t>& own : sums) {
+        for (uint16_t& term : own)
+          term =
+              static_cast<uint16_t>(exponent + static_cast<int>(random() % static_cast<unsigned>(mantissas)));
+        const std::vector<float> terms = widened(dtype, own.data(), count);
+        for (size_t i = 0; i < count; ++i) exact[i] += terms[i];
+      }
+      auto group = make_nccl_group(kRanks, 1, "a test", 60);
+      for (const auto& failure : run_on_devices(group, [&](Communicator& comm) {
+             comm.all_reduce(dtype, static_cast<int64_t>(count),
+                             sums[static_cast<size_t>(comm.rank())].data());
+           }))
+        EXPECT_FALSE(failure) << failure->what();
+      const std::vector<float> found = widened(dtype, sums[0].data(), count);
+      for (size_t i = 0; i < count; ++i)
+        ASSERT_LE(std::abs(found[i] - exact[i]), exact[i] / (2 * mantissas)) << to_string(dtype) << " " << i;
+      for (const std::vector<uint16_t>& other : sums) EXPECT_EQ(other, sums[0]);
+    }
+  }
+}
+
+// As NCCL_COMM_BLOCKING=1 makes them.
+class BlockingNccl : public ::testing::Test {
+ protected:
+  BlockingNccl() { setenv("NCCL_COMM_BLOCKING", "1", 1); }
+  ~BlockingNccl() override { unsetenv("NCCL_COMM_BLOCKING"); }
+};
+
+TEST_F(BlockingNccl, GivesTheBitsOfTheLocalOne) {
+  std::mt19937 random(10);
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    const DrawnAndDone drawn(random, ranks, 60);
+    auto nccl = make_nccl_group(ranks, 1, "a test", 20);
+    drawn.expect_the_same(nccl, own_gpu, "threads");
+    OverProcesses over(ranks);
+    drawn.expect_the_same(over.group, own_gpu, "processes");
+  }
+}
+
+// The watch does not wait for the call.
+TEST_F(BlockingNccl, ACallThatDoesNotReturnEndsTheGroup) {
+  OverProcesses over(2, 0.3);
+  const Failures failures = run_on_devices(over.group, [](Communicator& comm) {
+    std::vector<float> data(8, 1);
+    comm.all_reduce(DType::Fp32, 8, data.data());
+    if (comm.rank() == 1) let_call_hang(1);
+    try {
+      comm.all_reduce(DType::Fp32, 8, data.data());
+    } catch (...) {
+      let_call_hang(-1);
+      throw;
+    }
+  });
+  EXPECT_TRUE(failures[0]);
+  ASSERT_TRUE(failures[1]);
+  EXPECT_STREQ(failures[1]->what(),
+               "NCCL on rank 1 did not return from its call for the all-reduce of 8 fp32 in 0.3 s");
+}
+
 // Where a GPU is waited for as a whole, as before memory is freed, ranks that share it wait for one another.
 TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
   constexpr int kRanks = 4;
-  unsetenv("NCCL_NVLS_ENABLE");
+  prepare_gpu_environment();
   auto apart = make_nccl_group(2, 1, "a test", 60);
   for (const auto& failure : run_on_devices(apart, [](Communicator&) {})) EXPECT_FALSE(failure);
   EXPECT_EQ(last_blocks_allowed(), 0);
-  EXPECT_EQ(std::getenv("NCCL_NVLS_ENABLE"), nullptr);
   // Beside them ranks of other groups.
   std::mt19937 random(8);
   auto group = make_nccl_group(kRanks, kRanks + 2, "a test", 60);
-  EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "0");
   DrawnAndDone(random, kRanks, 60).expect_the_same(group, first_gpu, "one GPU");
   EXPECT_EQ(last_blocks_allowed(), 4) << "a power of two";
   // One comes last and needs more scratch than before.
@@ -86,26 +158,50 @@ TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
     EXPECT_FALSE(failure) << failure->what();
 }
 
-// To connect allocates, which may wait for the kernel of another rank on the GPU, and that one for this rank.
-// Also where NCCL has read its environment before, for a group that does not share.
-TEST(NcclOnHost, RanksThatShareAGpuAreConnectedBeforeTheirCollectives) {
-  unsetenv("NCCL_RUNTIME_CONNECT");
-  const auto late = [](int ranks_per_gpu) {
-    const int before = ranks_connected_late();
+// To connect takes seconds, and allocates: that may wait for the kernel of another rank on the GPU, and that
+// one for this rank.
+TEST(NcclOnHost, RanksAreConnectedBeforeTheirCollectives) {
+  prepare_gpu_environment();
+  for (const int ranks_per_gpu : {1, 2}) {
+    std::atomic<int> before = -1;
     auto group = make_nccl_group(2, ranks_per_gpu, "a test", 60);
+    const int at_first = late_connections();
     for (const auto& failure :
-         run_on_gpus(group, ranks_per_gpu == 1 ? own_gpu : first_gpu, [](Communicator& comm) {
-           float one = 1;
-           comm.all_reduce(DType::Fp32, 1, &one);
+         run_on_gpus(group, ranks_per_gpu == 1 ? own_gpu : first_gpu, [&](Communicator& comm) {
+           comm.barrier();  // all are attached
+           before = late_connections();
+           comm.barrier();
+           std::vector<uint16_t> data(8, 0);
+           comm.all_reduce(DType::Bf16, 8, data.data());
+           comm.all_to_all(DType::Bf16, {2, 4}, 0, 1, data.data(), data.data());
          }))
       EXPECT_FALSE(failure) << failure->what();
-    return ranks_connected_late() - before;
+    EXPECT_EQ(late_connections(), before);
+    EXPECT_EQ(before - at_first, 2) << "for sends, by the start itself";
+  }
+}
+
+TEST(NcclOnHost, AnOrdinaryEndAbortsNothing) {
+  const int aborted = communicators_aborted(), destroyed = communicators_destroyed();
+  auto group = make_nccl_group(3, 1, "a test", 60);
+  const auto body = [](Communicator& comm) {
+    float one = 1;
+    comm.all_reduce(DType::Fp32, 1, &one);
   };
-  EXPECT_EQ(late(1), 2) << "as NCCL does by itself";
-  EXPECT_EQ(late(2), 0);
-  setenv("NCCL_RUNTIME_CONNECT", "1", 1);
-  EXPECT_EQ(late(2), 2) << "a choice made outside stands";
-  unsetenv("NCCL_RUNTIME_CONNECT");
+  for (const auto& failure : run_on_devices(group, body)) EXPECT_FALSE(failure);
+  EXPECT_EQ(communicators_aborted(), aborted);
+  EXPECT_EQ(communicators_destroyed() - destroyed, 3);
+}
+
+TEST(NcclOnHost, AnAbortThatNeverReturnsIsLetGo) {
+  let_aborts_hang(true);
+  {
+    auto group = make_nccl_group(2, 1, "a test", 60);
+    run_on_devices(group, [](Communicator& comm) { comm.abort("the run was given up"); });
+  }
+  EXPECT_EQ(UncertainCalls::hanging(), 2);
+  let_aborts_hang(false);
+  while (UncertainCalls::hanging() > 0) std::this_thread::yield();
 }
 
 /// Ranks on devices of the first GPU, whose calls do not wait for what they ask for.
@@ -171,12 +267,12 @@ TEST(NcclOnHost, NothingIsAllocatedWhileCollectivesRun) {
 
 TEST(NcclOnHost, WhoGoesOnKnowsThatAllRanksPartsAreOnTheirStreams) {
   OnOneGpu ranks(3);
-  const int before = calls_begun();
+  const int before = calls_begun();  // each begins one more, to connect
   ranks.expect_done([&](Communicator& comm, Device& device) {
     void* const data = device.allocate(sizeof(float));
     for (int i = 1; i <= 4; ++i) {
       comm.all_reduce(DType::Fp32, 1, data);
-      EXPECT_GE(calls_begun() - before, 3 * i) << "rank " << comm.rank();
+      EXPECT_GE(calls_begun() - before, 3 * (i + 1)) << "rank " << comm.rank();
     }
     device.synchronize();
     device.release(data);

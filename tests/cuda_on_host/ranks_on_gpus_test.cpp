@@ -72,6 +72,7 @@ TEST(LocalCudaOnHost, AllRanksStepsAreDoneBeforeACollectiveAndItIsBeforeTheirNex
       char* const kept = static_cast<char*>(device.allocate(kRounds * row));
       for (int round = 0; round < kRounds; ++round) {
         cudaMemsetAsync(own, written(round, comm.rank()), sizeof(int32_t), steps);
+        device.behind()->begin_collective();
         comm.all_gather(DType::Fp32, {1, ranks, 1}, own, all);
         device.behind()->join_collectives();
         cudaMemcpyAsync(kept + static_cast<size_t>(round) * row, all, row, cudaMemcpyDeviceToDevice, steps);

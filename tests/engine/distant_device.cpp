@@ -166,9 +166,10 @@ class DistantDevice final : public Device, public WorkBehind {
     for (Queue* queue : {&steps_, &collectives_}) queue->throw_failure(queue->submitted());
   }
 
-  void begin_collective() override {
+  void begin_collective(bool goes_first = false) override {
     const int64_t asked = steps_.submitted();
     collectives_.submit([this, asked] { steps_.wait(asked); });
+    if (goes_first) join_collectives();
   }
   void join_collectives() override {
     const int64_t asked = collectives_.submitted();
@@ -228,7 +229,6 @@ class DistantDevice final : public Device, public WorkBehind {
       std::this_thread::sleep_for(std::chrono::duration<double>(options_.collective_seconds));
     };
     if (!options_.works_behind) return slowly();
-    begin_collective();
     collectives_.submit(slowly);
   }
 

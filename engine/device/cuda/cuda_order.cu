@@ -57,8 +57,9 @@ void CudaOrder::wait_in(cudaStream_t waits, cudaStream_t for_what) {
   check(kWhat, "cudaStreamWaitEvent", cudaStreamWaitEvent(waits, meeting_, 0));
 }
 
-void CudaOrder::begin_collective() {
+void CudaOrder::begin_collective(bool goes_first) {
   wait_in(collectives_, steps_);
+  if (goes_first) wait_in(steps_, collectives_);
 }
 
 void CudaOrder::join_collectives() {

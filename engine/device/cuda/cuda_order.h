@@ -29,7 +29,7 @@ class CudaOrder final : public WorkBehind {
   void fail(std::exception_ptr error);
   void throw_failure();  ///< throws the error of fail(), if there was one
 
-  void begin_collective() override;
+  void begin_collective(bool goes_first = false) override;
   void join_collectives() override;
   void provide_marks(size_t count) override;
   void set_clock() override;

@@ -1,12 +1,12 @@
 // The entry of the GPU plug-in: facts about GPUs, devices on them, and groups of ranks.
 #include <cublasLt.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include "engine/comm/local_cuda.h"
 #include "engine/comm/nccl.h"
+#include "engine/comm/uncertain_calls.h"
 #include "engine/device/cuda/nvml.h"
 #include "engine/device/cuda/operation.cuh"
 #include "engine/device/gpu_plugin.h"
@@ -28,13 +28,13 @@ std::string bus_of(int gpu) {
   return cudaDeviceGetPCIBusId(text, sizeof text, gpu) == cudaSuccess ? text : "";
 }
 
+bool is_under_mps(int gpu) {
+  int under_mps = 0;
+  return cudaDeviceGetAttribute(&under_mps, cudaDevAttrMpsEnabled, gpu) == cudaSuccess && under_mps != 0;
+}
+
 class CudaPlugin final : public GpuPlugin {
  public:
-  // By default a context has few connections to the GPU, and streams that share one wait for each other.
-  // Every rank on a GPU has two streams, in addition to NCCL's. Must be set before the first CUDA call. The
-  // user's value is kept.
-  CudaPlugin() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
-
   GpuFacts facts() override {
     GpuFacts facts;
     ask_for_versions(facts);
@@ -75,6 +75,8 @@ class CudaPlugin final : public GpuPlugin {
                                                const std::string& reason, double patience_seconds) override {
     return shardlens::make_nccl_rank(std::move(meeting), ranks_per_gpu, reason, patience_seconds);
   }
+
+  int hanging_calls() const override { return UncertainCalls::hanging(); }
 
  private:
   void ask_for_versions(GpuFacts& facts) const {
@@ -128,6 +130,7 @@ class CudaPlugin final : public GpuPlugin {
       gpu.major = properties.major;
       gpu.minor = properties.minor;
       gpu.multiprocessors = properties.multiProcessorCount;
+      gpu.mps = is_under_mps(number);
       gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
       gpu.bus = bus_of(number);
       ask_for_memory(gpu);

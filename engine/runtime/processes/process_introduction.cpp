@@ -44,6 +44,7 @@ void put_gpus(Packet& packet, const GpuFacts& facts) {
   for (const Gpu& gpu : facts.gpus)
     packet.put(gpu.number)
         .put(gpu.bus)
+        .put(gpu.mps)
         .put(gpu.multiprocessors)
         .put(gpu.memory_bytes)
         .put(gpu.used_bytes)
@@ -57,6 +58,7 @@ GpuFacts take_gpus(Packet& packet) {
   for (Gpu& gpu : facts.gpus) {
     gpu.number = packet.take<int>();
     gpu.bus = packet.take_text();
+    gpu.mps = packet.take<bool>();
     gpu.multiprocessors = packet.take<int>();
     gpu.memory_bytes = packet.take<int64_t>();
     gpu.used_bytes = packet.take<int64_t>();

@@ -296,6 +296,7 @@ std::unique_ptr<Communicator> ProcessWorld::communicator(ProcessGroup group, con
   // A single rank exchanges nothing: its group need not begin with a meeting.
   if (group.members.size() == 1)
     return std::move(gpu_plugin().make_local_cuda_group(1, reason, patience, false).front());
+  let_share(choice);
   return gpu_plugin().make_nccl_rank(make_process_meeting(processes_, std::move(group)), choice.ranks_per_gpu,
                                      reason, patience);
 }

@@ -58,7 +58,7 @@ struct cudaDeviceProp {
   int multiProcessorCount = 132;
   size_t totalGlobalMem = kPlayedBytes;
 };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrMpsEnabled };
 
 inline const char* cudaGetErrorName(cudaError_t status) {
   switch (status) {
@@ -118,8 +118,8 @@ inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int) {
   return cudaSuccess;
 }
-inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = cudaDeviceProp().multiProcessorCount;
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrMultiProcessorCount ? cudaDeviceProp().multiProcessorCount : 0;
   return cudaSuccess;
 }
 

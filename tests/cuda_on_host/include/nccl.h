@@ -33,11 +33,19 @@ struct ncclConfig_t {
 int last_blocks_allowed();
 /// How many calls of communicators have come to be on their streams.
 int calls_begun();
-/// How many communicators were connected by the first of their calls, not when they were made.
-int ranks_connected_late();
+/// How many times a communicator has connected by one of its calls, and not when it was made: for its first
+/// collective, and for its first send.
+int late_connections();
 /// From now on communicators are aborted when so many are being, or after some seconds; whether they met so.
 void let_aborts_wait_for(int count);
 bool aborts_met();
+/// With true, aborts do not return from now on; with false, they do, also those that are waiting.
+void let_aborts_hang(bool hang);
+/// How many communicators were aborted by now, and how many finalized and then destroyed.
+int communicators_aborted();
+int communicators_destroyed();
+/// A blocking communicator's calls to that rank's function of NCCL do not return until this is another one.
+void let_call_hang(int rank);
 
 /// From now on the communicators of rank `rank` of their group fail: the function of that name says `result`,
 /// once, or their state does (ncclCommGetAsyncError), from their next call on. Of no rank: none does.
@@ -50,6 +58,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
                                     ncclConfig_t* config);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error);
 ncclResult_t ncclCommAbort(ncclComm_t comm);
+ncclResult_t ncclCommFinalize(ncclComm_t comm);
+ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,

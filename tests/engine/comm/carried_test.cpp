@@ -49,6 +49,13 @@ TEST(Carried, WhatLiesInOnePieceIsNotPacked) {
   EXPECT_EQ(packed_bytes(exchange, 2, 0), (3 * 7 + 6 * 4) * 2);
   EXPECT_EQ(packed_bytes(exchange, 2, 1), (3 * 7 + 6 * 3) * 2);
   EXPECT_EQ(packed_bytes(all_reduce_request(DType::Fp32, 9, Reduction::Sum), 2, 0), 0);
+  // The other ranks' terms of what this rank sums.
+  EXPECT_EQ(packed_bytes(all_reduce_request(DType::Bf16, 1024, Reduction::Sum), 4, 3), 3 * 256 * 2);
+  EXPECT_EQ(packed_bytes(all_reduce_request(DType::Bf16, 1024, Reduction::Max), 4, 3), 0);
+  EXPECT_EQ(packed_bytes(sliced_request(Call::ReduceScatter, DType::Fp16, {1, 7, 5}), 2, 0), 4 * 5 * 2);
+  EXPECT_EQ(packed_bytes(sliced_request(Call::ReduceScatter, DType::Fp16, {3, 7, 5}), 2, 1),
+            (3 * 7 * 5 + 3 * 3 * 5) * 2);
+  EXPECT_EQ(packed_bytes(sliced_request(Call::AllGather, DType::Fp16, {1, 7, 5}), 2, 1), 0);
 }
 
 // The factors as nccl-tests' page on performance gives them.

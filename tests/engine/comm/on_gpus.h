@@ -24,17 +24,20 @@ class Waiting final : public Communicator {
   CommunicatorInfo info() const override { return comm_.info(); }
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
     Copy copy(device_, data, count * element_bytes(dtype));
+    device_.behind()->begin_collective();
     return copy.back(data, done(comm_.all_reduce(dtype, count, copy.at(), reduction)));
   }
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                  void* shard) override {
     const Copy from(device_, full, full_count(slicing) * element_bytes(dtype));
     Copy to(device_, shard, shard_count(slicing, ranks(), rank()) * element_bytes(dtype));
+    device_.behind()->begin_collective();
     return to.back(shard, done(comm_.reduce_scatter(dtype, slicing, from.at(), to.at())));
   }
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
     const Copy from(device_, shard, shard_count(slicing, ranks(), rank()) * element_bytes(dtype));
     Copy to(device_, full, full_count(slicing) * element_bytes(dtype));
+    device_.behind()->begin_collective();
     return to.back(full, done(comm_.all_gather(dtype, slicing, from.at(), to.at())));
   }
   CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
@@ -46,10 +49,12 @@ class Waiting final : public Communicator {
     };
     const Copy in(device_, from, slice_bytes(from_dim));
     Copy out(device_, to, slice_bytes(to_dim));
+    device_.behind()->begin_collective();
     return out.back(to, done(comm_.all_to_all(dtype, shape, from_dim, to_dim, in.at(), out.at())));
   }
   CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
     Copy copy(device_, data, count * element_bytes(dtype));
+    device_.behind()->begin_collective();
     return copy.back(data, done(comm_.broadcast(dtype, count, root, copy.at())));
   }
   void barrier() override { comm_.barrier(); }

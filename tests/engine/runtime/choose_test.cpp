@@ -266,6 +266,13 @@ std::vector<ProcessFacts> processes(const std::string& hosts, int gpus, int nccl
   return ranks;
 }
 
+std::vector<ProcessFacts> under_mps(const std::string& hosts, int gpus) {
+  std::vector<ProcessFacts> ranks = processes(hosts, gpus, kNewNccl);
+  for (ProcessFacts& rank : ranks)
+    for (Gpu& gpu : rank.facts.gpus) gpu.mps = true;
+  return ranks;
+}
+
 Settings over_processes(BackendChoice backend = BackendChoice::Cuda) {
   return wish(1, backend, CommunicatorChoice::Mpi);
 }
@@ -328,16 +335,32 @@ TEST(ChooseOverProcesses, NcclSharesAGpuOnlyWhereItsKernelsHaveRoom) {
   const std::string many = refusal(over_processes(), processes("aaaaaaaa", 1, kNewNccl));
   EXPECT_THAT(many, HasSubstr("ranks 0, 1, 2, 3, 4, 5, 6, 7 would share GPU 0 of a, and NCCL lets at most 7 "
                               "ranks share a GPU; start fewer processes on a"));
-  std::vector<ProcessFacts> small = processes("aaa", 1, kNewNccl);
+  std::vector<ProcessFacts> small = under_mps("aaa", 1);
   for (ProcessFacts& rank : small) rank.facts.gpus[0].multiprocessors = 4;
   EXPECT_THAT(refusal(over_processes(), small),
               HasSubstr("GPU 0 with its 4 multiprocessors has no room for the NCCL kernels of 3 ranks"));
 }
 
+// The kernels of all ranks wait for one another, and those of two processes would run in turn.
+TEST(ChooseOverProcesses, WithoutMpsProcessesDoNotShareAGpu) {
+  EXPECT_THAT(
+      refusal(over_processes(), processes("aaaa", 2, kNewNccl)),
+      HasSubstr("ranks 0, 2 would share GPU 0 of a, and processes take turns on a GPU unless NVIDIA's MPS "
+                "runs there, and it does not; start MPS (nvidia-cuda-mps-control -d), or start at most 2 "
+                "processes on a, or leave out --comm mpi: as threads of one process, ranks share a GPU"));
+  std::vector<ProcessFacts> some = under_mps("aabb", 1);
+  for (const size_t rank : {2, 3}) some[rank].facts.gpus[0].mps = false;
+  EXPECT_THAT(refusal(over_processes(), some), HasSubstr("ranks 2, 3 would share GPU 0 of b"));
+  const Choice choice =
+      choose_over_processes(over_processes(BackendChoice::Auto), processes("aaaa", 2, kNewNccl));
+  EXPECT_FALSE(choice.on_gpus);
+  EXPECT_TRUE(choose_over_processes(over_processes(), processes("aa", 2, kNewNccl)).on_gpus) << "a GPU each";
+}
+
 TEST(ChooseOverProcesses, NewNcclLetsProcessesShareAGpuAndOldDoesNot) {
-  const Choice sharing = choose_over_processes(over_processes(), processes("aaaab", 2, kNewNccl));
+  const Choice sharing = choose_over_processes(over_processes(), under_mps("aaaab", 2));
   EXPECT_THAT(sharing.gpu_of_rank, ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_EQ(sharing.reason, "5 ranks, sharing 3 GPUs (in turns, unless MPS runs there), NCCL 2.30.3");
+  EXPECT_EQ(sharing.reason, "5 ranks, sharing 3 GPUs by MPS, NCCL 2.30.3");
   EXPECT_EQ(sharing.ranks_per_gpu, 2);
   const std::string one_host = refusal(over_processes(), processes("aaaa", 2, kNewNccl - 1));
   EXPECT_THAT(one_host,

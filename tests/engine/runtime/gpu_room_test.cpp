@@ -29,6 +29,7 @@ GpuFacts machine(const std::vector<int64_t>& used_bytes, int64_t memory_bytes = 
     gpu.bus = "bus " + std::to_string(gpu.number);
     gpu.memory_bytes = memory_bytes;
     gpu.used_bytes = used;
+    gpu.mps = true;
     facts.gpus.push_back(gpu);
   }
   return facts;
@@ -181,6 +182,16 @@ TEST(GpuRoom, CountsWhatNcclPacks) {
   EXPECT_EQ(packed_copy_bytes(program, 0), program.tensor(gather->outputs[0]).bytes());
   settings.split.loss = LossForm::Fused;
   EXPECT_EQ(packed_copy_bytes(plan_program(settings), 0), 0);
+  // Of a sum of 16-bit values each rank takes half of the places, and copies the other rank's terms of it.
+  settings.dtype = DType::Bf16;
+  const Program half = plan_program(settings);
+  int64_t largest = 0;
+  for (const Step& step : half.steps)
+    if (step.op == Op::AllReduce && half.tensor(step.outputs[0]).dtype == DType::Bf16)
+      largest = std::max(largest, half.tensor(step.outputs[0]).bytes());
+  EXPECT_GT(largest, 0);
+  constexpr int64_t kLine = 64;  // the half ends with a cache line
+  EXPECT_EQ(packed_copy_bytes(half, 0), (largest / 2 + kLine - 1) / kLine * kLine);
 }
 
 TEST(GpuRoom, ByNcclSaysSo) {

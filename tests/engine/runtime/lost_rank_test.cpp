@@ -44,9 +44,9 @@ RunFailed failure_of(Executor& executor) {
 
 void wait_until_no_rank_is_abandoned() {
   const double begin = now_seconds();
-  while (abandoned_ranks() > 0 && now_seconds() - begin < kPatienceOfTheTest)
+  while (abandoned_threads() > 0 && now_seconds() - begin < kPatienceOfTheTest)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(abandoned_ranks(), 0);
+  EXPECT_EQ(abandoned_threads(), 0);
 }
 
 Settings impatient(Settings settings) {
@@ -92,7 +92,7 @@ TEST(LostRank, AHangingRankIsNamedWithItsStepAndTheCollectiveTheOthersWaitIn) {
     EXPECT_THROW(executor.wait(), RunFailed);
   }
   // The executor has gone, the rank has not.
-  EXPECT_EQ(abandoned_ranks(), 1);
+  EXPECT_EQ(abandoned_threads(), 1);
   hang->let_go();
   wait_until_no_rank_is_abandoned();
 }
@@ -134,7 +134,7 @@ TEST(LostRank, WhoComesAfterTheTimeOutIsLostAndHeldUpOnPurposeIsSaid) {
   }
   // A rank that stands still hears that the run is over.
   EXPECT_LT(now_seconds() - begin, 40);
-  EXPECT_EQ(abandoned_ranks(), 0);
+  EXPECT_EQ(abandoned_threads(), 0);
 }
 
 TEST(LostRank, NobodyIsLostWhileTheRunIsPaused) {

@@ -85,6 +85,7 @@ GpuFacts one_gpu(int nccl) {
   GpuFacts facts;
   facts.gpus.resize(1);
   facts.gpus.front().bus = "bus 0";
+  facts.gpus.front().mps = true;
   facts.gpus.front().memory_bytes = 1000;
   facts.gpus.front().used_bytes = 200;
   facts.nccl_version = nccl;
@@ -126,7 +127,7 @@ TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
               second.gpus.empty()
                   ? "--backend cuda --comm mpi: process 0 on here has 1 GPU, and process 1 on here has no "
                     "GPU: there is no driver; use --backend cpu"
-                  : "2 ranks, sharing 1 GPU (in turns, unless MPS runs there), NCCL 2.30.3");
+                  : "2 ranks, sharing 1 GPU by MPS, NCCL 2.30.3");
     EXPECT_EQ(said[1], said[0]);
   }
 }
