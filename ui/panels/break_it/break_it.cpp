@@ -185,9 +185,10 @@ float draw_head(const Context& context, ImVec2 at, float width) {
   return y - at.y + context.px(10);
 }
 
-/// The strip's title, what its marks mean, and the steps that can be looked into; returns the height.
+/// The strip's title, what its marks mean, and the steps that can be looked into; returns the height. `size`:
+/// of the head and the strip together.
 float draw_strip_head(const Context& context, const BreakReport& report, const BreakProbe& shown, ImVec2 at,
-                      float width) {
+                      ImVec2 size) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::vector<std::string> labels;
@@ -196,7 +197,7 @@ float draw_strip_head(const Context& context, const BreakReport& report, const B
     if (probe.get() == &shown) taken = static_cast<int>(labels.size());
     labels.push_back(labels.empty() ? fmt::format("step {}", probe->step) : std::to_string(probe->step));
   }
-  float room = width;
+  float room = size.x;
   if (shown.step > 0) {
     room -= choice_row_width(context, labels) + context.px(kGap);
     const int clicked = choice_row(context, "probe", {at.x + room + context.px(kGap), at.y}, labels, taken);
@@ -207,12 +208,14 @@ float draw_strip_head(const Context& context, const BreakReport& report, const B
   draw_text(list, {at.x, middle - type.strong.size / 2}, type.strong, title);
   const float beside = text_width(type.strong, title) + context.px(20);
   const float row = choice_row_height(context) + context.px(6);
-  if (least_legend_width(context, report, shown) <= room - beside) {
+  const float line = type.note.size + context.px(6);
+  const bool is_low = size.y - row - line < context.px(kLeastStrip);  // the bars need the height more
+  if (is_low || least_legend_width(context, report, shown) <= room - beside) {
     draw_break_legend(context, report, shown, {at.x + beside, middle}, at.x + room);
     return row;
   }
-  draw_break_legend(context, report, shown, {at.x, at.y + row + type.note.size / 2}, at.x + width);
-  return row + type.note.size + context.px(6);
+  draw_break_legend(context, report, shown, {at.x, at.y + row + type.note.size / 2}, at.x + size.x);
+  return row + line;
 }
 
 /// Every tensor of the probe, in the order of the steps.
@@ -239,7 +242,7 @@ TextTable errors_table(const BreakReport& report, const BreakProbe& probe) {
 float draw_errors(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const std::shared_ptr<const BreakProbe> chosen = chosen_probe(report, context.view.of<BreakView>().probe);
   const BreakProbe& probe = *chosen;
-  const float head = draw_strip_head(context, report, probe, at, size.x);
+  const float head = draw_strip_head(context, report, probe, at, size);
   draw_break_strip(context, report, probe, {at.x, at.y + head}, {size.x, size.y - head});
   copyable_table("break errors", at, {at.x + size.x, at.y + size.y},
                  [&] { return errors_table(report, probe); });
