@@ -11,7 +11,6 @@
 #include "engine/base/error.h"
 #include "engine/lesson/lesson_session.h"
 #include "engine/lesson/marking.h"
-#include "engine/lesson/price.h"
 #include "tests/engine/lesson/small_lesson.h"
 #include "tests/engine/small_layer.h"
 
@@ -58,8 +57,13 @@ TEST(LessonEvidence, WhatIsHeldIsNotFreed) {
 
 // The delay would take seconds: whether it is stopped before or meanwhile, it does not come to its end.
 TEST(LessonEvidence, AStoppedRunEnds) {
-  Settings settings = testing::small_layer(4);
-  settings.delays = {{1, "mlp.proj", 1000 * kMostLessonDelaySeconds}};
+  Settings settings =
+      testing::small_layer(4);  // some seconds of work, nearly as much as a lesson may ask for
+  settings.model.hidden = 1024;
+  settings.model.heads = 16;
+  settings.model.ffn = 4096;
+  settings.model.positions = settings.seq = 512;
+  settings.batch = 8;
   std::stop_source stop;
   EvidenceStore store;
   store.stop_with(stop.get_token());
@@ -73,7 +77,7 @@ TEST(LessonEvidence, AStoppedRunEnds) {
       ended = error.kind() == ErrorKind::Cancelled ? "stopped" : error.what();
     }
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // by then it waits for the late rank
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // by then it runs
   stop.request_stop();
   runs.join();
   EXPECT_EQ(ended, "stopped");

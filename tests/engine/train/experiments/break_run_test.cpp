@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
+#include "engine/program/shown_name.h"
 #include "engine/train/experiments/break_session.h"
 #include "tests/engine/train/small_training.h"
 
@@ -68,7 +69,11 @@ TEST_P(EveryFault, IsFoundWhereItBegins) {
   ASSERT_TRUE(first);
   EXPECT_EQ(first->step, step);
   EXPECT_EQ(first->check, check);
-  EXPECT_NE(how_to_see(report).find(tensor), std::string::npos) << how_to_see(report);
+  const Program& program = report.plan->program;
+  const auto begins = std::find_if(program.tensors.begin(), program.tensors.end(),
+                                   [&](const Tensor& one) { return one.name == tensor; });
+  ASSERT_NE(begins, program.tensors.end());
+  EXPECT_NE(how_to_see(report).find(shown_name(*begins)), std::string::npos) << how_to_see(report);
   const LossVerdict loss = loss_verdict(report);
   EXPECT_EQ(loss.steps, 10);
   EXPECT_EQ(loss.looks_healthy, loss.apart <= loss.ordinary);
