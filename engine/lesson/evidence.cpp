@@ -30,17 +30,17 @@ int64_t bytes_of(const Plan& plan) {
 }  // namespace
 
 Evidence::Evidence(const Settings& settings, std::optional<Fault> mistake, const std::stop_token& stop)
-    : stop_(stop), settings_(settings), mistake_(mistake) {
-  // Who waits for a late rank must not depend on what else this machine does: on clocks of their own the
-  // ranks are late by what the lesson says, and by nothing else.
-  if (!settings_.delays.empty()) settings_.communicator = CommunicatorChoice::Lockstep;
-}
+    : stop_(stop), settings_(settings), mistake_(mistake) {}
 
 const Plan& Evidence::plan() {
   if (plan_) return *plan_;
   require_wanted();
   refuse_large_plan(settings_);
-  plan_ = mistake_ ? make_plan(plan_broken(with_update(settings_), *mistake_)) : make_plan(settings_);
+  Settings ran = settings_;
+  // Who waits for a late rank must not depend on what else this machine does: on clocks of their own the
+  // ranks are late by what the lesson says, and by nothing else.
+  if (!ran.delays.empty()) ran.communicator = CommunicatorChoice::Lockstep;
+  plan_ = mistake_ ? make_plan(plan_broken(with_update(ran), *mistake_)) : make_plan(ran);
   return *plan_;
 }
 
