@@ -53,15 +53,20 @@ Failures run_on_devices(std::vector<std::unique_ptr<Communicator>>& group,
   return run_on_gpus(group, own_gpu, body);
 }
 
-TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
-  std::mt19937 random(7);
-  for (int ranks = 1; ranks <= 5; ++ranks) {
-    const DrawnAndDone drawn(random, ranks, 80);
+// Groups of 1 to `most` ranks, as threads and as processes, do `count` collectives to the local one's bits.
+void expect_the_bits_of_the_local_one(unsigned seed, int most, int count) {
+  std::mt19937 random(seed);
+  for (int ranks = 1; ranks <= most; ++ranks) {
+    const DrawnAndDone drawn(random, ranks, count);
     auto nccl = make_nccl_group(ranks, 1, "a test", 20);
     drawn.expect_the_same(nccl, own_gpu, "threads");
     OverProcesses over(ranks);
     drawn.expect_the_same(over.group, own_gpu, "processes");
   }
+}
+
+TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
+  expect_the_bits_of_the_local_one(7, 5, 80);
 }
 
 // NCCL's own sums are rounded after each rank's term.
@@ -104,14 +109,7 @@ class BlockingNccl : public ::testing::Test {
 };
 
 TEST_F(BlockingNccl, GivesTheBitsOfTheLocalOne) {
-  std::mt19937 random(10);
-  for (int ranks = 1; ranks <= 4; ++ranks) {
-    const DrawnAndDone drawn(random, ranks, 60);
-    auto nccl = make_nccl_group(ranks, 1, "a test", 20);
-    drawn.expect_the_same(nccl, own_gpu, "threads");
-    OverProcesses over(ranks);
-    drawn.expect_the_same(over.group, own_gpu, "processes");
-  }
+  expect_the_bits_of_the_local_one(10, 4, 60);
 }
 
 // The watch does not wait for the call.
@@ -381,6 +379,7 @@ TEST(NcclOnHost, WhoWaitsForAnotherProcessCanBeToldToGiveUp) {
     if (comm.rank() == 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
       over.group[0]->abort("the run was given up");
+      comm.abort("so is its other half");  // a run that ends gives up all its processes
     }
   });
   ASSERT_TRUE(failures[0]);
