@@ -78,12 +78,13 @@ bool is_free(const Context& context, const RingPlaces& places, const Rect& words
   return true;
 }
 
-/// Returns the largest cards that leave room for each other and for the words in the middle.
-RingPlaces ring_places(const Context& context, const Inside& inside, bool with_pictures, const Rect& room) {
+/// Returns the largest cards that leave room for each other and for the words in the middle, of size
+/// `middle`.
+RingPlaces ring_places(const Context& context, const Inside& inside, bool with_pictures, const Rect& room,
+                       ImVec2 middle) {
   const int ranks = inside.size(), chunks = inside.route().chunks;
   const auto places_of_chunk = static_cast<float>(terms_when_complete(inside.route()));
-  const Rect words = around({(room.min.x + room.max.x) / 2, (room.min.y + room.max.y) / 2},
-                            words_size(context, inside, room));
+  const Rect words = around({(room.min.x + room.max.x) / 2, (room.min.y + room.max.y) / 2}, middle);
   for (const float row : {38.0f, 32.0f, 27.0f, 23.0f, 19.0f, 16.0f, 13.0f}) {
     const float cell = std::max(row * 1.15f, places_of_chunk == 1 ? row * 2.6f : 0.0f);
     const float tile = with_pictures ? row * 2.2f : 0;
@@ -234,10 +235,9 @@ void draw_travelling(const Context& context, const Inside& inside, const RingPla
   draw_text(list, {middle.x, y}, in(type.note, theme.text), words, Align::Centre);
 }
 
-void draw_words(const Context& context, const Inside& inside, const Rect& room) {
+void draw_words(const Context& context, const Inside& inside, const Rect& room, ImVec2 size) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 size = words_size(context, inside, room);
   const ImVec2 middle((room.min.x + room.max.x) / 2, (room.min.y + room.max.y) / 2);
   const TextStyle title = hop_style(context);
   const std::string words = hop_sentence(inside);
@@ -261,7 +261,8 @@ void draw_words(const Context& context, const Inside& inside, const Rect& room) 
 
 void draw_ring(const Context& context, const Inside& inside, const ChunkPictures& pictures,
                const Rect& room) {
-  const RingPlaces places = ring_places(context, inside, pictures.known(), room);
+  const ImVec2 words = words_size(context, inside, room);
+  const RingPlaces places = ring_places(context, inside, pictures.known(), room, words);
   const auto& view = context.view.of<CollectiveView>();
   const float under_way = view.playing ? view.under_way : kHalfWay;
   const bool direct = inside.kind() == Collective::AllToAll && inside.size() > 2;
@@ -274,7 +275,7 @@ void draw_ring(const Context& context, const Inside& inside, const ChunkPictures
     };
   };
   for (const Passing& one : inside.passings()) draw_way(context, places, one.from, one.to, way_of(one));
-  draw_words(context, inside, room);
+  draw_words(context, inside, room, words);
   for (int rank = 0; rank < inside.size(); ++rank) draw_card(context, inside, pictures, places, rank);
   // Straight ways cross in the middle, so their load stands nearer to its sender.
   const float shown = direct && !view.playing ? 0.3f : under_way;
