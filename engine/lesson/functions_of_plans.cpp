@@ -25,12 +25,23 @@ std::vector<StepId> collectives_of(const Program& program, std::optional<Phase> 
   return steps;
 }
 
-Value collectives(const Arguments& a) {
+// How many of a phase's collectives, and of its part if there is a second argument, are counted.
+Value count_collectives(const Arguments& a, const auto& counts) {
+  const std::string part = a.count() < 2 ? "" : a.text(1);
   const std::vector<StepId> steps = collectives_of(a.program(), phase_in(a, 0));
-  if (a.count() < 2) return things(static_cast<int64_t>(steps.size()));
-  const std::string part = a.text(1);
-  return things(std::count_if(steps.begin(), steps.end(),
-                              [&](StepId step) { return a.program().step(step).block == part; }));
+  return things(std::count_if(steps.begin(), steps.end(), [&](StepId id) {
+    const Step& step = a.program().step(id);
+    return counts(step) && (a.count() < 2 || step.block == part);
+  }));
+}
+
+Value collectives(const Arguments& a) {
+  return count_collectives(a, [](const Step&) { return true; });
+}
+
+Value all_reduces(const Arguments& a) {
+  return count_collectives(a,
+                           [](const Step& step) { return collective_of(step.op) == Collective::AllReduce; });
 }
 
 Value collective(const Arguments& a) {
@@ -228,6 +239,7 @@ Value by_size(const Arguments& a) {
 // clang-format off
 constexpr Function kOfPlans[] = {
     {"collectives", "[phase[, part]]", 0, 2, Needs::Plan, "how many collectives the T ranks make: in a phase, in its part such as \"mlp\" or \"loss\", or in all", collectives},
+    {"all_reduces", "[phase[, part]]", 0, 2, Needs::Plan, "how many of them are all-reduces", all_reduces},
     {"collective", "number[, phase]", 1, 2, Needs::Plan, "the name of the first, second, … collective", collective},
     {"sent_bytes", "[step, phase or part[, phase]]", 0, 2, Needs::Plan, "bytes that each rank sends: in a step, a phase, a part such as \"mlp\" or \"loss\", or in all", sent},
     {"converted_bytes", "step", 1, 1, Needs::Plan, "bytes of the whole tensor that a collective converts", converted},

@@ -87,6 +87,13 @@ class LessonSession::Worker {
 
 namespace {
 
+/// The question that is answered or revealed; null: none is.
+const std::string* asked_about(const LessonCommand& command) {
+  if (const auto* const answer = std::get_if<lesson_command::Answer>(&command)) return &answer->question;
+  const auto* const reveal = std::get_if<lesson_command::Reveal>(&command);
+  return reveal == nullptr ? nullptr : &reveal->question;
+}
+
 // Nothing is wrong then: the lesson was closed, or another one opened.
 bool is_stopped(const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
@@ -120,6 +127,7 @@ void LessonSession::Worker::main() {
       if (!is_stopped(error)) now_.message = message_of(error);
       news_ = true;
     }
+    if (const std::string* const question = asked_about(*command)) ++now_.carried_out[*question];
     now_.making = -1;
     now_.busy = false;
     if (news_) publish();
@@ -135,6 +143,7 @@ void LessonSession::Worker::take(std::shared_ptr<const Lesson> lesson, const Fil
   now_.teachers_answers.clear();
   now_.marked.clear();
   now_.shows.clear();
+  now_.carried_out.clear();
   now_.message.clear();
   ++now_.reading;
   file_ = file;
@@ -256,7 +265,7 @@ void LessonSession::Worker::handle(const lesson_command::Answer& command) {
   }
   if (const LessonChoice* choice = run_->choice_of(scene, question, command.answer))
     shows = made(choice->shows);
-  if (shows) return;
+  if (shows || !marked.hint.empty()) return;  // the author says more than a plan can
   if (const auto other = settings_where_right(*run_, scene, question, command.answer)) {
     SceneState state = scene.state;
     state.page.clear();  // what the scene looks at closely may not be there
@@ -281,6 +290,7 @@ void LessonSession::Worker::handle(const lesson_command::Forget& command) {
   now_.answers.erase(command.question);
   now_.marked.erase(command.question);
   now_.shows.erase(command.question);
+  now_.carried_out.erase(command.question);
 }
 
 LessonSession::LessonSession() : worker_(std::make_unique<Worker>()) {}

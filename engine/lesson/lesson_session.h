@@ -26,8 +26,9 @@ struct ShownState {
   SceneState state;
   Settings settings;
   std::vector<ShownCallout> callouts;
-  std::string
-      where_right;  ///< "split reversed": the settings in which a wrong answer would be right; or empty
+  /// "T = 8": where a wrong answer would be right, which is shown if a person asks for it. Empty: this is not
+  /// such a state, and it is shown at once.
+  std::string where_right;
 };
 
 struct LessonSnapshot {
@@ -43,6 +44,9 @@ struct LessonSnapshot {
   std::map<std::string, Marked> marked;  ///< by question: the last answer to it
   /// By question: what the answer or the reveal shows. For a wrong choice: what it would mean.
   std::map<std::string, std::shared_ptr<const ShownState>> shows;
+  /// By question: how many of its Answers and Reveals have been carried out, or have failed. While a person
+  /// has sent more, one waits.
+  std::map<std::string, int> carried_out;
   std::string message;  ///< why the last command failed, and what would work
   int making = -1;      ///< the scene that is made now; -1: none
   bool busy = false;

@@ -9,6 +9,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "engine/lesson/answer_key.h"
+#include "engine/lesson/functions.h"
 #include "engine/lesson/said_value.h"
 
 namespace shardlens {
@@ -16,12 +17,37 @@ namespace {
 
 constexpr int kDegrees[] = {1, 2, 4, 8};
 
-// The scene's settings, each with one thing changed.
-std::vector<WhatIf> neighbours(const Settings& settings) {
+const char* words_for(Cut cut) {
+  switch (cut) {
+    case Cut::Column:
+      return "cut by columns";
+    case Cut::Row:
+      return "cut by rows";
+    case Cut::Replicated:
+      break;
+  }
+  return "whole on every rank";
+}
+
+// The matrices that are cut in another way, by their letters: a lesson need not have named the splits.
+std::string difference(const Split& from, const Split& to, const Program& program) {
+  std::string words;
+  for (const MatrixCut& matrix : matrix_cuts()) {
+    const TensorId weight = find_tensor(program, std::string(matrix.name) + ".weight");
+    if (from.*matrix.cut == to.*matrix.cut || weight == kNoTensor) continue;
+    words += fmt::format("{}{} {}", words.empty() ? "" : " and ", program.tensor(weight).symbol,
+                         words_for(to.*matrix.cut));
+  }
+  return words;
+}
+
+// The scene's settings, each with other cuts of the matrices or another T.
+std::vector<WhatIf> neighbours(const Settings& settings, const Program& program) {
   std::vector<WhatIf> all;
   for (const Split& split : named_splits()) {
-    if (split == settings.split) continue;
-    all.push_back({settings, "split " + split.name});
+    const std::string words = difference(settings.split, split, program);
+    if (words.empty() || split.norm != settings.split.norm) continue;  // of another kind
+    all.push_back({settings, words});
     all.back().settings.split = split;
   }
   for (const int tp : kDegrees) {
@@ -55,7 +81,8 @@ std::optional<WhatIf> settings_where_right(LessonRun& run, const Scene& scene, c
       std::none_of(question.answers.begin(), question.answers.end(),
                    [](const ExpressionPtr& one) { return needs_run(*one); });
   if (!can_be_planned || scene.state.mistake || !scene.state.recording.empty()) return std::nullopt;
-  for (WhatIf& other : neighbours(run.evidence_of(scene.state)->settings())) {
+  const std::shared_ptr<Evidence> evidence = run.evidence_of(scene.state);
+  for (WhatIf& other : neighbours(evidence->settings(), evidence->program())) {
     try {
       validate(other.settings);
       const Surroundings there{run.store(), run.store().of(other.settings), run.drawn()};

@@ -19,6 +19,7 @@
 #include "ui/commands/walk.h"
 #include "ui/frame/side_panels.h"
 #include "ui/frame/spotlight.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
@@ -559,8 +560,8 @@ void handle_keys(const Context& context) {
   const bool may_take = !is_for_controls(ImGuiKey_LeftArrow) && !ImGui::GetIO().WantTextInput &&
                         !view.covered() && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   follow_keys_of_controls(view);
-  if (may_take &&
-      (take_keys_to_row(context) || take_keys_to_laboratory(context) || take_keys_to_hand(context)))
+  if (may_take && (take_keys_to_row(context) || take_keys_to_laboratory(context) ||
+                   take_keys_to_hand(context) || take_keys_to_number(context)))
     return;
   if (may_take && take_keys_to_lesson(context)) return;
   const bool typing = ImGui::GetIO().WantTextInput;

@@ -1,11 +1,14 @@
 // Dims out-of-date panels and writes the notice.
 #include "ui/frame/notice.h"
 
+#include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/settings/difference.h"
@@ -16,7 +19,16 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kDimming = 0.55f;
+constexpr float kDimming = 0.55f, kCover = 0.88f;
+
+/// What the engine does for the scene.
+std::string on_the_way(const Context& c) {
+  const Snapshot& snapshot = c.snapshot;
+  const bool runs = snapshot.state == RunState::Running && snapshot.plan && c.wanted() == snapshot.settings;
+  if (!runs) return "The engine plans it and runs it.";
+  return fmt::format("The engine runs it: step {} of {}.", snapshot.position,
+                     snapshot.plan->program.steps.size());
+}
 
 /// Draws over the current window: the child that begins last is above the other children, and below popups.
 void over_the_window(const auto& draw) {
@@ -66,6 +78,21 @@ std::string no_plan_words(const Context& context) {
 
 void dim_stale_result(const Context& context) {
   if (shows_stale(context.snapshot)) dim_below(context, ImGui::GetWindowPos().y);
+}
+
+void cover_awaited_scene(const Context& c) {
+  if (!awaits_scene(c.view)) return;
+  over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {
+    fill_rect(list, min, max, faded(c.theme.window, kCover));
+    const TextStyle title{c.fonts.bold, std::round(c.px(18)), c.theme.text};
+    const TextStyle note{c.fonts.body, std::round(c.px(kBodySize)), c.theme.dim};
+    const ImVec2 middle{(min.x + max.x) / 2, min.y + (max.y - min.y) * 0.4f};
+    const std::string words = on_the_way(c);
+    if (text_width(note, words) > max.x - min.x) return;  // a panel beside the page, which says it
+    draw_text(list, {middle.x, middle.y - title.size - c.px(6)}, title, "This scene is on its way",
+              Align::Centre);
+    draw_text(list, middle, note, words, Align::Centre);
+  });
 }
 
 void dim_below(const Context& context, float top) {

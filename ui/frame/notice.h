@@ -23,6 +23,8 @@ std::string no_plan_words(const Context& context);
 
 /// Dims the current window, with its children, while the result it shows is out of date.
 void dim_stale_result(const Context& context);
+/// Covers it while a lesson's scene is on its way, and says so: what it shows belongs to the scene before.
+void cover_awaited_scene(const Context& context);
 /// Dims it from `top` on, a height on the screen.
 void dim_below(const Context& context, float top);
 

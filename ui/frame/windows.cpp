@@ -207,6 +207,7 @@ void draw_panel_window(const Context& context, const char* name, DrawPanel draw,
   if (visible) {
     draw_guarded(context, draw);
     if (is_result) dim_stale_result(context);
+    if (is_result) cover_awaited_scene(context);
   }
   ImGui::End();
 }
@@ -231,6 +232,7 @@ void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPane
       draw_run_before(context, draw);
     else
       draw_guarded(context, draw);
+    if (!is_beside) cover_awaited_scene(context);
   }
   ImGui::End();
 }

@@ -44,8 +44,7 @@ void draw_head(const Context& c, float width) {
 const char* elsewhere_words(const Context& c) {
   const auto& view = c.view.of<LessonView>();
   if (view.away) return "The page shows something else than this scene.";
-  const auto shows = c.lesson.shows.find(view.shown_for);
-  return shows != c.lesson.shows.end() && shows->second ? "The page shows what the answer means." : "";
+  return shown_answer(c) != nullptr ? "The page shows what the answer means." : "";
 }
 
 /// How the lesson went, and the ways on.
@@ -93,7 +92,7 @@ void draw_scene(const Context& c, float width) {
     return wrapped({c.fonts.body, std::round(card_px(c, kCardText)), c.theme.text},
                    "This scene cannot be shown. " + made.problem, 8);
   if (!made.shown)
-    return wrapped(small, "Its plan is made, and run where the text has numbers of a run …", 8);
+    return wrapped(small, "The engine plans this scene and runs it, to fill in its numbers …", 8);
   if (!view.folded) draw_card_text(c, made.shown->text, width, c.theme.text);
   if (is_class(c.view)) {
     if (const ShownQuestion* asked = asked_question(c)) draw_question(c, *asked, width);
@@ -157,7 +156,9 @@ void draw_content(const Context& c) {
   // A class goes on with keys, but comes back with a click as well.
   const bool elsewhere = *elsewhere_words(c) != 0;
   const float foot = c.px((elsewhere ? kElsewhere : 0) + (is_class(c.view) ? 0 : kFoot));
-  const float height = ImGui::GetContentRegionAvail().y - foot;
+  const float rest = ImGui::GetContentRegionAvail().y - foot;
+  const float reply = c.view.of<LessonView>().ended ? 0 : reply_height(c, room.x, rest);
+  const float height = rest - reply;
   // The text scrolls, and the ways on stay. A scene, or a class's next question, begins at its top.
   auto& view = c.view.of<LessonView>();
   if (view.fitted_for.scene != view.scene || view.fitted_for.question != view.question)
@@ -174,6 +175,7 @@ void draw_content(const Context& c) {
   view.notes_in_view = view.notes;
   ImGui::EndChild();
   fit_to_class(c, height, content);
+  if (reply > 0) draw_reply(c, reply);
   if (foot <= 0) return;
   ImGui::Dummy({0, c.px(4)});
   draw_foot(c);

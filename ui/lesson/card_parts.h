@@ -38,7 +38,18 @@ void draw_card_words(const Context& context, const TextStyle& style, const std::
 void draw_card_text(const Context& context, const std::vector<ShownParagraph>& paragraphs, float width,
                     ImU32 colour);
 
-/// A question, what was answered, and what is known of the right answer.
+/// A question, and the right answer if it is known.
 void draw_question(const Context& context, const ShownQuestion& question, float width);
+
+/// The reply to the scene's last wrong answer: how high it is in a card with so much room; 0: there is none.
+/// A class has none.
+float reply_height(const Context& context, float width, float room);
+void draw_reply(const Context& context, float height);
+
+/// Instead of a verdict, while an answer or a reveal waits_to_be_marked().
+inline constexpr const char* kWaitsToBeMarked = "The answer comes when the engine has run this scene \u2026";
+
+/// A step or tensor as the page calls it, too.
+std::string named_as_shown(const Context& context, const std::string& name);
 
 }  // namespace shardlens::ui

@@ -48,12 +48,6 @@ struct Asked {
   }
 };
 
-void answer(const Asked& asked, nlohmann::json value) {
-  asked.c.view.of<LessonView>().shown_for = asked.id();
-  asked.open.verdict.clear();
-  asked.c.send(lesson_command::Answer{asked.id(), std::move(value)});
-}
-
 void draw_words(const Asked& asked, const TextStyle& style, const std::string& words, float indent = 0,
                 float below = 6) {
   draw_card_words(asked.c, style, words, asked.width, below, indent);
@@ -133,7 +127,20 @@ void draw_choice(const Asked& asked, size_t index) {
   if (in_class)
     asked.open.hands.push_back(static_cast<int>(index));
   else
-    answer(asked, words);
+    answer(c, asked.id(), words);
+}
+
+/// The field that was just drawn gets the digits that were typed without it. Returns true when it has the
+/// keyboard itself.
+bool take_typed(std::string& typed) {
+  if (ImGuiInputTextState* const state = ImGui::GetInputTextState(ImGui::GetItemID());
+      state != nullptr && ImGui::IsItemActive()) {
+    state->ClearSelection();  // else the next digit would replace the first ones
+    return true;
+  }
+  for (const ImWchar sign : ImGui::GetIO().InputQueueCharacters)
+    if (sign >= '0' && sign <= '9') typed += static_cast<char>(sign);
+  return false;
 }
 
 void draw_number(const Asked& asked) {
@@ -141,10 +148,14 @@ void draw_number(const Asked& asked) {
   if (asked.is_done()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(card_px(c, 8), card_px(c, 7)));
   ImGui::SetNextItemWidth(card_px(c, 120));
+  std::string& goes_to = c.view.of<LessonView>().typed_into;
+  const bool goes_here = goes_to == asked.id();
+  if (goes_here) ImGui::SetKeyboardFocusHere();
   const bool entered = ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
                                         ImGuiInputTextFlags_EnterReturnsTrue);
   // It keeps the keys: the digits of another try must not change T.
   if (entered) ImGui::SetKeyboardFocusHere(-1);
+  if (goes_here && take_typed(asked.open.typed)) goes_to.clear();
   ImGui::PopStyleVar();
   ImGui::SameLine(0, card_px(c, 8));
   if (!asked.question().unit.empty()) {
@@ -156,13 +167,7 @@ void draw_number(const Asked& asked) {
   const bool is_typed = asked.open.typed.find_first_not_of(' ') != std::string::npos;
   const bool clicked = draw_small_button(asked, "answer", "Answer", ButtonLook::Accent, is_typed);
   ImGui::NewLine();
-  if ((clicked || entered) && is_typed) answer(asked, asked.open.typed);
-}
-
-/// A step or tensor as the page calls it, too.
-std::string named(const Context& c, const std::string& name) {
-  const Plan* const plan = shown_plan(c.snapshot);
-  return plan == nullptr ? name : with_equation(plan->program, name);
+  if ((clicked || entered) && is_typed) answer(c, asked.id(), asked.open.typed);
 }
 
 /// The name under which a click on the Stage answers this question; empty: nothing was clicked that can.
@@ -190,9 +195,10 @@ void draw_point(const Asked& asked) {
   const std::string name = pointed_name(asked);
   const std::string words = name.empty()
                                 ? fmt::format("Click a {} on the page.", to_string(asked.question().at))
-                                : fmt::format("Selected: {}", named(c, name));
+                                : fmt::format("Selected: {}", named_as_shown(c, name));
   draw_words(asked, asked.text(kCardQuestion, name.empty() ? c.theme.dim : c.theme.text), words);
-  if (draw_small_button(asked, "answer", "This one", ButtonLook::Accent, !name.empty())) answer(asked, name);
+  if (draw_small_button(asked, "answer", "This one", ButtonLook::Accent, !name.empty()))
+    answer(c, asked.id(), name);
   ImGui::NewLine();
 }
 
@@ -221,7 +227,7 @@ void draw_order(const Asked& asked) {
                 fmt::format("{}", shown - numbered.begin() + 1));
     const TextStyle mono{c.fonts.mono, std::round(card_px(c, kCardQuestion)), c.theme.text};
     draw_text(list, {at.x + card_px(c, kPad + 22), middle - mono.size * 0.56f}, mono,
-              fitted(mono, named(c, items[i]), asked.width - card_px(c, 2 * kPad + 22)));
+              fitted(mono, named_as_shown(c, items[i]), asked.width - card_px(c, 2 * kPad + 22)));
     ImGui::SetCursorScreenPos({at.x, end.y + card_px(c, 6)});
     if (!clicked || asked.is_done()) continue;
     if (place != order.end())
@@ -231,7 +237,7 @@ void draw_order(const Asked& asked) {
   }
   if (asked.is_done()) return;
   if (draw_small_button(asked, "answer", "Answer", ButtonLook::Accent, order.size() == items.size()))
-    answer(asked, order);
+    answer(c, asked.id(), order);
   ImGui::NewLine();
 }
 
@@ -252,29 +258,9 @@ void draw_cut(const Asked& asked) {
       draw_words(asked, asked.text(kCardQuestion, c.theme.text),
                  fmt::format("{}: {}", matrix.name, to_string(split.*matrix.cut)), 0, 2);
   ImGui::Dummy({0, card_px(c, 4)});
-  if (draw_small_button(asked, "answer", "Mark my cut", ButtonLook::Accent)) answer(asked, as_json(split));
+  if (draw_small_button(asked, "answer", "Mark my cut", ButtonLook::Accent))
+    answer(c, asked.id(), as_json(split));
   ImGui::NewLine();
-}
-
-/// What a wrong answer is told; empty: there is none.
-std::string not_right_words(const Asked& asked) {
-  const Context& c = asked.c;
-  if (asked.marked == nullptr || asked.is_done()) return {};
-  const Marked& marked = *asked.marked;
-  const bool is_name = asked.question().kind == QuestionKind::Point;
-  const std::string answered = is_name ? named(c, marked.answered) : marked.answered;
-  if (!marked.is_read && !answered.empty())
-    return fmt::format("Not answered: \"{}\" {}. Try again, or see the answer.", answered, marked.message);
-  std::string words = answered.empty() ? "" : fmt::format("Not {}.", answered);
-  if (!marked.message.empty()) words += (words.empty() ? "" : " ") + as_sentence(marked.message) + ".";
-  if (!marked.hint.empty()) words += " " + marked.hint;
-  const auto shows = c.lesson.shows.find(asked.id());
-  if (shows != c.lesson.shows.end() && shows->second)
-    words +=
-        shows->second->where_right.empty()
-            ? " The page shows what that would be."
-            : fmt::format(" That would be right with {}: the page shows it.", shows->second->where_right);
-  return words + " Try again, or see the answer.";
 }
 
 /// The right answer and why, with a bar in the colour of agreement.
@@ -287,11 +273,11 @@ void draw_right(const Asked& asked) {
   std::string answer = asked.right->text;
   if (asked.question().kind == QuestionKind::Point) {  // of many that are right, the one that was given
     const std::vector<std::string>& all = asked.right->accepted;
-    answer = named(c, by_person ? asked.marked->answered : all.front());
+    answer = named_as_shown(c, by_person ? asked.marked->answered : all.front());
     if (!by_person && all.size() > kMostListed)
       answer += fmt::format(", or one of {} others", all.size() - 1);
     for (size_t i = 1; !by_person && all.size() <= kMostListed && i < all.size(); ++i)
-      answer += (i + 1 == all.size() ? " or " : ", ") + named(c, all[i]);
+      answer += (i + 1 == all.size() ? " or " : ", ") + named_as_shown(c, all[i]);
   }
   const std::string head = (by_person ? "Right: " : "") + answer;
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), head, indent, 4);
@@ -360,16 +346,19 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
   }
   ImGui::Dummy({0, card_px(c, 4)});
   const float top = ImGui::GetCursorScreenPos().y;
-  const std::string not_right = not_right_words(asked);
-  draw_words(asked, asked.text(kCardQuestion, c.theme.text), not_right);
   draw_right(asked);
-  if (!asked.is_done() && (is_class(c.view) || asked.marked != nullptr)) {
-    if (draw_small_button(asked, "reveal", is_class(c.view) ? "Reveal (Enter)" : "Show the answer",
-                          ButtonLook::Plain))
-      reveal(c, id);
+  if (!asked.is_done() && is_class(c.view)) {
+    if (draw_small_button(asked, "reveal", "Reveal (Enter)", ButtonLook::Plain)) reveal(c, id);
     ImGui::NewLine();
+    if (waits_to_be_marked(c, id))
+      draw_words(asked, asked.text(kCardQuestion, c.theme.dim), kWaitsToBeMarked);
   }
-  bring_into_view(asked, asked.is_done() ? asked.right->because : not_right, top);
+  bring_into_view(asked, asked.is_done() ? asked.right->because : "", top);
+}
+
+std::string named_as_shown(const Context& c, const std::string& name) {
+  const Plan* const plan = shown_plan(c.snapshot);
+  return plan == nullptr ? name : with_equation(plan->program, name);
 }
 
 }  // namespace shardlens::ui

@@ -28,6 +28,8 @@ void LessonFollower::take_reading(const Context& c) {
   told_.clear();
   view.questions.clear();
   view.shown_for.clear();
+  view.replied.clear();
+  view.typed_into.clear();
   view.away = false;
   view.question = 0;
   view.open = c.lesson.is_open();
@@ -75,9 +77,11 @@ void LessonFollower::show_answer(const Context& c) {
     (marked.right ? progress.right : progress.wrong).insert(id);
   if (view.shown_for.empty()) return;
   const auto found = c.lesson.shows.find(view.shown_for);
-  if (found == c.lesson.shows.end() || found->second == answer_) return;
-  if (found->second) {
-    answer_ = found->second;
+  if (found == c.lesson.shows.end()) return;
+  const std::shared_ptr<const ShownState> wanted = shown_answer(c) != nullptr ? found->second : nullptr;
+  if (wanted == answer_) return;
+  if (wanted) {
+    answer_ = wanted;
     setter_.begin(c, answer_);
   } else {
     view.again = true;  // the page showed what the answer before meant
@@ -119,6 +123,11 @@ void LessonFollower::follow(const Context& c) {
   view.pointed = !sets && (view.pointed || clicks || selection != selection_);
   selection_ = selection;
   view.away = setter_.was_left(c, asks_for_a_cut(c));
+  const bool is_made = scene_ == view.scene;  // or it cannot be, and the card says why
+  if (is_made && (setter_.is_set() || setter_.shows_its_training(c)))
+    view.awaited_since = -1;
+  else if (view.awaited_since < 0)
+    view.awaited_since = ImGui::GetTime();
   // The next scene's values are made while the class looks at this one.
   const auto next = static_cast<size_t>(view.scene) + 1;
   const bool rests = setter_.is_set() && !c.lesson.busy && c.snapshot.activity.empty() &&

@@ -1,6 +1,8 @@
 // What a person does in a lesson: opens it, goes from scene to scene, reveals answers, counts hands.
 #include "ui/lesson/lesson_view.h"
 
+#include <imgui.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +11,9 @@
 
 namespace shardlens::ui {
 namespace {
+
+/// Most scenes are there sooner, and most answers marked.
+constexpr double kSaidAfterSeconds = 0.3;
 
 int scene_count(const Context& c) {
   return static_cast<int>(c.lesson.scenes.size());
@@ -21,6 +26,26 @@ int question_count(const Context& c, int scene) {
 /// True if the studio shows something else than the scene: a person has left it, or what an answer means.
 bool is_elsewhere(const LessonView& view) {
   return view.away || !view.shown_for.empty();
+}
+
+/// The page shows what it means, and the card that it is on its way.
+void ask_about(const Context& c, const std::string& question) {
+  auto& view = c.view.of<LessonView>();
+  view.shown_for = view.replied = question;
+  OpenQuestion& open = view.questions[question];
+  open.verdict.clear();
+  open.wants_shown = false;
+  ++open.sent;
+  open.sent_seconds = ImGui::GetTime();
+}
+
+bool is_digit_pressed() {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.KeyCtrl || io.KeyAlt || io.KeyShift || io.KeySuper) return false;
+  for (int digit = 0; digit < 10; ++digit)
+    for (const ImGuiKey first : {ImGuiKey_0, ImGuiKey_Keypad0})
+      if (ImGui::IsKeyPressed(static_cast<ImGuiKey>(first + digit), false)) return true;
+  return false;
 }
 
 }  // namespace
@@ -128,10 +153,51 @@ const ShownQuestion* asked_question(const Context& c) {
   return &scene->questions[question];
 }
 
+const ShownState* shown_answer(const Context& c) {
+  const auto& view = std::as_const(c.view).of<LessonView>();
+  const auto found = c.lesson.shows.find(view.shown_for);
+  if (found == c.lesson.shows.end() || !found->second) return nullptr;
+  const auto open = view.questions.find(view.shown_for);
+  const bool is_wanted = open != view.questions.end() && open->second.wants_shown;
+  return found->second->where_right.empty() || is_wanted ? found->second.get() : nullptr;
+}
+
+bool awaits_scene(const ViewState& view) {
+  const auto& lesson = view.of<LessonView>();
+  return lesson.open && !lesson.ended && lesson.awaited_since >= 0 &&
+         ImGui::GetTime() - lesson.awaited_since > kSaidAfterSeconds;
+}
+
+bool take_keys_to_number(const Context& c) {
+  const ShownScene* const scene = made_scene(c);
+  if (scene == nullptr || is_class(c.view)) return false;
+  for (const ShownQuestion& shown : scene->questions) {
+    const std::string& id = shown.question->id;
+    if (shown.question->kind != QuestionKind::Number || c.lesson.answers.contains(id)) continue;
+    if (!is_digit_pressed()) return false;
+    auto& view = c.view.of<LessonView>();
+    if (std::exchange(view.typed_into, id) != id) view.questions[id].typed.clear();
+    return true;
+  }
+  return false;
+}
+
+bool waits_to_be_marked(const Context& c, const std::string& question) {
+  const auto& questions = std::as_const(c.view).of<LessonView>().questions;
+  const auto open = questions.find(question);
+  if (open == questions.end()) return false;
+  const auto done = c.lesson.carried_out.find(question);
+  const int carried_out = done == c.lesson.carried_out.end() ? 0 : done->second;
+  return open->second.sent > carried_out && ImGui::GetTime() - open->second.sent_seconds > kSaidAfterSeconds;
+}
+
+void answer(const Context& c, const std::string& question, nlohmann::json value) {
+  ask_about(c, question);
+  c.send(lesson_command::Answer{question, std::move(value)});
+}
+
 void reveal(const Context& c, const std::string& question) {
-  auto& view = c.view.of<LessonView>();
-  view.shown_for = question;
-  view.questions[question].verdict.clear();
+  ask_about(c, question);
   c.send(lesson_command::Reveal{question});
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 namespace shardlens {
 struct ShownQuestion;  // engine/lesson/marking.h
 struct ShownScene;     // engine/lesson/marking.h
+struct ShownState;     // engine/lesson/lesson_session.h
 }  // namespace shardlens
 
 namespace shardlens::ui {
@@ -31,8 +33,11 @@ struct LessonProgress {
 struct OpenQuestion {
   std::string typed;               ///< a number
   std::vector<std::string> order;  ///< items in the order in which they were clicked
-  std::vector<int> hands;  ///< of a class: the choice of each, in the order in which they were counted
-  std::string verdict;     ///< the words about the answer that were brought into view
+  std::vector<int> hands;    ///< of a class: the choice of each, in the order in which they were counted
+  std::string verdict;       ///< the words about the answer that were brought into view
+  int sent = 0;              ///< answers and reveals that were asked for
+  double sent_seconds = 0;   ///< ImGui's time when the last of them was
+  bool wants_shown = false;  ///< a person asked to see where the wrong answer would be right
 };
 
 /// The verdict that the card was scrolled to last: it stays in view while type and card change.
@@ -62,6 +67,9 @@ struct LessonView {
   std::optional<Settings> before;  ///< the settings when the lesson was opened
   bool away = false;               ///< a person has left the scene: other settings, or another tab
   std::string shown_for;           ///< the question whose answer the studio shows; empty: the scene itself
+  std::string replied;             ///< the question that was answered last
+  std::string typed_into;          ///< the question whose field is to take the digits that are typed
+  double awaited_since = -1;       ///< ImGui's time since when the scene's run is on its way; -1: it is there
   std::map<std::string, OpenQuestion> questions;   ///< by id
   bool notes = false;                              ///< the text for who teaches is shown in the card
   bool notes_in_view = false;                      ///< the card was scrolled to it
@@ -124,6 +132,16 @@ inline std::string choice_letter(size_t choice) {
   return std::string(1, static_cast<char>('A' + choice));
 }
 
+/// What the page shows in the scene's place, with an answer; null: the scene itself.
+const ShownState* shown_answer(const Context& context);
+/// True while the page still shows what was there before the scene, for longer than a moment.
+bool awaits_scene(const ViewState& view);
+/// Alone, digits are for the scene's first open number, and not for T. Returns true if it has taken them.
+bool take_keys_to_number(const Context& context);
+
+/// True if an answer or a reveal has been on its way for so long that a person should be told.
+bool waits_to_be_marked(const Context& context, const std::string& question);
+void answer(const Context& context, const std::string& question, nlohmann::json value);
 void reveal(const Context& context, const std::string& question);
 /// Adds a hand to the choice with this index, or takes the last one back.
 void raise_hand(const Context& context, size_t choice);

@@ -43,6 +43,7 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr double kHeardAfterSeconds = 0.5;  ///< the engine takes settings sooner
 constexpr float kRoomy = 1000;  ///< the least width of a window with the Inspector beside a page and the card
 
 bool has(const std::vector<std::string>& names, const char* name) {
@@ -138,6 +139,7 @@ void show_by_hand(const Context& c, const lab::HandForm& form) {
 void SceneSetter::begin(const Context& c, std::shared_ptr<const ShownState> wanted) {
   wanted_ = std::move(wanted);
   set_ = false;
+  differs_since_ = -1;
   messages_before_ = c.replay.messages;
   recording_before_ = c.replay.recording;
   broken_before_ = c.breaks.report ? c.breaks.report->plan : nullptr;
@@ -248,6 +250,20 @@ bool SceneSetter::has_arrived(const Context& c) const {
   return shows(c.train, trained_) && !c.train.is_active();
 }
 
+bool SceneSetter::shows_its_training(const Context& c) const {
+  return !trained_.empty() && !c.replay.is_open() && shows(c.train, trained_);
+}
+
+/// True if a person has chosen other settings while the state was on its way: it never arrives. For some
+/// frames after begin() the engine may not have heard of the state's.
+bool SceneSetter::was_changed(const Context& c) {
+  const bool differs = wanted_->state.recording.empty() && !c.replay.is_open() && !c.train.frozen &&
+                       c.wanted() == c.snapshot.settings && c.wanted() != wanted_->settings;
+  if (!differs) differs_since_ = -1;
+  if (differs && differs_since_ < 0) differs_since_ = ImGui::GetTime();
+  return differs && ImGui::GetTime() - differs_since_ > kHeardAfterSeconds;
+}
+
 void SceneSetter::place(const Context& c) const {
   const SceneState& state = wanted_->state;
   ViewState& view = c.view;
@@ -296,6 +312,11 @@ void SceneSetter::advance(const Context& c) {
   // scene's.
   if (wanted_->state.mistake) c.view.of<BreakView>().left = false;
   if (training_due_ && !c.replay.is_open()) begin_training(c);  // until then it shows the recording's
+  if (was_changed(c)) {
+    settings_ = wanted_->settings;  // so was_left() says so
+    set_ = true;
+    return;
+  }
   if (!has_arrived(c)) return;
   // A recording that cannot be read shows nothing of the scene; its message says why.
   const bool is_there =

@@ -21,6 +21,8 @@ class SceneSetter {
   void advance(const Context& context);
   /// True if all of the state is shown, or can never be.
   bool is_set() const { return wanted_ == nullptr || set_; }
+  /// True while the page shows the curves of the state's training, which go on.
+  bool shows_its_training(const Context& context) const;
   /// True if a person has changed the settings, the tab or the mistake since. `cut_is_asked`: another split
   /// is what the scene is about.
   bool was_left(const Context& context, bool cut_is_asked) const;
@@ -32,10 +34,13 @@ class SceneSetter {
  private:
   void begin_training(const Context& context);
   bool has_arrived(const Context& context) const;
+  bool was_changed(const Context& context);
   void place(const Context& context) const;
 
   std::shared_ptr<const ShownState> wanted_;
   bool set_ = false;
+  double differs_since_ =
+      -1;  ///< ImGui's time since when other settings run than the state's; -1: they do not
   std::shared_ptr<const RecordingFacts> recording_before_;  ///< open when the state was asked for
   std::shared_ptr<const Plan> broken_before_;               ///< of the mistake that was planted then
   uint64_t messages_before_ = 0;                            ///< of the Replay, then

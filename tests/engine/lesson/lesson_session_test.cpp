@@ -8,6 +8,7 @@
 
 #include "engine/config/splits.h"
 #include "engine/io/temporary_folder.h"
+#include "engine/runtime/plan.h"
 #include "tests/engine/lesson/small_lesson.h"
 
 namespace shardlens {
@@ -104,10 +105,39 @@ TEST_F(OpenLesson, AWrongAnswerIsShownWhereItWouldBeRight) {
   const auto one_rank = after(lesson_command::Answer{"a-scene/1", 2});
   const auto& shows = one_rank->shows.at("a-scene/1");
   ASSERT_NE(shows, nullptr);
-  EXPECT_NE(shows->where_right, "");
+  EXPECT_THAT(shows->where_right, HasSubstr("Wfc cut by rows"));
   EXPECT_NE(shows->settings.split, named_split("megatron"));
   // Nowhere right.
   EXPECT_EQ(after(lesson_command::Answer{"a-scene/1", 5000})->shows.at("a-scene/1"), nullptr);
+}
+
+// Two meetings by all-gathers are not two all-reduces.
+TEST_F(OpenLesson, AWrongAnswerIsRightOnlyWhereItsWordsAre) {
+  write(lesson_text(scene_block("select = \"mlp.proj\"") +
+                    question_block("ask = \"?\"\nkind = \"number\"\nanswer = \"all_reduces(forward)\"\n"
+                                   "because = \"explain(collective(1))\"")));
+  after(lesson_command::Open{path_, {}});
+  const auto two = after(lesson_command::Answer{"a-scene/1", 2});
+  const auto& shows = two->shows.at("a-scene/1");
+  if (shows) {
+    int64_t all_reduces = 0;
+    for (const Step& step : make_plan(shows->settings)->program.steps)
+      all_reduces += step.op == Op::AllReduce && step.phase == Phase::Forward;
+    EXPECT_EQ(all_reduces, 2) << shows->where_right;
+  }
+  EXPECT_EQ(two->carried_out.at("a-scene/1"), 1);
+}
+
+TEST_F(OpenLesson, TheAuthorsHintComesBeforeWhatAPlanSays) {
+  write(
+      lesson_text(scene_block("select = \"mlp.proj\"") +
+                  question_block("ask = \"?\"\nkind = \"number\"\nanswer = \"collectives(forward)\"\n"
+                                 "hints = [{ at = \"collectives()\", text = \"Both: {{collectives()}}.\" }]\n"
+                                 "because = \"explain(collective(1))\"")));
+  after(lesson_command::Open{path_, {}});
+  const auto both = after(lesson_command::Answer{"a-scene/1", 2});
+  EXPECT_EQ(both->marked.at("a-scene/1").hint, "Both: 2.");
+  EXPECT_EQ(both->shows.at("a-scene/1"), nullptr);
 }
 
 TEST_F(OpenLesson, ReadsAChangedFileAgain) {

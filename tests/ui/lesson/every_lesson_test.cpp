@@ -144,9 +144,9 @@ class EveryLesson : public ::testing::TestWithParam<std::string> {
     harness_.view().of<ProductView>() = {};
   }
 
-  /// The lines of a verdict that are wholly inside the card, as one text.
-  std::string card_text() {
-    const ImGuiWindow* const card = window_with("Lesson/scene ");
+  /// The lines that are wholly inside a part of the card, as one text.
+  std::string text_in(const char* part) {
+    const ImGuiWindow* const card = window_with(part);
     if (card == nullptr) return "";
     std::string all;
     for (const mark::Words& words : words_on_screen(harness_))
@@ -233,7 +233,7 @@ TEST_P(EveryLesson, BringsEachVerdictIntoTheCard) {
       const RightAnswer right = right_answer(question);
       ASSERT_NO_FATAL_FAILURE(answer_wrong(shown, right));
       in_each_size([&](const std::string& size) {
-        EXPECT_THAT(card_text(), ContainsRegex("Not .*Try again, or see the answer\\."))
+        EXPECT_THAT(text_in("Lesson/reply"), ContainsRegex("[Nn]ot .*Try again, or see the answer\\."))
             << question.id << ", " << size;
       });
       harness_.perform([&](ImGuiTestContext& person) {
@@ -244,7 +244,8 @@ TEST_P(EveryLesson, BringsEachVerdictIntoTheCard) {
         view().question = static_cast<int>(&question - lesson().scenes[scene].questions.data());
         in_each_size(
             [&](const std::string& size) {
-              EXPECT_THAT(card_text(), ::testing::HasSubstr(right.because)) << question.id << ", " << size;
+              EXPECT_THAT(text_in("Lesson/scene "), ::testing::HasSubstr(right.because))
+                  << question.id << ", " << size;
             },
             in_class);
       }

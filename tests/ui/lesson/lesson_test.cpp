@@ -231,12 +231,14 @@ TEST_F(Lessons, ASceneIsShown) {
 TEST_F(Lessons, AWrongAnswerIsShownAndARightOneExplained) {
   open();
   click("//Lesson/**/choice 1.2");
-  EXPECT_THAT(card_text(), HasSubstr("Not 2. That would be right with split"));
+  EXPECT_THAT(card_text(), HasSubstr("\"2\" is not right. It would be with Wfc cut by rows"));
+  EXPECT_EQ(harness_.snapshot().settings.split, named_split("megatron")) << "the page stays the scene's";
+  click("//Lesson/**/show it 1");
   EXPECT_NE(harness_.snapshot().settings.split, named_split("megatron"));
   click("//Lesson/lesson again");
   EXPECT_EQ(harness_.snapshot().settings.split, named_split("megatron"));
   click("//Lesson/**/choice 1.3");
-  EXPECT_THAT(card_text(), HasSubstr("Not 5. Try again"));
+  EXPECT_THAT(card_text(), HasSubstr("\"5\" is not right. Try again"));
   EXPECT_THAT(card_text(), Not(HasSubstr("Right:")));
   click("//Lesson/**/choice 1.1");
   EXPECT_THAT(card(), Contains("Right: 1"));
@@ -257,13 +259,13 @@ TEST_F(Lessons, ANumberIsTyped) {
     person.KeyCharsReplaceEnter("12");
   });
   ASSERT_TRUE(settle());
-  EXPECT_THAT(card_text(), HasSubstr("Not 12."));
+  EXPECT_THAT(card_text(), HasSubstr("\"12\" is not right."));
   harness_.perform([](ImGuiTestContext& person) {
     person.ItemClick("//Lesson/**/##number 2");
     person.KeyCharsReplaceEnter("384");
   });
   ASSERT_TRUE(settle());
-  EXPECT_THAT(card_text(), HasSubstr("Not 384. All ranks hold 384 together."));
+  EXPECT_THAT(card_text(), HasSubstr("\"384\" is not right. All ranks hold 384 together."));
   harness_.perform([](ImGuiTestContext& person) {
     person.ItemClick("//Lesson/**/##number 2");
     person.KeyCharsReplaceEnter("96 KiB");
@@ -288,11 +290,85 @@ TEST_F(Lessons, AfterAWrongNumberTheNextDigitsAreTheNextTry) {
     person.KeyCharsReplaceEnter("12");
   });
   ASSERT_TRUE(settle());
-  EXPECT_THAT(card_text(), HasSubstr("Not 12."));
+  EXPECT_THAT(card_text(), HasSubstr("\"12\" is not right."));
   harness_.perform([](ImGuiTestContext& person) { person.KeyCharsReplaceEnter("96"); });
   ASSERT_TRUE(settle());
   EXPECT_THAT(card(), Contains("Right: 96"));
   EXPECT_EQ(harness_.snapshot().settings.tp, tp);
+}
+
+TEST_F(Lessons, DigitsGoToTheNumberThatIsAsked) {
+  open();
+  const int tp = harness_.snapshot().settings.tp;
+  harness_.perform([](ImGuiTestContext& person) {
+    for (const ImGuiKey digit : {ImGuiKey_9, ImGuiKey_6}) {
+      person.KeyPress(digit);
+      person.KeyChars(digit == ImGuiKey_9 ? "9" : "6");
+    }
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card(), Contains("Right: 96"));
+  EXPECT_EQ(harness_.snapshot().settings.tp, tp);
+  press(ImGuiKey_2);
+  EXPECT_EQ(harness_.snapshot().settings.tp, 2) << "nothing asks for a number any more";
+}
+
+TEST_F(Lessons, ChoicesStandStillUnderAWrongAnswer) {
+  open();
+  const auto place = [&](const char* choice) {
+    ImVec2 at;
+    harness_.perform([&](ImGuiTestContext& person) { at = person.ItemInfo(choice).RectFull.Min; });
+    return at.y;
+  };
+  for (const char* const choice : {"//Lesson/**/choice 1.2", "//Lesson/**/choice 1.3"}) {
+    const float before = place(choice);
+    click(choice);
+    EXPECT_THAT(card_text(), HasSubstr("is not right."));
+    EXPECT_EQ(place(choice), before);
+  }
+}
+
+// What is on its way says so: the page does not show the scene before as if it were this one, and an answer
+// that cannot be marked yet gets a reply.
+TEST_F(Lessons, WhatIsOnItsWayIsAnnounced) {
+  open();
+  const std::string text = kLesson;
+  const std::string slow = R"(run = { model = "gpt2-tiny", block = "model", layers = 2, tp = 2 })";
+  std::ofstream(path_) << text.substr(0, text.find("\n## ")) << "\n## Slow\n\nText.\n\n```scene\n"
+                       << slow
+                       << "\n```\n\n```question\nask = \"What is the loss then?\"\nanswer = "
+                          "\"loss(40)\"\nbecause = \"{{loss(40)}}\"\n```\n";
+  harness_.studio().open_lesson(path_, 0);
+  const auto is_said = [&](const char* words) {
+    return harness_.draw_until([&] {
+      for (const mark::Words& one : words_on_screen(harness_))
+        if (one.text.find(words) != std::string::npos) return true;
+      return false;
+    });
+  };
+  const char* const kOnItsWay = "This scene is on its way";
+  EXPECT_TRUE(is_said(kOnItsWay));
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(join(texts_in(harness_, "Stage")), Not(HasSubstr(kOnItsWay)));
+  harness_.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Lesson/**/##number 1");
+    person.KeyCharsReplaceEnter("12");
+  });
+  EXPECT_TRUE(is_said("The answer comes when the engine has run this scene"));
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(card_text(), HasSubstr("\"12\" is not right."));
+}
+
+TEST_F(Lessons, WhoChangesASceneOnItsWayHasLeftIt) {
+  open();
+  press(ImGuiKey_PageDown);
+  harness_.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_PageUp);
+    person.KeyPress(ImGuiKey_3);
+  });
+  EXPECT_TRUE(harness_.draw_until([&] { return lesson().away; }));
+  EXPECT_EQ(harness_.snapshot().settings.tp, 3);
 }
 
 TEST_F(Lessons, AnAnswerThatIsAskedForIsShown) {
