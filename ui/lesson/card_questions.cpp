@@ -287,7 +287,7 @@ void draw_right(const Asked& asked) {
   ImGui::Dummy({0, card_px(c, 8)});
   if (by_person || is_class(c.view)) return;
   if (draw_small_button(asked, "try again", "Try it again", ButtonLook::Plain)) {
-    c.view.of<LessonView>().questions.erase(asked.id());
+    asked.open = {};
     c.send(lesson_command::Forget{asked.id()});
   }
   ImGui::NewLine();

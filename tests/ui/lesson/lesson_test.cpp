@@ -334,37 +334,46 @@ TEST_F(Lessons, ChoicesStandStillUnderAWrongAnswer) {
 TEST_F(Lessons, WhatIsOnItsWayIsAnnounced) {
   open();
   const std::string text = kLesson;
-  const std::string slow = R"(run = { model = "gpt2-tiny", block = "model", layers = 2, tp = 2 })";
-  std::ofstream(path_) << text.substr(0, text.find("\n## ")) << "\n## Slow\n\nText.\n\n```scene\n"
-                       << slow
-                       << "\n```\n\n```question\nask = \"What is the loss then?\"\nanswer = "
-                          "\"loss(40)\"\nbecause = \"{{loss(40)}}\"\n```\n";
+  const auto scene = [](const std::string& title, const std::string& run) {
+    return "\n## " + title + "\n\nText.\n\n```scene\nrun = { " + run + " }\n```\n";
+  };
+  std::ofstream(path_)
+      << text.substr(0, text.find("\n## "))
+      << scene("Slow", R"(model = "gpt2", block = "layer", hidden = 768, tp = 2, batch = 4, seq = 256)")
+      << scene("Trained",
+               R"(model = "gpt2-tiny", block = "model", layers = 2, tp = 2, hidden = 48, heads = 4)")
+      << "\n```question\nask = \"What is the loss then?\"\nkind = \"number\"\nanswer = \"loss(40)\"\n"
+         "because = \"{{loss(40)}}\"\n```\n";
   harness_.studio().open_lesson(path_, 0);
   const auto is_said = [&](const char* words) {
-    return harness_.draw_until([&] {
+    int frames = 0;
+    bool found = false;
+    harness_.draw_until([&] {
       for (const mark::Words& one : words_on_screen(harness_))
-        if (one.text.find(words) != std::string::npos) return true;
-      return false;
+        found = found || one.text.find(words) != std::string::npos;
+      return found || ++frames > 2000;
     });
+    return found;
   };
   const char* const kOnItsWay = "This scene is on its way";
-  EXPECT_TRUE(is_said(kOnItsWay));
+  EXPECT_TRUE(is_said(kOnItsWay)) << ::testing::PrintToString(texts_in(harness_, "Lesson"))
+                                  << session().snapshot()->message;
   ASSERT_TRUE(settle());
   EXPECT_THAT(join(texts_in(harness_, "Stage")), Not(HasSubstr(kOnItsWay)));
+  press(ImGuiKey_PageDown);
   harness_.perform([](ImGuiTestContext& person) {
     person.ItemClick("//Lesson/**/##number 1");
     person.KeyCharsReplaceEnter("12");
   });
-  EXPECT_TRUE(is_said("The answer comes when the engine has run this scene"));
+  EXPECT_TRUE(is_said("The answer comes when"));
   ASSERT_TRUE(settle());
   EXPECT_THAT(card_text(), HasSubstr("\"12\" is not right."));
 }
 
 TEST_F(Lessons, WhoChangesASceneOnItsWayHasLeftIt) {
   open();
-  press(ImGuiKey_PageDown);
   harness_.perform([](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiKey_PageUp);
+    person.KeyPress(ImGuiKey_PageDown);
     person.KeyPress(ImGuiKey_3);
   });
   EXPECT_TRUE(harness_.draw_until([&] { return lesson().away; }));
