@@ -751,6 +751,7 @@ TEST_F(Lessons, WhatWasShownCanBeTriedAgain) {
 TEST_F(Lessons, ARightAnswerComesBackToTheScene) {
   open();
   click("//Lesson/**/choice 1.2");
+  click("//Lesson/**/show it 1");
   EXPECT_NE(harness_.snapshot().settings.split, named_split("megatron"));
   click("//Lesson/**/choice 1.1");
   EXPECT_EQ(harness_.snapshot().settings.split, named_split("megatron"));
