@@ -138,8 +138,8 @@ const std::vector<Term>& terms() {
        "ring all-reduce of S bytes a rank sends 2 S (T - 1) / T bytes.",
        "view.traffic"},
       {"Alpha and beta", "latency bandwidth cost model α β",
-       "The two numbers that predict the time of a message. Alpha is the time of a message without bytes; "
-       "beta is the time of one more byte.",
+       "The two numbers that predict the time of a message. Alpha is what a message takes before its first "
+       "byte moves; beta is how many bytes a second follow.",
        "view.times"},
       {"Tensor parallelism", "TP T degree",
        "T ranks share every layer: each holds a part of every large matrix and computes with it.",
@@ -188,6 +188,10 @@ const std::vector<Term>& terms() {
        "Gives every token mean 0 and variance 1 over its hidden numbers, then a gain and a shift. It needs "
        "the whole token.",
        is<Op::LayerNorm>},
+      {"Rms", "root mean square size of the numbers",
+       "The root of the mean of the squares: how large the numbers of a tensor usually are, whatever their "
+       "sign.",
+       "view.stage"},
       {"Memory wall", "capacity out of memory",
        "Training needs about 16 bytes for each parameter, and activations on top. A device has only so much "
        "memory; beyond it the model must be cut.",

@@ -273,10 +273,12 @@ void SceneSetter::place(const Context& c) const {
       product.col = state.number->col;
     }
   }
-  if (state.page == "collective") {
+  if (state.page == "collective" || state.page == "price") {
     look_inside(c);
-    view.of<CollectiveView>().stand_at(state.hop.value_or(0));
-    view.of<CollectiveView>().playing = state.play;
+    auto& collective = view.of<CollectiveView>();
+    collective.price_first = state.page == "price";
+    collective.stand_at(state.hop.value_or(0));
+    collective.playing = state.play;
   } else if (!state.recording.empty()) {
     if (state.moment) c.send(replay_command::Seek{*state.moment});
     if (state.play && !is_playing(c)) find_command("run.play").run(c);

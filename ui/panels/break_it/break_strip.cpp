@@ -125,6 +125,28 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
               Align::Right);
 }
 
+/// Names the bars that are wide enough, at their feet. A term of a sum has the letter of the sum, so it is
+/// said that it is a term.
+void draw_names(const Context& context, const Program& program, const BreakProbe& probe,
+                const std::vector<StripColumn>& columns, const Axes& axes) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle style = in(type.note, context.theme.text);
+  const float line = style.size + context.px(1), foot = axes.to.y - context.px(3);
+  for (const StripColumn& column : columns) {
+    const TensorError& error = probe.errors[column.worst];
+    const Tensor& tensor = program.tensor(error.tensor);
+    const bool is_term = tensor.layout.kind == LayoutKind::Partial;
+    const float left = axes.x(column.first, probe.errors.size());
+    const float right = axes.x(column.end, probe.errors.size());
+    const float width = std::max(text_width(style, tensor.symbol), is_term ? text_width(style, "term") : 0);
+    if (column.end - column.first > 1 || width + context.px(3) > right - left) continue;
+    const float middle = (left + right) / 2, top = foot - line * (is_term ? 2 : 1);
+    draw_text(list, {middle, top}, style, tensor.symbol, Align::Centre);
+    if (is_term) draw_text(list, {middle, top + line}, style, "term", Align::Centre);
+  }
+}
+
 /// "backward: 18 of 26 wrong, 8 with different bits on the ranks", and shorter forms.
 std::vector<std::string> phase_words(const Context& context, const Program& program, const BreakProbe& probe,
                                      Phase phase) {
@@ -383,6 +405,7 @@ void draw_break_strip(const Context& context, const BreakReport& report, const B
   draw_grid(context, axes);
   draw_stretches(context, report.plan->program, probe, strip_stretches(report.plan->program, probe), axes);
   draw_bars(context, report.plan->program, probe, columns, axes);
+  draw_names(context, report.plan->program, probe, columns, axes);
   draw_bound(context, report, axes);
   draw_start(context, report, probe, min, axes);
   draw_selected(context, report.plan->program, probe, axes);

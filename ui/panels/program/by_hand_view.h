@@ -73,8 +73,8 @@ struct HandNumber {
   TensorId tensor = kNoTensor;
   int64_t row = 0, col = 0;
 };
-/// The chosen one, else the first that is summed over the ranks, else the first result. step -1: a run of no
-/// steps.
+/// The chosen one, else the first that is wrong, else the first that is summed over the ranks, else the first
+/// result. step -1: a run of no steps.
 HandNumber shown_number(const ByHandView& view, const lab::HandRun& run);
 
 /// A matrix of the page: where it is drawn, and how large its cells are.
