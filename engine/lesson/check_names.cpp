@@ -102,8 +102,8 @@ class NameCheck {
     if (state.page == "derivation") return;
     if (state.page == "collective" || state.page == "price") {
       if (!is_collective(step.op) || group_ranks(program, step) < 2)
-        throw request_error(fmt::format(
-            "{} is no collective of several ranks, and the page \"{}\" opens one", step.name, state.page));
+        throw request_error(fmt::format("{} is no collective of several ranks, and the page \"{}\" opens one",
+                                        step.name, state.page));
       return;
     }
     const std::optional<Product> product = product_of(program, step.id);

@@ -182,11 +182,16 @@ const std::vector<Term>& terms() {
        is<Op::Attention>},
       {"GeLU", "activation non-linear",
        "The function between the two matrices of the MLP. It is not linear: the GeLU of a sum is not the sum "
-       "of the GeLUs, so it cannot act on a Partial tensor.",
+       "of the GeLUs, so it cannot act on a Partial tensor. GeLU' is its slope, which the backward pass "
+       "needs.",
        is<Op::Gelu>},
+      {"\u2218", "entrywise product Hadamard number by number",
+       "Number by number: each number is multiplied by the one at the same place of the other matrix.",
+       is<Op::GeluGrad>},
       {"LayerNorm", "norm",
        "Gives every token mean 0 and variance 1 over its hidden numbers, then a gain and a shift. It needs "
-       "the whole token.",
+       "the whole token. LayerNorm' is its step backward: from the gradient of its result to that of its "
+       "input.",
        is<Op::LayerNorm>},
       {"Rms", "root mean square size of the numbers",
        "The root of the mean of the squares: how large the numbers of a tensor usually are, whatever their "

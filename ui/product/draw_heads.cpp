@@ -20,9 +20,9 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastMarkedCell = 4;  ///< pixels
+constexpr float kLeastMarkedCell = 4;     ///< pixels
 constexpr int64_t kMostMarkedHeads = 16;  ///< whose values are read at once
-constexpr float kLeastHead = 28;       ///< the smallest picture of a head in which its triangle can be seen
+constexpr float kLeastHead = 28;  ///< the smallest picture of a head in which its triangle can be seen
 
 /// A head's probabilities, small: the part of the rank's picture that belongs to it. Returns their colours.
 ColourScale draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample>& sample,

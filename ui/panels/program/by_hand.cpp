@@ -19,7 +19,8 @@ constexpr float kLeastOperands = 262;  ///< in a page that is a little too narro
 constexpr float kPartsGap = 20;
 constexpr float kScrollBar = 16;
 constexpr float kMostOfNumber = 0.4f;  ///< of the height; the rest of the written number scrolls
-/// In a lower page the choices stand below the operands. There, and in one column, the explanation is left out.
+/// In a lower page the choices stand below the operands. There, and in one column, the explanation is left
+/// out.
 constexpr float kLeastHigh = 460;
 constexpr float kOperandsAndNumber = 660;  ///< the height at which both fit below each other
 constexpr float kLeastOutcome = 300;       ///< the width at which the outcome stands beside the title

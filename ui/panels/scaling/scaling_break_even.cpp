@@ -139,7 +139,8 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
   chart.x_text = [](double x) { return grouped_text(static_cast<int64_t>(x)); };
   chart.y_text = [](double y) { return fmt::format("{:g}", y); };
   chart.x_title = "hidden size of the layer";
-  chart.y_title = fmt::format("C / K at this width (line), and what is needed (dashed): above it T = {} pays", 2 * study.settings.tp);
+  chart.y_title = fmt::format("C / K at this width (line), and what is needed (dashed): above it T = {} pays",
+                              2 * study.settings.tp);
   const auto hidden = static_cast<double>(study.settings.model.hidden);
   if (!chart.x_ticks.empty() && hidden >= chart.x_ticks.front() && hidden <= chart.x_ticks.back()) {
     chart.x_line = hidden;

@@ -91,6 +91,17 @@ TEST_F(ByHandPage, ATypedNumberChangesTheResult) {
   EXPECT_THAT(words(), AllOf(HasSubstr("\n\u22127\n"), HasSubstr("Every number is that of one rank.")));
 }
 
+TEST_F(ByHandPage, AMistakesFirstWrongNumberIsWrittenOut) {
+  open();
+  view().form.choice = {.fc = Cut::Row, .proj = Cut::Column, .mistake = Fault::GeluOnPartial};
+  settle();
+  EXPECT_THAT(words(), HasSubstr("G, row "));
+  EXPECT_THAT(words(), HasSubstr("wrong by"));
+  view().form.choice.mistake.reset();
+  settle();
+  EXPECT_THAT(words(), Not(HasSubstr("G, row ")));
+}
+
 TEST_F(ByHandPage, KeysGoFromCellToCell) {
   open();
   perform([](ImGuiTestContext& person) { person.ItemClick("//Program/numbers/ones"); });
