@@ -33,6 +33,7 @@ ColourScale draw_small(const OpenedPage& page, const std::shared_ptr<const Tenso
   page.context.heatmaps.draw(page.list, place.min, place.max, sample, sample->picture, scale,
                              {share(local_head, local_heads), share(sequence, places.sequences)},
                              {share(local_head + 1, local_heads), share(sequence + 1, places.sequences)});
+  return scale;
 }
 
 bool is_dropped(const Head& head, int64_t row, int64_t col) {
