@@ -131,6 +131,7 @@ void show_by_hand(const Context& c, const lab::HandForm& form) {
   view.typed.clear();
   view.refused.clear();
   view.tensor.clear();
+  view.scrolls_to_wrong = true;
 }
 
 }  // namespace

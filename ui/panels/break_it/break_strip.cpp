@@ -125,25 +125,33 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
               Align::Right);
 }
 
-/// Names the bars that are wide enough, at their feet. A term of a sum has the letter of the sum, so it is
-/// said that it is a term.
+/// Names the bars that are wide enough, at their feet. A Partial tensor has the letter of its sum, so the
+/// sign that the Stage gives it stands beside the letter, or below it.
 void draw_names(const Context& context, const Program& program, const BreakProbe& probe,
                 const std::vector<StripColumn>& columns, const Axes& axes) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle style = in(type.note, context.theme.text);
-  const float line = style.size + context.px(1), foot = axes.to.y - context.px(3);
   for (const StripColumn& column : columns) {
-    const TensorError& error = probe.errors[column.worst];
-    const Tensor& tensor = program.tensor(error.tensor);
-    const bool is_term = tensor.layout.kind == LayoutKind::Partial;
+    const Tensor& tensor = program.tensor(probe.errors[column.worst].tensor);
     const float left = axes.x(column.first, probe.errors.size());
     const float right = axes.x(column.end, probe.errors.size());
-    const float width = std::max(text_width(style, tensor.symbol), is_term ? text_width(style, "term") : 0);
-    if (column.end - column.first > 1 || width + context.px(3) > right - left) continue;
-    const float middle = (left + right) / 2, top = foot - line * (is_term ? 2 : 1);
-    draw_text(list, {middle, top}, style, tensor.symbol, Align::Centre);
-    if (is_term) draw_text(list, {middle, top + line}, style, "term", Align::Centre);
+    const auto fits = [&](const std::string& name) {
+      return text_width(style, name) + context.px(3) <= right - left;
+    };
+    if (column.end - column.first > 1 || !fits(tensor.symbol)) continue;
+    std::vector<std::string> lines{tensor.symbol};
+    if (tensor.layout.kind == LayoutKind::Partial) {
+      if (fits(tensor.symbol + " Σ"))
+        lines.front() += " Σ";
+      else
+        lines.emplace_back("Σ");
+    }
+    float y = axes.to.y - context.px(3) - style.size * static_cast<float>(lines.size());
+    for (const std::string& line : lines) {
+      draw_text(list, {(left + right) / 2, y}, style, line, Align::Centre);
+      y += style.size;
+    }
   }
 }
 
