@@ -131,7 +131,6 @@ void show_by_hand(const Context& c, const lab::HandForm& form) {
   view.typed.clear();
   view.refused.clear();
   view.tensor.clear();
-  view.scrolls_to_wrong = true;
 }
 
 }  // namespace
@@ -257,6 +256,7 @@ void SceneSetter::place(const Context& c) const {
   // What the scene changed of the plan is not the lesson's subject; what a person changes then is.
   view.of<stage::ChangeView>() = {plan, {}};
   scroll_to_top(c);
+  view.of<ByHandView>().scrolls_to_wrong = state.by_hand.has_value();
   // With its questions answered, a mistake's run shows where the error starts.
   if (!state.mistake || keeps_findings_back(c)) select_nothing(view);
   select(c, *plan, state.select);

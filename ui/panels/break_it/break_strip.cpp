@@ -147,7 +147,10 @@ void draw_names(const Context& context, const Program& program, const BreakProbe
       else
         lines.emplace_back("Σ");
     }
-    float y = axes.to.y - context.px(3) - style.size * static_cast<float>(lines.size());
+    const float height = style.size * static_cast<float>(lines.size());
+    float y = axes.to.y - context.px(3) - height;
+    const float top = axes.y(probe.errors[column.worst].relative_error);
+    if (top < axes.to.y - 1 && top > y - context.px(2)) y = top - height;  // above a low bar
     for (const std::string& line : lines) {
       draw_text(list, {(left + right) / 2, y}, style, line, Align::Centre);
       y += style.size;
