@@ -85,7 +85,7 @@ Experiment norm_experiment() {
                                 "rank. Sequence parallelism uses this."));
   e.ways.push_back(
       {.layout = kByColumns,
-       .name = "mean and std of own columns",
+       .name = "each rank alone",
        .joined = Joined::Columns,
        .why = "The mean and the standard deviation belong to the whole token. A rank with some columns finds "
               "other ones.",
@@ -96,7 +96,7 @@ Experiment norm_experiment() {
        }});
   e.ways.push_back(
       {.layout = kByColumns,
-       .name = "sums of all ranks",
+       .name = "together with the others",
        .joined = Joined::Columns,
        .why =
            "Two sums of each rank's columns give mean and standard deviation of the token: a rank sends two "

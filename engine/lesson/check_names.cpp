@@ -96,14 +96,14 @@ class NameCheck {
 
   /// What the pages of the Stage open.
   static void check_opened_step(const Program& program, const SceneState& state) {
-    const char* const opening[] = {"product", "number", "derivation", "collective"};
+    const char* const opening[] = {"product", "number", "derivation", "collective", "price"};
     if (std::find(std::begin(opening), std::end(opening), state.page) == std::end(opening)) return;
     const Step& step = program.step(step_named(program, state.select));
     if (state.page == "derivation") return;
-    if (state.page == "collective") {
+    if (state.page == "collective" || state.page == "price") {
       if (!is_collective(step.op) || group_ranks(program, step) < 2)
-        throw request_error(fmt::format(
-            "{} is no collective of several ranks, and the page \"collective\" opens one", step.name));
+        throw request_error(fmt::format("{} is no collective of several ranks, and the page \"{}\" opens one",
+                                        step.name, state.page));
       return;
     }
     const std::optional<Product> product = product_of(program, step.id);

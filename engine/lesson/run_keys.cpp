@@ -81,6 +81,8 @@ std::string delays_written(const Settings& settings) {
 }
 
 std::vector<Delay> delays_in(const TomlValue& value) {
+  // An expression has no lists: with("delays", "2:attn.proj:20", waiting_ranks()) has one late rank.
+  if (std::holds_alternative<std::string>(value.is)) return {parse_delay(text_in(value))};
   if (!value.is_list())
     throw request_error("must be a list such as [\"2:attn.proj:20\"]: rank, step, milliseconds");
   std::vector<Delay> delays;
@@ -175,7 +177,7 @@ constexpr RunKey kKeys[] = {
     {"hardware", "a machine's name, as plan --hardware takes it",
      [](Settings& s, const TomlValue& v) { s.hardware = hardware_in(v).name; },
      [](const Settings& s) { return quoted(s.hardware); }},
-    {"delays", "ranks that are late: [\"2:attn.proj:20\"] is rank, step, milliseconds",
+    {"delays", "ranks that are late: [\"2:attn.proj:20\"] is rank, step, milliseconds; one alone may be a text",
      [](Settings& s, const TomlValue& v) { s.delays = delays_in(v); },
      [](const Settings& s) { return delays_written(s); }},
 };

@@ -6,7 +6,7 @@ namespace shardlens {
 std::span<const StudioView> lesson_views() {
   static const std::vector<StudioView> views = {
       {"start", {}},
-      {"stage", {"rows", "product", "number", "derivation", "collective"}},
+      {"stage", {"rows", "product", "number", "derivation", "collective", "price"}},
       {"memory", {"wall", "layer", "machine"}},
       {"traffic", {"bytes", "times"}},
       {"scaling", {"weak", "strong", "heads", "break-even", "cluster"}},

@@ -227,7 +227,7 @@ constexpr Operation kOperations[] = {
      {{Y}}, "integers: sums are exact"},
     {Op::Identity, "identity", Kind::Conversion, Any, kNone, kNoBatch,
      {{X}},
-     {{Y}}, "identity here"},
+     {{Y}}, "nothing to do here"},
     {Op::Slice, "slice", Kind::Conversion, Any, Collective::Slice, kNoBatch,
      {{X}},
      {{Y}}, "each rank keeps its own slice"},

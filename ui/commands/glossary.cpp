@@ -138,8 +138,8 @@ const std::vector<Term>& terms() {
        "ring all-reduce of S bytes a rank sends 2 S (T - 1) / T bytes.",
        "view.traffic"},
       {"Alpha and beta", "latency bandwidth cost model α β",
-       "The two numbers that predict the time of a message. Alpha is the time of a message without bytes; "
-       "beta is the time of one more byte.",
+       "The two numbers that predict the time of a message. Alpha is what a message takes before its first "
+       "byte moves; beta is how many bytes a second follow.",
        "view.times"},
       {"Tensor parallelism", "TP T degree",
        "T ranks share every layer: each holds a part of every large matrix and computes with it.",
@@ -182,12 +182,21 @@ const std::vector<Term>& terms() {
        is<Op::Attention>},
       {"GeLU", "activation non-linear",
        "The function between the two matrices of the MLP. It is not linear: the GeLU of a sum is not the sum "
-       "of the GeLUs, so it cannot act on a Partial tensor.",
+       "of the GeLUs, so it cannot act on a Partial tensor. GeLU' is its slope, which the backward pass "
+       "needs.",
        is<Op::Gelu>},
+      {"\u2218", "entrywise product Hadamard number by number",
+       "Number by number: each number is multiplied by the one at the same place of the other matrix.",
+       is<Op::GeluGrad>},
       {"LayerNorm", "norm",
        "Gives every token mean 0 and variance 1 over its hidden numbers, then a gain and a shift. It needs "
-       "the whole token.",
+       "the whole token. LayerNorm' is its step backward: from the gradient of its result to that of its "
+       "input.",
        is<Op::LayerNorm>},
+      {"Rms", "root mean square size of the numbers",
+       "The root of the mean of the squares: how large the numbers of a tensor usually are, whatever their "
+       "sign.",
+       "view.stage"},
       {"Memory wall", "capacity out of memory",
        "Training needs about 16 bytes for each parameter, and activations on top. A device has only so much "
        "memory; beyond it the model must be cut.",

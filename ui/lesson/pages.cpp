@@ -64,7 +64,13 @@ constexpr PageRow kPages[] = {
     {Tab::Stage, "derivation", [](ViewState&) {},
      [](const ViewState& view) { return view.of<ProductView>().open && view.of<ProductView>().derivation; }},
     {Tab::Stage, "collective", [](ViewState&) {},
-     [](const ViewState& view) { return view.of<CollectiveView>().open; }},
+     [](const ViewState& view) {
+       return view.of<CollectiveView>().open && !view.of<CollectiveView>().price_first;
+     }},
+    {Tab::Stage, "price", [](ViewState&) {},
+     [](const ViewState& view) {
+       return view.of<CollectiveView>().open && view.of<CollectiveView>().price_first;
+     }},
     memory_row<false, false>("wall"),
     memory_row<true, false>("layer"),
     memory_row<false, true>("machine"),

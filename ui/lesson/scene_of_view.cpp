@@ -43,9 +43,9 @@ std::string recording_name(const std::string& path) {
 
 /// The page that is shown; empty: the first of its view.
 std::string page_of(const Context& c, const std::string& view) {
+  if (is_inside_collective(c)) return c.view.of<CollectiveView>().price_first ? "price" : "collective";
   std::string page = shown_page(c.view);
-  if (c.view.tab == Tab::Stage)  // a step that has nothing to open leaves the rows
-    page = is_inside_collective(c) ? "collective" : shows_open_row(c) ? page : "";
+  if (c.view.tab == Tab::Stage && !shows_open_row(c)) page = "";  // a step that has nothing to open
   for (const StudioView& row : lesson_views())
     if (view == row.name && !row.pages.empty() && row.pages.front() == page) return "";
   return page;
@@ -175,7 +175,7 @@ SceneState scene_of_view(const Context& c, const Settings& base) {
   const ViewState& view = c.view;
   SceneState scene;
   scene.view = is_inside_collective(c) ? names_of(Tab::Stage).word : names_of(view.tab).word;
-  scene.page = is_inside_collective(c) ? "collective" : page_of(c, scene.view);
+  scene.page = page_of(c, scene.view);
   scene.select = selected(c, opens_a_step(scene.view, scene.page));
   if (view.selected_rank >= 0) scene.rank = view.selected_rank;
   scene.fit = view.of<StageView>().fitted;

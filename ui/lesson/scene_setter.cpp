@@ -272,6 +272,7 @@ void SceneSetter::place(const Context& c) const {
   // What the scene changed of the plan is not the lesson's subject; what a person changes then is.
   view.of<stage::ChangeView>() = {plan, {}};
   scroll_to_top(c);
+  view.of<ByHandView>().scrolls_to_wrong = state.by_hand.has_value();
   // With its questions answered, a mistake's run shows where the error starts.
   if (!state.mistake || keeps_findings_back(c)) select_nothing(view);
   select(c, *plan, state.select);
@@ -289,10 +290,12 @@ void SceneSetter::place(const Context& c) const {
       product.col = state.number->col;
     }
   }
-  if (state.page == "collective") {
+  if (state.page == "collective" || state.page == "price") {
     look_inside(c);
-    view.of<CollectiveView>().stand_at(state.hop.value_or(0));
-    view.of<CollectiveView>().playing = state.play;
+    auto& collective = view.of<CollectiveView>();
+    collective.price_first = state.page == "price";
+    collective.stand_at(state.hop.value_or(0));
+    collective.playing = state.play;
   } else if (!state.recording.empty()) {
     if (state.moment) c.send(replay_command::Seek{*state.moment});
     if (state.play && !is_playing(c)) find_command("run.play").run(c);

@@ -117,7 +117,7 @@ std::shared_ptr<const Head> head_of(const Context& context, const HeadPlaces& pl
   const Values queries = read(places.queries(sequence, head)), keys = read(places.keys(sequence, head));
   const Values probabilities = places.p == kNoTensor ? nullptr : read(places.probabilities(sequence, head));
   if (!queries || !keys || (places.p != kNoTensor && !probabilities)) return nullptr;
-  static Cache<std::vector<Values>, std::shared_ptr<const Head>, 2> known;
+  static Cache<std::vector<Values>, std::shared_ptr<const Head>, 18> known;  // 16 small ones, and large
   return known.of({queries, keys, probabilities}, [&] {
     auto made = make_head(places, step.attributes.causal, rank, queries, keys, probabilities);
     if (draws_as_a_run(context))

@@ -20,18 +20,20 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastMarkedCell = 4;  ///< pixels
-constexpr float kLeastHead = 28;       ///< the smallest picture of a head in which its triangle can be seen
+constexpr float kLeastMarkedCell = 4;     ///< pixels
+constexpr int64_t kMostMarkedHeads = 16;  ///< whose values are read at once
+constexpr float kLeastHead = 28;  ///< the smallest picture of a head in which its triangle can be seen
 
-/// A head's probabilities, small: the part of the rank's picture that belongs to it.
-void draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample>& sample,
-                const HeadPlaces& places, int64_t sequence, int64_t local_head, int64_t local_heads,
-                const Rect& place) {
+/// A head's probabilities, small: the part of the rank's picture that belongs to it. Returns their colours.
+ColourScale draw_small(const OpenedPage& page, const std::shared_ptr<const TensorSample>& sample,
+                       const HeadPlaces& places, int64_t sequence, int64_t local_head, int64_t local_heads,
+                       const Rect& place) {
   const auto share = [](int64_t at, int64_t all) { return static_cast<float>(at) / static_cast<float>(all); };
-  page.context.heatmaps.draw(page.list, place.min, place.max, sample, sample->picture,
-                             {ColourMap::Magnitude, std::max(3 * sample->stats.rms, 1e-9)},
+  const ColourScale scale{ColourMap::Magnitude, std::max(3 * sample->stats.rms, 1e-9)};
+  page.context.heatmaps.draw(page.list, place.min, place.max, sample, sample->picture, scale,
                              {share(local_head, local_heads), share(sequence, places.sequences)},
                              {share(local_head + 1, local_heads), share(sequence + 1, places.sequences)});
+  return scale;
 }
 
 bool is_dropped(const Head& head, int64_t row, int64_t col) {
@@ -138,6 +140,12 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
   const float picture = pictures ? side : 0;
   const int64_t lines = (widest + columns - 1) / columns;
   const float lanes_height = head_bar + page.px(12) + static_cast<float>(lines) * (picture + label + beside);
+  const auto mark_dropped = [&](int64_t head, int rank, const Rect& place, ColourScale scale) {
+    if (step.attributes.dropout <= 0 || places.heads > kMostMarkedHeads) return;
+    std::string why;
+    if (const auto values = head_of(context, places, step, rank, view.sequence, head, why))
+      draw_dropped(page, *values, place, scale, step.attributes.causal);
+  };
   for (int rank = 0; rank < ranks; ++rank) {
     const Rect lane{{room.min.x + static_cast<float>(rank) * (width + gap), top},
                     {room.min.x + static_cast<float>(rank) * (width + gap) + width, top + lanes_height}};
@@ -174,9 +182,11 @@ float draw_lanes(const OpenedPage& page, const Program& program, const Step& ste
         view.head = own[i];
       const bool hovered = ImGui::IsItemHovered();
       if (pictures) fill_rect(page.list, place.min, place.max, page.theme.ghost);
-      if (pictures && sample && !sample->picture.values.empty())
-        draw_small(page, sample, places, view.sequence, static_cast<int64_t>(i),
-                   static_cast<int64_t>(own.size()), place);
+      if (pictures && sample && !sample->picture.values.empty()) {
+        const ColourScale scale = draw_small(page, sample, places, view.sequence, static_cast<int64_t>(i),
+                                             static_cast<int64_t>(own.size()), place);
+        mark_dropped(own[i], rank, place, scale);
+      }
       if (pictures)
         outline_rect(page.list, place.min, place.max,
                      chosen || hovered ? page.theme.text : page.rank_ink(rank), 0,

@@ -105,7 +105,7 @@ std::string line_sentence(const Program& program, const Step& step) {
   const std::string letter = letter_of(step.conjugate);
   const Step* half = step.pair >= 0 ? &program.step(step.pair) : nullptr;
   const std::string way = step.phase == Phase::Forward ? "on the way back" : "on the way forward";
-  std::string sentence = letter.empty() ? "identity" : letter + " · identity here";
+  std::string sentence = letter.empty() ? "nothing to do here" : letter + " · nothing to do here";
   if (half) sentence += fmt::format(", {} {}", to_string(collective_of(half->op)), way);
   return sentence;
 }

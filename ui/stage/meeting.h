@@ -32,8 +32,8 @@ std::string reason_of(const Program& program, StepId step);
 /// fits. The sent bytes are dropped last, because they are the same in every run.
 std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting);
 
-/// Returns the text of a line row: "f · identity here, all-reduce on the way back", "slice G · …, nothing is
-/// sent".
+/// Returns the text of a line row: "f · nothing to do here, all-reduce on the way back", "slice G · …,
+/// nothing is sent".
 std::string line_sentence(const Program& program, const Step& step);
 
 /// Returns "f" or "g" for a step with that mark, else an empty text.

@@ -79,6 +79,12 @@ TEST_F(LessonFunctions, AValueThatIsNoFiniteNumberIsRefusedByName) {
   EXPECT_EQ(text("exactly(1e15)"), "1000000000000000");
 }
 
+TEST_F(LessonFunctions, OneLateRankIsAText) {
+  EXPECT_EQ(number("with('delays', '2:mlp.proj:5', late_rank())"), 2);
+  EXPECT_EQ(number("with('tp', 2, 'delays', '1:mlp.proj:5', waiting_ranks())"), 1);
+  EXPECT_THAT(refusal("with('delays', '2:mlp.proj', late_rank())"), HasSubstr("delays"));
+}
+
 TEST_F(LessonFunctions, ReadThePlan) {
   const Program program = plan_program(settings_);
   int forward = 0;

@@ -42,6 +42,7 @@ TEST(Glossary, AWordOfATextIsFoundInItsForms) {
   EXPECT_THAT(glossary_text("megatron"), HasSubstr("cut by columns"));
   EXPECT_THAT(glossary_text("replicated"), ::testing::StartsWith("Replicated: "))
       << "the layout, not the split";
+  EXPECT_THAT(glossary_text("\u2218"), HasSubstr("Number by number"));
   EXPECT_THAT(glossary_text("f", true), HasSubstr("before a column-parallel product"));
   for (const char* words : {"", "f", "g", "T", "—", "table", "loss", "tensor", "s", "'s"})
     EXPECT_EQ(glossary_text(words), "") << words;
@@ -53,7 +54,7 @@ TEST(Glossary, AnotherWordForItFindsIt) {
   ask_palette(harness, "latency bandwidth");
   EXPECT_EQ(harness.view().tab, Tab::Traffic);
   EXPECT_TRUE(is_shown("Traffic")) << "the message has the focus, and the tab is in front";
-  EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("Alpha is the time of a")));
+  EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("Alpha is what a message takes")));
 }
 
 TEST(Glossary, WhatTheseSettingsDoNotHaveComesWithTheSplitThatHasIt) {

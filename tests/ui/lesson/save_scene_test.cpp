@@ -207,6 +207,21 @@ TEST_F(SaveScene, AHopIsShownAgain) {
   EXPECT_EQ(read_lesson(first().string()).scenes[0].state.hop, 3);
 }
 
+TEST_F(SaveScene, APriceInFrontIsShownAgain) {
+  StudioHarness harness({1280, 720});
+  harness.wait_until_at_rest();
+  select(harness, "all-reduce mlp.proj.sum");
+  harness.view().set_lecture(true);  // the window is low for its larger type
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_C);
+    person.Yield(3);
+    person.ItemClick("//Inside a collective/other page");
+  });
+  ASSERT_TRUE(harness.view().of<CollectiveView>().price_first);
+  expect_the_same_again(harness);
+  EXPECT_EQ(read_lesson(first().string()).scenes[0].state.page, "price");
+}
+
 TEST_F(SaveScene, ARunThatStandsStillStandsThereAgain) {
   StudioHarness harness({1280, 720});
   harness.wait_until_at_rest();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/config/presets.h"
 #include "tests/ui/panels/recordings/replay_tab.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/product/product_view.h"
@@ -193,6 +194,42 @@ TEST(OpenRow, EveryHeadHasAPictureAtEverySize) {
       }
     }
   }
+}
+
+// In every head, the small ones and the large one: what dropout sets to zero.
+TEST(OpenRow, DroppedProbabilitiesAreMarkedInEveryHead) {
+  const auto marks = [](double dropout) {
+    Settings settings = small_settings();
+    settings.model = model_preset("gpt2-tiny");
+    settings.block = Block::Model;
+    settings.model.layers = 1;
+    settings.tp = 2;
+    settings.batch = 1;
+    settings.seq = 8;
+    settings.dropout = dropout;
+    StudioHarness harness({1920, 1080}, settings);
+    harness.wait_until_at_rest();
+    select(harness, "h.0.attn.context");
+    press(harness, ImGuiKey_O);
+    draw_until_at_rest(harness);
+    std::vector<int> inside;
+    std::vector<mark::Pixels> pictures;
+    for (const TapeMark& mark : marks_on_screen(harness))
+      if (const auto* picture = std::get_if<mark::Pixels>(&mark.what)) pictures.push_back(*picture);
+    for (const mark::Pixels& picture : pictures) {
+      int fills = 0;
+      for (const TapeMark& mark : marks_on_screen(harness))
+        if (const auto* fill = std::get_if<mark::Fill>(&mark.what))
+          fills += fill->min.x > picture.min.x && fill->max.x < picture.max.x &&
+                   fill->min.y > picture.min.y && fill->max.y < picture.max.y;
+      inside.push_back(fills);
+    }
+    return inside;
+  };
+  const std::vector<int> none = marks(0), half = marks(0.5);
+  EXPECT_THAT(none, ::testing::Each(0));
+  ASSERT_EQ(half.size(), 4u + 2u) << "four heads; the scores and the probabilities of one, large";
+  EXPECT_EQ(std::count_if(half.begin(), half.end(), [](int fills) { return fills > 5; }), 4 + 1);
 }
 
 TEST(OpenRow, AnotherStepClosesIt) {

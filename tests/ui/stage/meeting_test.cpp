@@ -132,8 +132,8 @@ TEST(StageLine, ConjugatesTellTheirOtherHalf) {
     if (step.op == Op::Identity) lines.push_back(line_sentence(plan.program, step));
   }
   ASSERT_EQ(lines.size(), 4u);
-  EXPECT_EQ(lines[0], "f · identity here, all-reduce on the way back");
-  EXPECT_EQ(lines[2], "g · identity here, all-reduce on the way forward");
+  EXPECT_EQ(lines[0], "f · nothing to do here, all-reduce on the way back");
+  EXPECT_EQ(lines[2], "g · nothing to do here, all-reduce on the way forward");
 }
 
 TEST(StageMeeting, SaysThatRanksWaitForACoreWhereTheyShareCores) {

@@ -125,6 +125,39 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
               Align::Right);
 }
 
+/// Names the bars that are wide enough, at their feet. A Partial tensor has the letter of its sum, so the
+/// sign that the Stage gives it stands beside the letter, or below it.
+void draw_names(const Context& context, const Program& program, const BreakProbe& probe,
+                const std::vector<StripColumn>& columns, const Axes& axes) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle style = in(type.note, context.theme.text);
+  for (const StripColumn& column : columns) {
+    const Tensor& tensor = program.tensor(probe.errors[column.worst].tensor);
+    const float left = axes.x(column.first, probe.errors.size());
+    const float right = axes.x(column.end, probe.errors.size());
+    const auto fits = [&](const std::string& name) {
+      return text_width(style, name) + context.px(3) <= right - left;
+    };
+    if (column.end - column.first > 1 || !fits(tensor.symbol)) continue;
+    std::vector<std::string> lines{tensor.symbol};
+    if (tensor.layout.kind == LayoutKind::Partial) {
+      if (fits(tensor.symbol + " Σ"))
+        lines.front() += " Σ";
+      else
+        lines.emplace_back("Σ");
+    }
+    const float height = style.size * static_cast<float>(lines.size());
+    float y = axes.to.y - context.px(3) - height;
+    const float top = axes.y(probe.errors[column.worst].relative_error);
+    if (top < axes.to.y - 1 && top > y - context.px(2)) y = top - height;  // above a low bar
+    for (const std::string& line : lines) {
+      draw_text(list, {(left + right) / 2, y}, style, line, Align::Centre);
+      y += style.size;
+    }
+  }
+}
+
 /// "backward: 18 of 26 wrong, 8 with different bits on the ranks", and shorter forms.
 std::vector<std::string> phase_words(const Context& context, const Program& program, const BreakProbe& probe,
                                      Phase phase) {
@@ -383,6 +416,7 @@ void draw_break_strip(const Context& context, const BreakReport& report, const B
   draw_grid(context, axes);
   draw_stretches(context, report.plan->program, probe, strip_stretches(report.plan->program, probe), axes);
   draw_bars(context, report.plan->program, probe, columns, axes);
+  draw_names(context, report.plan->program, probe, columns, axes);
   draw_bound(context, report, axes);
   draw_start(context, report, probe, min, axes);
   draw_selected(context, report.plan->program, probe, axes);

@@ -19,7 +19,8 @@ constexpr float kLeastOperands = 262;  ///< in a page that is a little too narro
 constexpr float kPartsGap = 20;
 constexpr float kScrollBar = 16;
 constexpr float kMostOfNumber = 0.4f;  ///< of the height; the rest of the written number scrolls
-/// In a lower page the choices stand below the operands, and the explanation is left out.
+/// In a lower page the choices stand below the operands. There, and in one column, the explanation is left
+/// out.
 constexpr float kLeastHigh = 460;
 constexpr float kOperandsAndNumber = 660;  ///< the height at which both fit below each other
 constexpr float kLeastOutcome = 300;       ///< the width at which the outcome stands beside the title
@@ -79,11 +80,12 @@ class HandPage {
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const bool low = room.y < context_.px(kLeastHigh);
     const float steps = run_ ? steps_width(context_, *run_, lab::kHandRanks) + context_.px(kScrollBar) : 0;
-    draw_head(low);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), below = ImGui::GetContentRegionAvail();
     const bool narrow = room.x < context_.px(kOperandsWidth + kPartsGap) + steps;
     operands_ = context_.px(narrow ? kLeastOperands : kOperandsWidth);
-    if (room.x < operands_ + context_.px(kPartsGap) + steps) return draw_below_each_other(at, below);
+    const bool in_one_column = room.x < operands_ + context_.px(kPartsGap) + steps;
+    draw_head(low || in_one_column);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), below = ImGui::GetContentRegionAvail();
+    if (in_one_column) return draw_below_each_other(at, below);
     const float choices = low ? 0 : draw_hand_choices(context_, at, below.x);
     draw_beside_each_other({at.x, at.y + choices}, {below.x, below.y - choices}, low);
   }
@@ -161,8 +163,8 @@ class HandPage {
     const float number = draw_apart(at, room);
     scrolled_part("page", {at.x, at.y + number}, {room.x, room.y - number}, [&](ImVec2 from, float width) {
       float height = draw_operands(from, width) + context_.px(12);
-      height += draw_hand_choices(context_, {from.x, from.y + height}, width);
-      return height + draw_steps({from.x, from.y + height}, width);
+      height += draw_steps({from.x, from.y + height}, width) + context_.px(12);
+      return height + draw_hand_choices(context_, {from.x, from.y + height}, width);
     });
   }
 

@@ -11,6 +11,18 @@ namespace {
 /// Most runs end within it, so that what was typed is shown in the same frame.
 constexpr std::chrono::milliseconds kAwaited{4};
 
+/// The first number that is wrong, in the order of the steps.
+std::optional<HandNumber> first_wrong_number(const lab::HandRun& run) {
+  const StepId wrong = run.first_wrong();
+  if (wrong < 0) return std::nullopt;
+  for (const TensorId tensor : run.program().step(wrong).outputs)
+    for (int64_t row = 0; row < lab::kHandSize; ++row)
+      for (int64_t col = 0; col < lab::kHandSize; ++col)
+        for (int rank = 0; rank < lab::kHandRanks; ++rank)
+          if (run.is_wrong(tensor, rank, row, col)) return HandNumber{wrong, tensor, row, col};
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool HandRuns::take() {
@@ -55,6 +67,7 @@ HandNumber shown_number(const ByHandView& view, const lab::HandRun& run) {
       if (summed.step < 0 && program.tensor(tensor).layout.kind == LayoutKind::Partial)
         summed = {step.id, tensor};
     }
+  if (const std::optional<HandNumber> wrong = first_wrong_number(run)) return *wrong;
   return summed.step >= 0 ? summed : first;
 }
 

@@ -188,6 +188,14 @@ float widest_number(const Type& type, const lab::HandRun& run) {
   return widest;
 }
 
+/// What a lesson shows of a mistake comes into view with its first frame.
+void scroll_once(const Context& context, const lab::HandRun& run, float y) {
+  auto& view = context.view.of<ByHandView>();
+  if (!view.scrolls_to_wrong || run.choice != view.form.choice) return;
+  ImGui::SetScrollFromPosY(y - ImGui::GetWindowPos().y, 0);
+  view.scrolls_to_wrong = false;
+}
+
 }  // namespace
 
 void outline_piece(const Context& context, ImDrawList* list, const HandGrid& grid, const Program& program,
@@ -235,7 +243,10 @@ float draw_hand_steps(const Context& context, const lab::HandRun& run, const lab
   for (const Phase phase : {Phase::Forward, Phase::Backward}) {
     place.y += drawer.draw_head(phase == Phase::Forward ? "forward" : "backward", place);
     for (const Step& step : run.program().steps)
-      if (step.phase == phase) place.y += drawer.draw(step, place, drawn);
+      if (step.phase == phase) {
+        if (step.id == run.first_wrong()) scroll_once(context, run, place.y);
+        place.y += drawer.draw(step, place, drawn);
+      }
     below = std::max(below, place.y);
     place = two_columns ? ImVec2{at.x + room + between, at.y} : ImVec2{at.x, place.y + context.px(10)};
   }

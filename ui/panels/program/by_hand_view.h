@@ -29,13 +29,15 @@ struct ByHandView {
   std::string refused;           ///< why the last text was not taken; empty: it was
   uint64_t seed = 0;             ///< of the last random numbers; 0: there were none
 
-  std::string tensor;  ///< Tensor::name of the number that is written out; empty: the first that is summed
+  /// Tensor::name of the number that is written out; empty: see shown_number().
+  std::string tensor;
   int64_t row = 0, col = 0;
   /// The room that the highest number written out so far took above the steps, at this width.
   struct {
     float width = 0, height = 0;
   } number_room;
-  bool reads_keys = false;  ///< the arrow keys go from that number to the next
+  bool scrolls_to_wrong = false;  ///< once, when the form's run is there
+  bool reads_keys = false;        ///< the arrow keys go from that number to the next
 
   ChangeHistory<HandForm> changes;
   std::optional<HandForm> before_lesson;  ///< a person's, while a lesson shows its own
@@ -73,8 +75,8 @@ struct HandNumber {
   TensorId tensor = kNoTensor;
   int64_t row = 0, col = 0;
 };
-/// The chosen one, else the first that is summed over the ranks, else the first result. step -1: a run of no
-/// steps.
+/// The chosen one, else the first that is wrong, else the first that is summed over the ranks, else the first
+/// result. step -1: a run of no steps.
 HandNumber shown_number(const ByHandView& view, const lab::HandRun& run);
 
 /// A matrix of the page: where it is drawn, and how large its cells are.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "engine/runtime/session/scaling_snapshot.h"
@@ -100,8 +101,8 @@ float draw_formula(const Context& context, const CrossingStudy& study, ImVec2 at
   const double before = even.compute_seconds + even.near_seconds,
                after = even.compute_seconds / 2 + even.far_seconds;
   const std::string verdict = fmt::format(
-      "C / K = {:.2f}, break-even {:.2f}: crossing {}, {} becomes {}", even.ratio(), even.break_even_ratio(),
-      even.pays() ? "pays" : "does not pay", format_seconds(before), format_seconds(after));
+      "C / K = {:.2f}, needed {:.2f}: T = {} {}, {} becomes {}", even.ratio(), even.break_even_ratio(),
+      2 * even.tp, even.pays() ? "pays" : "does not pay", format_seconds(before), format_seconds(after));
   y += draw_wrapped(list, {at.x, y}, in(type.strong, even.pays() ? theme.agreement : theme.communication),
                     verdict, width);
   return y + context.px(12) - at.y;
@@ -115,10 +116,12 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
   for (const Crossing& crossing : study.by_hidden) {
     const auto x = static_cast<double>(crossing.hidden);
     const double value = crossing.even.ratio(), needed = crossing.even.break_even_ratio();
-    chart.x_ticks.push_back(x);
+    // Beside a lesson not all widths have room; these are those that a text names.
+    const bool is_end = &crossing == &study.by_hidden.front() || &crossing == &study.by_hidden.back();
+    if (is_end || std::has_single_bit(static_cast<uint64_t>(crossing.hidden))) chart.x_ticks.push_back(x);
     ratio.dots.push_back(
         {x, value, fmt::format("{:#.3g}", value), std::nullopt, "",
-         fmt::format("hidden {}: C/K = {:.2f}, break-even {:.2f}", crossing.hidden, value, needed)});
+         fmt::format("hidden {}: C/K = {:.2f}, needed {:.2f}", crossing.hidden, value, needed)});
     border.dots.push_back({x, needed, "", std::nullopt, "", ratio.dots.back().tooltip});
     most = std::max({most, value, needed});
     least = std::min({least, value, needed});
@@ -136,7 +139,8 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
   chart.x_text = [](double x) { return grouped_text(static_cast<int64_t>(x)); };
   chart.y_text = [](double y) { return fmt::format("{:g}", y); };
   chart.x_title = "hidden size of the layer";
-  chart.y_title = "C / K at this width (line), and the break-even (dashed): above it crossing pays";
+  chart.y_title = fmt::format("C / K at this width (line), and what is needed (dashed): above it T = {} pays",
+                              2 * study.settings.tp);
   const auto hidden = static_cast<double>(study.settings.model.hidden);
   if (!chart.x_ticks.empty() && hidden >= chart.x_ticks.front() && hidden <= chart.x_ticks.back()) {
     chart.x_line = hidden;

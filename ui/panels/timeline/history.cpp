@@ -61,6 +61,36 @@ std::string found_words(const HistoryPlace& place, HistoryFind find) {
   return fmt::format("pass {}{}", place.pass, wrapped);
 }
 
+/// The field and the buttons that find a place, from `left` on. Returns where the rest begins.
+float draw_finders(const Context& context, float left, float right, float top) {
+  HistoryView& view = context.view.of<HistoryView>();
+  const float gap = context.px(8), height = context.px(kControlHeight);
+  float buttons = 0;
+  for (const Search& search : kSearches) buttons += button_width(context, search.words) + gap;
+  const float field = within(right - left - buttons, context.px(kLeastFieldWidth), context.px(kFieldWidth));
+  ImGui::SetCursorScreenPos({left, top});
+  ImGui::SetNextItemWidth(field);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(8), (height - ImGui::GetFontSize()) / 2});
+  if (view.search_focus) ImGui::SetKeyboardFocusHere();
+  view.search_focus = false;
+  const bool entered = ImGui::InputTextWithHint("##find step", ICON_FA_SEARCH "  find a step", &view.words,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  if (entered) view.search_focus = true;  // Enter again goes to the next one
+  ImGui::PopStyleVar();
+  tooltip(context, "Press Enter to find the next step whose name or equation contains this text");
+  if (entered && !view.words.empty()) ask_for(context, HistoryFind::Step);
+  float x = left + field + gap;
+  for (const Search& search : kSearches) {
+    const float width = button_width(context, search.words);
+    if (x + width > right) break;
+    ImGui::SetCursorScreenPos({x, top});
+    if (draw_button(context, search.id, search.words, ButtonLook::Plain, true, search.help))
+      ask_for(context, search.find);
+    x += width + gap;
+  }
+  return x;
+}
+
 }  // namespace
 
 std::shared_ptr<const HistoryPass> pass_at(const HistorySlice& slice, double seconds) {
@@ -184,29 +214,8 @@ void draw_search(const Context& context, float left, float right) {
   const Theme& theme = context.theme;
   const float gap = context.px(8), height = context.px(kControlHeight),
               top = ImGui::GetCursorScreenPos().y - context.px(2);
-  float buttons = 0;
-  for (const Search& search : kSearches) buttons += button_width(context, search.words) + gap;
-  const float field = within(right - left - buttons, context.px(kLeastFieldWidth), context.px(kFieldWidth));
-  ImGui::SetCursorScreenPos({left, top});
-  ImGui::SetNextItemWidth(field);
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(8), (height - ImGui::GetFontSize()) / 2});
-  if (view.search_focus) ImGui::SetKeyboardFocusHere();
-  view.search_focus = false;
-  const bool entered = ImGui::InputTextWithHint("##find step", ICON_FA_SEARCH "  find a step", &view.words,
-                                                ImGuiInputTextFlags_EnterReturnsTrue);
-  if (entered) view.search_focus = true;  // Enter again goes to the next one
-  ImGui::PopStyleVar();
-  tooltip(context, "Press Enter to find the next step whose name or equation contains this text");
-  if (entered && !view.words.empty()) ask_for(context, HistoryFind::Step);
-  float x = left + field + gap;
-  for (const Search& search : kSearches) {
-    const float width = button_width(context, search.words);
-    if (x + width > right) break;
-    ImGui::SetCursorScreenPos({x, top});
-    if (draw_button(context, search.id, search.words, ButtonLook::Plain, true, search.help))
-      ask_for(context, search.find);
-    x += width + gap;
-  }
+  // In front of a class the room is for what the colours mean.
+  const float x = context.view.lecture ? left : draw_finders(context, left, right, top);
   const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
   const HistorySnapshot& history = context.history;
   const std::string& said = view.said;

@@ -3,8 +3,10 @@
 // their difference, by one switch.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <imgui_internal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/config/presets.h"
@@ -58,6 +60,15 @@ void click_in(StudioHarness& harness, const char* child, const std::string& item
     person.SetRef(person.WindowInfo((std::string("//Break it/") + child).c_str()).ID);
     person.ItemClick(item.c_str());
   });
+}
+
+ImRect place_of(StudioHarness& harness, const char* item) {
+  ImRect place;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.SetRef(person.WindowInfo("//Break it/results").ID);
+    place = person.ItemInfo(item).RectFull;
+  });
+  return place;
 }
 
 const BreakChoice& choice_of(const BreakSnapshot& snapshot, Fault fault) {
@@ -347,6 +358,23 @@ BreakProbe probe_of(const std::vector<double>& errors) {
                             static_cast<StepId>(probe.errors.size()), error, false, error<1, error> 0.1});
   }
   return probe;
+}
+
+// The all-reduce's input has the letter of its result, and a sign.
+TEST(BreakItTab, TheBarsOfOneBlockAreNamed) {
+  Settings settings = small_settings();
+  settings.block = Block::Mlp;
+  StudioHarness harness({1280, 720}, settings);
+  open_tab(harness);
+  click_in(harness, "faults", "bias-before-reduction");
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  const ImRect bars = place_of(harness, "error of every tensor");
+  std::vector<std::string> named;
+  for (const mark::Words& words : words_on_screen(harness))
+    if (bars.Contains(words.at)) named.push_back(words.text);
+  EXPECT_EQ(std::count(named.begin(), named.end(), "Y"), 1);
+  EXPECT_THAT(named, AllOf(Contains("H"), Contains("G"), Contains("Z Σ"), Contains("Y Σ"), Contains("dH")));
 }
 
 TEST(BreakStrip, ColumnsShowTheWorstOfTheirTensors) {

@@ -2,9 +2,11 @@
 // ranks then hold.
 #include <gmock/gmock.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/lesson/pages.h"
 #include "ui/panels/program/by_hand_view.h"
 #include "ui/panels/program/program_view.h"
@@ -89,6 +91,37 @@ TEST_F(ByHandPage, ATypedNumberChangesTheResult) {
   EXPECT_EQ(at(HandOperand::X, 1, 1), -7);
   EXPECT_EQ(held("mlp.proj.out", 0, 1, 1), -7);
   EXPECT_THAT(words(), AllOf(HasSubstr("\n\u22127\n"), HasSubstr("Every number is that of one rank.")));
+}
+
+TEST_F(ByHandPage, AMistakesFirstWrongNumberIsWrittenOut) {
+  open();
+  view().form.choice = {.fc = Cut::Row, .proj = Cut::Column, .mistake = Fault::GeluOnPartial};
+  settle();
+  EXPECT_THAT(words(), HasSubstr("G, row "));
+  EXPECT_THAT(words(), HasSubstr("wrong by"));
+  view().form.choice.mistake.reset();
+  settle();
+  EXPECT_THAT(words(), Not(HasSubstr("G, row ")));
+}
+
+TEST_F(ByHandPage, ALessonsWrongNumbersAreInView) {
+  open({1280, 720});
+  harness_->view().set_lecture(true);
+  harness_->studio().open_lesson("what-a-sum-allows", 0);
+  ASSERT_TRUE(harness_->draw_until([&] { return harness_->studio().lesson_is_settled(); }));
+  const auto& scenes = harness_->studio().lesson().snapshot()->lesson->scenes;
+  for (size_t i = 0; i < scenes.size(); ++i)
+    if (scenes[i].state.page == "by-hand") harness_->studio().show_scene(static_cast<int>(i));
+  ASSERT_TRUE(harness_->draw_until([&] { return harness_->studio().lesson_is_settled(); }));
+  settle();
+  harness_->draw_frames(4);
+  const ImGuiWindow* const page = window_with("Program/page");
+  ASSERT_NE(page, nullptr);
+  bool seen = false;
+  for (const mark::Words& words : words_on_screen(*harness_))
+    seen |= words.text == "G = GeLU(H)" && words.at.y > page->InnerRect.Min.y - 1 &&
+            words.at.y < page->InnerRect.Max.y - 60;
+  EXPECT_TRUE(seen);
 }
 
 TEST_F(ByHandPage, KeysGoFromCellToCell) {

@@ -53,6 +53,18 @@ TEST(ScalingTab, PagesAreChosenAndPricedByClicks) {
   EXPECT_FALSE(harness.studio().scaling().snapshot()->crossing->refused.empty()) << "twelve heads, T = 8";
 }
 
+// A lesson's questions name them.
+TEST(ScalingTab, TheAxisOfTheWidthsNamesPowersOfTwoInANarrowPageToo) {
+  StudioHarness harness({1280, 720});
+  harness.view().set_lecture(true);
+  harness.studio().open_lesson("where-the-norm-stands", 0);  // its card takes a third of the window
+  harness.view().of<ScalingView>().page = ScalingPage::BreakEven;
+  open(harness, Tab::Scaling);
+  settle(harness);
+  EXPECT_THAT(texts_in(harness, "Scaling"),
+              ::testing::IsSupersetOf({"1,024", "2,048", "8,192", "16,384", "32,768"}));
+}
+
 TEST(ScalingTab, AClusterFollowsItsSliders) {
   StudioHarness harness({1280, 720});
   harness.view().of<ScalingView>().page = ScalingPage::Cluster;

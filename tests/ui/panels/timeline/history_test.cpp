@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -288,6 +289,21 @@ TEST_F(HistoryPanel, TheSearchFindsCollectivesSlowPassesAndLongWaits) {
   perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/find long wait"); });
   EXPECT_TRUE(is_collective(drawn_.program.step(view().selected_step).op));
   EXPECT_NE(view().of<HistoryView>().said.find("longest wait"), std::string::npos);
+}
+
+// The room is for what the colours mean.
+TEST_F(HistoryPanel, AClassHasNoSearch) {
+  open();
+  const auto shows = [&](const std::string& text) {
+    const std::vector<std::string> texts = texts_in(*harness_, "Timeline");
+    return std::find(texts.begin(), texts.end(), text) != texts.end();
+  };
+  EXPECT_TRUE(shows("Slow pass"));
+  view().set_lecture(true);
+  view().asked_here().timeline = true;
+  settle();
+  EXPECT_TRUE(shows("12 passes"));
+  EXPECT_FALSE(shows("Slow pass"));
 }
 
 TEST_F(HistoryPanel, WhatIsPlayedStaysInView) {
