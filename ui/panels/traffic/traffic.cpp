@@ -355,10 +355,14 @@ void draw_traffic(const Context& context) {
   if (whole) {
     const int layer = listed_layer(context, plan.program);
     const std::string title =
-        "Every conversion outside the layers and in layer " + std::to_string(layer) + ", as in every other";
+        in_class
+            ? fmt::format("Outside the layers, and in layer {}", layer)
+            : fmt::format("Every conversion outside the layers and in layer {}, as in every other", layer);
     y += draw(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
   } else {
-    y += draw(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x);
+    y += draw(context, rows,
+              in_class ? "In the order of the steps" : "Every conversion, in the order of the Program",
+              {at.x, y}, room.x);
   }
   copyable_table("conversions", {at.x, rows_top}, {right, y},
                  [&] { return copied(rows, how_known(snapshot)); });
