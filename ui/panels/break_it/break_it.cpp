@@ -298,7 +298,8 @@ bool words_are_beside_checks(const Context& context, const BreakReport& report, 
 /// Where the error starts: every tensor's error and, if there is room, the Stage of the run.
 void draw_errors_page(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const float gap = context.px(kGap);
-  const bool with_stage = size.y >= context.px(kLeastStrip + kLeastStage) + gap;
+  // In front of a class a strip of the Stage would have room for two rows only, and the bars are asked about.
+  const bool with_stage = !is_class(context.view) && size.y >= context.px(kLeastStrip + kLeastStage) + gap;
   const bool with_words = !with_stage && !words_are_beside_checks(context, report, size);
   const std::string words = words_to_see(context, report);
   float strip = size.y;
