@@ -153,8 +153,8 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   float y = low ? middle - equation.size / 2 : middle - line * static_cast<float>(lines) / 2;
   const float x = left + edge + scene.px(8), width = right - x;
   // An equation that is a little too long gets smaller letters, and no end that is missing.
-  if (const float whole = text_width(equation, row.title); whole > width)
-    equation.size = std::max(equation.size * width / whole, equation.size * kLeastEquation);
+  if (const float needed = text_width(equation, row.title); needed > width)
+    equation.size = std::max(equation.size * width / needed, equation.size * kLeastEquation);
   draw_text(list, {x, y}, equation, fitted(equation, row.title, width));
   y += line;
   if (lines >= 3) {
