@@ -412,7 +412,9 @@ void draw_break_it(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool planted = context.breaks.planted.has_value();
-  const bool beside = planted && room.x >= context.px(kListBeside) && room.y >= context.px(kLow);
+  // A class is asked about one mistake.
+  const bool beside =
+      planted && !is_class(context.view) && room.x >= context.px(kListBeside) && room.y >= context.px(kLow);
   const float left = beside ? context.px(kListWidth + 2 * kGap) : 0;
   float y = at.y;
   if (planted) {

@@ -10,6 +10,7 @@
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/runtime/snapshot.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/outbox.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
@@ -90,7 +91,8 @@ void draw_bars(const Context& context, ImVec2 at, float width, const Line& line)
   bar(at.y + context.px(3) + height + context.px(1), line.gathered_bytes, theme.communication);
 }
 
-/// Draws one line where the page is too narrow for a table: its bars have the whole width below its label.
+/// Draws one line where the page is too narrow for a table, and for a class, which reads lengths before
+/// figures: its bars have the whole width below its label.
 /// Returns the height it took.
 float draw_narrow_line(const Context& context, ImVec2 at, float width, const Line& line) {
   const Type type(context);
@@ -163,7 +165,7 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
   y += draw_wrapped(list, {at.x, y}, type.note, words, width - context.px(8)) + context.px(8);
 
   const std::vector<Line> lines = lines_of(lens);
-  if (width <= context.px(kTable)) {
+  if (width <= context.px(kTable) || is_class(context.view)) {
     const float top = y;
     for (const Line& line : lines) y += draw_narrow_line(context, {at.x, y}, right - at.x, line);
     copyable_table("loss lens", {at.x, top}, {right, y}, [&] { return copied(lines); });
