@@ -83,11 +83,13 @@ void LessonShow::ask(const Question& question, bool reveals) {
   auto& view = studio().view().of<ui::LessonView>();
   const Scene& scene = lesson_->scenes[static_cast<size_t>(view.scene)];
   view.question = static_cast<int>(&question - scene.questions.data());
+  for (int before = 0; before < view.question; ++before)  // a class has seen what was asked before
+    studio().lesson().send(lesson_command::Reveal{scene.questions[static_cast<size_t>(before)].id});
   if (reveals) {
     studio().lesson().send(lesson_command::Reveal{question.id});
     view.shown_for = question.id;
-    now_ = rest();
   }
+  now_ = rest();
   shown_.draw_frame();
   shown_.wait_for_lesson();
 }

@@ -138,11 +138,12 @@ const answersBy = (rules) => {
   // The names of all items, in the order that was given.
   function judgeOrder(key, items) {
     const order = items.map((name) => key.names.indexOf(name));
-    const isRight = key.orders.some((places) => {
-      let next = 0;
-      return places.every((place) => place.every(() => place.includes(order[next++])));
-    });
-    return isRight ? right : wrong();
+    // Of several right orders, the one that is followed longest says which item comes too early.
+    const followed = Math.max(...key.orders.map((places) => {
+      const end = places.flatMap((place) => place.map(() => place)).findIndex((place, at) => !place.includes(order[at]));
+      return end < 0 ? order.length : end;
+    }));
+    return followed === order.length ? right : wrong("", (key.hints || {})[order[followed]]);
   }
 
   return {

@@ -108,9 +108,11 @@ Judged judge_order(const AnswerKey& key, const nlohmann::json& given) {
   std::vector<int> all(key.candidates.size());
   std::iota(all.begin(), all.end(), 0);
   if (!std::is_permutation(all.begin(), all.end(), order.begin(), order.end())) throw unknown(key, "");
-  const bool right = std::any_of(key.orders.begin(), key.orders.end(),
-                                 [&](const auto& places) { return is_in_order(order, places); });
-  return {right, "", ""};
+  // Of several right orders, the one that is followed longest says which item comes too early.
+  size_t followed = 0;
+  for (const auto& places : key.orders) followed = std::max(followed, count_in_order(order, places));
+  if (followed == order.size()) return {true, "", ""};
+  return {false, "", key.candidates[static_cast<size_t>(order[followed])].hint};
 }
 
 Judged judge_number(const AnswerKey& key, const nlohmann::json& given) {
@@ -234,12 +236,12 @@ nlohmann::ordered_json key_as_json(const AnswerKey& key) {
   for (const auto& [plain, word] : key.words) words.push_back({word.written, word.candidates});
   out["names"] = std::move(names);
   out["words"] = std::move(words);
+  if (!hints.empty()) out["hints"] = std::move(hints);
   if (key.kind == QuestionKind::Order) {
     out["orders"] = key.orders;
     return out;
   }
   out["right"] = std::move(right);
-  if (!hints.empty()) out["hints"] = std::move(hints);
   if (!numbers.empty()) out["numbers"] = std::move(numbers);
   return out;
 }

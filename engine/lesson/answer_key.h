@@ -20,7 +20,7 @@ struct AnswerKey {
   struct Candidate {
     std::string name;  ///< what a click answers
     bool right = false;
-    std::string hint;              ///< said to who gives it; empty: nothing
+    std::string hint;              ///< said to who gives it, or puts it too early in an order; empty: nothing
     std::optional<double> number;  ///< of a choice that is a number
     std::string unit;              ///< of that number, in small letters
   };
@@ -63,14 +63,20 @@ std::vector<std::string> words_for(const Program& program, const std::string& na
 /// first. For add_tensors(), once it is known what is right.
 void join_layouts(const Program& program, AnswerKey& key);
 
-/// True if `given` has the names of each place where the place is; within one, any order is right.
+/// How many of `given`, from the first on, stand where their place is; within one, any order is right.
 template <class Name>
-bool is_in_order(const std::vector<Name>& given, const std::vector<std::vector<Name>>& places) {
+size_t count_in_order(const std::vector<Name>& given, const std::vector<std::vector<Name>>& places) {
   size_t next = 0;
   for (const std::vector<Name>& place : places)
-    for (size_t i = 0; i < place.size(); ++i)
-      if (std::find(place.begin(), place.end(), given[next++]) == place.end()) return false;
-  return next == given.size();
+    for (size_t i = 0; i < place.size(); ++i, ++next)
+      if (next == given.size() || std::find(place.begin(), place.end(), given[next]) == place.end())
+        return next;
+  return next;
+}
+
+template <class Name>
+bool is_in_order(const std::vector<Name>& given, const std::vector<std::vector<Name>>& places) {
+  return count_in_order(given, places) == given.size();
 }
 
 /// How an answer was read.

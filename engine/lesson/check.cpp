@@ -183,10 +183,18 @@ class Checker {
         const Value value = evaluate(*hint.at, where);
         const auto* names = std::get_if<Names>(&value);
         for (const std::string& one : names ? *names : Names{hinted_text(question, value)})
-          if (judge(*right.key, one).right)
+          if (judge(*right.key, one).right || is_never_too_early(*right.key, one))
             problem(hint.line,
                     fmt::format("the hint is for {}, which is right: a hint is for a wrong answer", one));
       });
+  }
+  /// True of an item with which every right order begins.
+  static bool is_never_too_early(const AnswerKey& key, const std::string& item) {
+    if (key.kind != QuestionKind::Order) return false;
+    const std::vector<int> named = named_candidates(key, item);
+    return std::all_of(key.orders.begin(), key.orders.end(), [&](const auto& places) {
+      return count_in_order(named, {places.front()}) == named.size();
+    });
   }
   static std::string hinted_text(const Question& question, const Value& value) {
     const LessonNumber* const number = std::get_if<LessonNumber>(&value);

@@ -140,7 +140,7 @@ struct Question {
   /// Any of them is right. Empty for a Choice whose choices say themselves whether they are right, and for a
   /// Cut.
   std::vector<ExpressionPtr> answers;
-  std::vector<LessonHint> hints;            ///< of a Choice, a Number or a Point
+  std::vector<LessonHint> hints;            ///< of all but a Cut
   std::vector<LessonCondition> conditions;  ///< of a Cut: it must do all of them
   Template because;                         ///< shown after the answer
   std::optional<SceneState> shows;          ///< shown after the answer

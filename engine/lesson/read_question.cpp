@@ -174,8 +174,9 @@ class QuestionReader {
   // What is said to known wrong answers.
   void read_hints() {
     if (!reader_.has("hints")) return;
-    if (question_.kind == QuestionKind::Order || question_.kind == QuestionKind::Cut)
-      throw reader_.fail("hints", "are for questions with a choice, a number or a place to point at");
+    if (question_.kind == QuestionKind::Cut)
+      throw reader_.fail("hints",
+                         "are for questions with a choice, a number, a place to point at or an order");
     const TomlValue& list = reader_.value("hints");
     const TomlValue::List* const all = std::get_if<TomlValue::List>(&list.is);
     if (all == nullptr || all->empty() || all->size() > kMostHints)

@@ -184,6 +184,15 @@ void find_orders(const Asked& asked, const std::vector<Ordered>& orders, RightAn
       for (const std::string& name : place) candidates.push_back(named_candidates(key, name).front());
     }
   }
+  asked.hints([&](const Value& value, const std::string& words, int line) {
+    for (const std::string& name : names_in(value)) {
+      const std::vector<int> named = named_candidates(key, name);
+      if (named.size() != 1)
+        throw lesson_error(asked.lesson.source, line,
+                           fmt::format("the hint is for {}, which is no item of the order", name));
+      key.candidates[static_cast<size_t>(named.front())].hint = words;
+    }
+  });
   right.accepted = orders.front().names();
   for (const Ordered& order : orders) {
     right.text += (right.text.empty() ? "" : "; or ") + to_text(as_shown(program, order));

@@ -45,7 +45,7 @@ constexpr FaultFacts kFacts[] = {
     {Fault::QkvAcrossHeads,
      "qkv-across-heads",
      "QKV cut across heads",
-     "The fused matrix [Q | K | V] is cut into T equal blocks of columns. So rank 0 holds columns of Q but "
+     "The one matrix [Q | K | V] is cut into T equal blocks of columns. So rank 0 holds columns of Q but "
      "none of V, instead of whole heads of Q, K and V.",
      "a column-parallel QKV matrix, and a T that divides the heads",
      "--split megatron with a --tp of at least 2 that divides the heads",

@@ -71,12 +71,13 @@ TEST(CliLesson, ASheetIsDrawnAnsweredAndMarked) {
 }
 
 TEST(CliLesson, AllThatIsRightIsListed) {
-  const Ended ended = run_cli("lesson column-then-row --check --answers");
+  const Ended ended = run_cli("lesson heads --check --answers");
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("accepted: \"mlp.proj\","), HasSubstr("\"Z = G · Wproj\"")));
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr("accepted: \"all-reduce attn.proj.sum\","), HasSubstr("\"all-reduce(O)\"")));
   EXPECT_THAT(ended.out, HasSubstr("must hold: "));
-  const Ended as_json = run_cli("lesson column-then-row --check --answers --json");
-  EXPECT_EQ(json::parse(as_json.out)["answers"].size(), 8u);
+  const Ended as_json = run_cli("lesson heads --check --answers --json");
+  EXPECT_EQ(json::parse(as_json.out)["answers"].size(), 10u);
   const Ended alone = run_cli("lesson column-then-row --answers");
   EXPECT_EQ(alone.code, 2);
   EXPECT_THAT(alone.err, HasSubstr("--check --answers lists what is right"));

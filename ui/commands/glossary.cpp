@@ -180,6 +180,10 @@ const std::vector<Term>& terms() {
        "A part of attention with queries, keys and values of its own. Heads do not need each other's "
        "numbers, so each rank can hold some whole heads.",
        is<Op::Attention>},
+      {"Softmax", "exponential probabilities",
+       "Turns a row of numbers into shares that add up to 1: each exponential is divided by the sum of all. "
+       "It needs the whole row, and is not linear.",
+       is<Op::Attention>},
       {"GeLU", "activation non-linear",
        "The function between the two matrices of the MLP. It is not linear: the GeLU of a sum is not the sum "
        "of the GeLUs, so it cannot act on a Partial tensor. GeLU' is its slope, which the backward pass "

@@ -19,7 +19,8 @@ namespace {
 
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
-constexpr ImVec2 kLeastWindow{480, 300};   // at scale 1; in a smaller one the panels cannot keep their sizes
+constexpr ImVec2 kLeastWindow{480, 300};  // at scale 1; in a smaller one the panels cannot keep their sizes
+constexpr float kCuts = 192;  ///< Setup's width with no more than the matrices that a lesson asks about
 constexpr float kMostOfTimeline = 0.305f;  // fits four ranks in lecture mode at 1280x720
 
 /// Returns the dock node that holds `window`, or null if it floats or does not exist yet.
@@ -197,7 +198,9 @@ void DockTree::begin(const Context& context, float top, float bottom, float left
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
   root_ = ImGui::GetID("panels");
-  const PanelSizes sizes = panel_sizes(viewport.Size, context.view.ui_scale(), context.view.wide_inspector);
+  PanelSizes sizes = panel_sizes(viewport.Size, context.view.ui_scale(), context.view.wide_inspector);
+  if (is_class(context.view) && asks_for_a_cut(context))  // Setup has the cuts alone
+    sizes.setup = std::min(sizes.setup, std::floor(context.px(kCuts)));
   const bool squeezed =
       viewport.Size.x < context.px(kLeastWindow.x) || viewport.Size.y < context.px(kLeastWindow.y);
   if (squeezed && !squeezed_ && restored_frames_ == 0) before_ = remembered();

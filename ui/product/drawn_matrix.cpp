@@ -8,6 +8,7 @@
 #include <map>
 
 #include "ui/panels/tensor_words.h"
+#include "ui/plan/seen_break.h"
 #include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
@@ -36,6 +37,13 @@ std::shared_ptr<const Picture> turned_picture(const Context& context, const Tens
           from.values[static_cast<size_t>(row) * static_cast<size_t>(from.cols) + static_cast<size_t>(col)];
   measure_extent(*made);
   return turned = made;
+}
+
+/// What a layout means. With a planted mistake no rank need hold what the layout says.
+std::string meaning_of_layout(const OpenedPage& page, const Tensor& tensor, int ranks) {
+  const auto seen = seen_break(page.context);
+  if (seen && seen->side() != BreakSide::Sound) return "The broken program takes it for this.";
+  return layout_sentence(tensor, ranks);
 }
 
 }  // namespace
@@ -112,7 +120,8 @@ void draw_caption(const OpenedPage& page, const DrawnMatrix& operand, int ranks,
   draw_text(page.list, {column.min.x, y}, layout,
             fitted(layout, layout_title(*operand.tensor, ranks), width));
   y += layout.size + page.px(2);
-  draw_wrapped(page.list, {column.min.x, y}, page.type.note, layout_sentence(*operand.tensor, ranks), width);
+  draw_wrapped(page.list, {column.min.x, y}, page.type.note, meaning_of_layout(page, *operand.tensor, ranks),
+               width);
 }
 
 }  // namespace shardlens::ui

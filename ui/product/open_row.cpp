@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ui/commands/commands.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/product/derivation_page.h"
 #include "ui/product/page.h"
@@ -215,11 +216,12 @@ void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
     terms = make_number(page.context, *row.product, view.row, view.col, SumCut::Terms, why);
   if (!number || !terms) return draw_missing(page, why.empty() ? "reading \u2026" : why, room);
 
-  // Both panels if they fit, stretched over the room; else one of them, and a choice between them.
+  // Both panels if they fit, stretched over the room; else one of them, and a choice between them. A lesson's
+  // scene is about the number, and the other panel would answer what a later scene asks.
   const float gap = page.px(10);
   page.unit = 0.72f;
   const float least = number_height(page) + gap + page.px(kBendHeight) + page.px(kFormula);
-  const bool both = room.height() >= least;
+  const bool both = room.height() >= least && !is_in_scene(page.context.view);
   float choices = 0;
   if (!both) {
     std::string labels[] = {"the number", bend_title(*number)};

@@ -21,6 +21,7 @@ namespace {
 
 constexpr float kEquationSize = 15;
 constexpr float kLeastTextPixels = 11;
+constexpr float kLeastEquation = 0.84f;  ///< of its size, where it is too long
 constexpr float kNoteSize = kSmallSize;
 constexpr const char* kInside = "inside " ICON_FA_CHEVRON_RIGHT;
 
@@ -39,15 +40,15 @@ void draw_letter(const Scene& scene, ImDrawList* list, const Rect& row, Conjugat
   draw_text(list, {x, (row.min.y + row.max.y) / 2 - style.size * 0.56f}, style, letter, Align::Centre);
 }
 
-// Returns the layout's word and the shape. If they do not fit, first the shape loses its spaces, then the
-// word is shortened, because the outline shows the layout too.
+// Returns the layout's word and the shape. If they do not fit, first the shape loses its spaces, then it
+// goes: a word in part says less.
 std::string layout_words(const Tensor& tensor, const TextStyle& style, float width) {
   const std::string word = to_string(tensor.layout);
   std::string shape = " " + to_string(tensor.shape);
   if (text_width(style, word + shape) <= width) return word + shape;
   std::erase(shape, ' ');
   shape.insert(0, " ");
-  return fitted(style, word, width - text_width(style, shape)) + shape;
+  return text_width(style, word + shape) <= width ? word + shape : fitted(style, word, width);
 }
 
 // Returns the lane's ranks ("ranks 2–3", "2–3"), and which of them was lost or failed. If there is little
@@ -130,7 +131,7 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const float least =
       kLeastTextPixels / scene.px(1);  // also in lecture mode: rows that are fitted keep a name
   const float equation_size = within(rect.height() / scene.px(1), least, kEquationSize);
-  const TextStyle equation = scene.text(fonts.mono, equation_size, ahead ? theme.dim : theme.text);
+  TextStyle equation = scene.text(fonts.mono, equation_size, ahead ? theme.dim : theme.text);
   const TextStyle note = scene.text(fonts.body, kNoteSize, theme.dim);
   const bool partial = tensor.layout.kind == LayoutKind::Partial;
   const TextStyle layout =
@@ -151,6 +152,9 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const float middle = whole ? (rect.min.y + rect.max.y) / 2 : (visible_top + visible_bottom) / 2;
   float y = low ? middle - equation.size / 2 : middle - line * static_cast<float>(lines) / 2;
   const float x = left + edge + scene.px(8), width = right - x;
+  // An equation that is a little too long gets smaller letters, and no end that is missing.
+  if (const float needed = text_width(equation, row.title); needed > width)
+    equation.size = std::max(equation.size * width / needed, equation.size * kLeastEquation);
   draw_text(list, {x, y}, equation, fitted(equation, row.title, width));
   y += line;
   if (lines >= 3) {

@@ -16,7 +16,7 @@ namespace shardlens::ui::stage {
 namespace {
 
 constexpr float kLeastLane = 80, kLeastGutter = 160;
-constexpr float kNarrowLane = 60, kNarrowGutter = 140;  ///< where else ranks would share a lane
+constexpr float kNarrowLane = 50, kNarrowGutter = 184;  ///< where else ranks would share a lane
 constexpr float kBesideGutterText = 32;  ///< the row's edge at the left of its text, and the gap at the right
 
 }  // namespace

@@ -107,12 +107,29 @@ TEST(AnswerRules, AHintIsSaidToItsWrongAnswerOnly) {
                       "\"'mlp.proj'\", text = \"It leaves terms.\" }]" +
                       kBecause))
           .key;
-  const std::vector<Said> all = {{key, "8"},    {key, "1"},    {key, "4"},          {key, "9"},
-                                 {choice, "8"}, {choice, "9"}, {point, "mlp.proj"}, {point, "mlp.fc"}};
+  const auto order =
+      right_of(
+          asking("ask = \"?\"\nitems = [\"mlp.fc\", \"mlp.gelu\", \"mlp.proj\"]\nanswer = "
+                 "\"in_order('mlp.fc', 'mlp.gelu', 'mlp.proj')\"\nhints = [{ at = \"'mlp.proj'\", text = "
+                 "\"It reads G.\" }]" +
+                 kBecause))
+          .key;
+  const std::vector<Said> all = {{key, "8"},
+                                 {key, "1"},
+                                 {key, "4"},
+                                 {key, "9"},
+                                 {choice, "8"},
+                                 {choice, "9"},
+                                 {point, "mlp.proj"},
+                                 {point, "mlp.fc"},
+                                 {order, {"mlp.fc", "mlp.proj", "mlp.gelu"}},
+                                 {order, {"mlp.proj", "mlp.fc", "mlp.gelu"}},
+                                 {order, {"mlp.gelu", "mlp.proj", "mlp.fc"}},
+                                 {order, {"mlp.fc", "mlp.gelu", "mlp.proj"}}};
   std::vector<std::string> said;
   for (const Said& one : all) said.push_back(judge(*one.key, one.given).hint);
   EXPECT_THAT(said, ElementsAre("That is for 8 ranks.", "One?", "", "", "That is for 8 ranks.", "",
-                                "It leaves terms.", ""));
+                                "It leaves terms.", "", "It reads G.", "It reads G.", "", ""));
   expect_same_in_script(all);
 }
 
@@ -133,6 +150,15 @@ TEST(AnswerRules, AHintForARightAnswerOrForNothingIsFound) {
       problem("ask = \"?\"\nchoices = [\"4\", \"8\"]\nanswer = \"ranks\"\nhints = [{ at = \"9\", text = "
               "\"No.\" }]"),
       HasSubstr("small.md:18: the hint is 9, and no choice reads so"));
+  const auto of_order = [](const char* item) {
+    return std::string(
+               "ask = \"?\"\nitems = [\"mlp.fc\", \"mlp.proj\"]\nanswer = \"in_order('mlp.fc', "
+               "'mlp.proj')\"\nhints = [{ at = \"'") +
+           item + "'\", text = \"No.\" }]";
+  };
+  EXPECT_EQ(problem(of_order("mlp.proj")), "");
+  EXPECT_THAT(problem(of_order("mlp.fc")), HasSubstr("which is right")) << "it is never too early";
+  EXPECT_THAT(problem(of_order("mlp.gelu")), HasSubstr("which is no item of the order"));
   const auto refused = [](const std::string& question) {
     try {
       asking(question + kBecause);

@@ -39,8 +39,9 @@ TEST_P(BuiltInLesson, Holds) {
     EXPECT_FALSE(scene.notes.empty()) << scene.title << ": who teaches needs its notes";
     for (const Question& question : scene.questions) {
       hands_on |= question.kind == QuestionKind::Point || question.kind == QuestionKind::Cut;
-      const bool has_usual_wrong_answers =
-          question.kind == QuestionKind::Point || question.kind == QuestionKind::Number;
+      const bool has_usual_wrong_answers = question.kind == QuestionKind::Point ||
+                                           question.kind == QuestionKind::Number ||
+                                           question.kind == QuestionKind::Order;
       EXPECT_TRUE(!has_usual_wrong_answers || !question.hints.empty())
           << question.id << ": who is wrong is helped on";
     }

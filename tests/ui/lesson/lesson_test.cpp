@@ -545,6 +545,92 @@ TEST_F(Lessons, AClassSeesABarForEachCollective) {
   EXPECT_THAT(shown, AllOf(Not(HasSubstr("local slice")), Not(HasSubstr("communicator"))));
 }
 
+// In front of a class a comparison of splits is the scene's, and stands above the list.
+TEST_F(Lessons, AClassSeesTheSplitsThatTheSceneCompares) {
+  const std::string scene =
+      "\n## A\n\nWords.\n\n```scene\nview = \"traffic\"\nrun = { split = \"reversed\" }\n";
+  open_scenes(scene + "```\n");
+  EXPECT_THAT(texts_in(harness_, "Traffic"), Contains("row-row")) << "a reader sees all";
+  press(ImGuiKey_F11);
+  EXPECT_THAT(texts_in(harness_, "Traffic"), Not(Contains("megatron")));
+  press(ImGuiKey_F11);
+  open_scenes(scene + "compare = { splits = [\"megatron\", \"reversed\"] }\n```\n");
+  press(ImGuiKey_F11);
+  EXPECT_THAT(texts_in(harness_, "Traffic"),
+              AllOf(Contains("megatron"), Contains("reversed"), Not(Contains("row-row"))));
+}
+
+// A class cannot scroll: a rank's bytes stand beside the bars, all of them above the edge.
+TEST_F(Lessons, AClassSeesARanksBytesBesideTheBars) {
+  harness_.platform().resize({1280, 720});
+  open_scenes("\n## A\n\nWords.\n\n```scene\nview = \"memory\"\npage = \"layer\"\n```\n");
+  EXPECT_THAT(texts_in(harness_, "Memory"), Contains("key-value cache"));
+  press(ImGuiKey_F11);
+  const ImGuiWindow* const page = window_with("Memory");
+  EXPECT_THAT(texts_in(harness_, "Memory"),
+              AllOf(Contains("activations"), Contains("total"), Not(Contains("key-value cache"))));
+  for (const mark::Words& words : words_on_screen(harness_))
+    EXPECT_LE(words.at.y + words.style.size, page->Pos.y + page->Size.y) << words.text;
+}
+
+// Setup has what a class is asked for, so that the Stage keeps the room.
+TEST_F(Lessons, AClassThatCutsSeesTheCutsAlone) {
+  open(2);
+  EXPECT_THAT(texts_in(harness_, "Setup"), AllOf(Contains("attn.qkv"), Contains("Hidden")));
+  harness_.platform().resize({1280, 720});
+  press(ImGuiKey_F11);
+  press(ImGuiKey_PageUp);
+  press(ImGuiKey_PageDown);  // a scene brings its panels
+  while (lesson().scene < 2) press(ImGuiKey_PageDown);
+  EXPECT_THAT(texts_in(harness_, "Setup"), AllOf(Contains("mlp.fc"), Contains("mlp.proj"),
+                                                 Not(Contains("attn.qkv")), Not(Contains("Hidden"))));
+  const auto width = [](const char* name) { return ImGui::FindWindowByName(name)->Size.x; };
+  EXPECT_LT(width("Setup"), 0.45f * width("Stage"));
+}
+
+// The bars are asked about; two rows of a Stage below them would take their room.
+TEST_F(Lessons, AClassSeesTheErrorsAlone) {
+  open(3);
+  EXPECT_THAT(texts_in(harness_, "Break it"), Contains("the broken run"));
+  press(ImGuiKey_F11);
+  EXPECT_THAT(texts_in(harness_, "Break it"), Not(Contains("the broken run")));
+}
+
+// What else the page of a number shows is for who asks for it.
+TEST_F(Lessons, ASceneAboutANumberShowsTheNumberAlone) {
+  open(1);
+  EXPECT_THAT(texts_in(harness_, "Stage"), Contains("the number")) << "a choice leads to the other panel";
+  click("//Lesson/close lesson");
+  EXPECT_TRUE(harness_.view().of<ProductView>().number);
+  EXPECT_THAT(texts_in(harness_, "Stage"), Not(Contains("the number"))) << "both are there";
+}
+
+// No rank need hold what a broken program takes a tensor for.
+TEST_F(Lessons, AMistakesMatricesDoNotSayWhatARankHolds) {
+  const std::string scene = "\n## A\n\nWords.\n\n```scene\npage = \"product\"\nselect = \"mlp.fc\"\n";
+  open_scenes(scene + "```\n");
+  EXPECT_THAT(join(texts_in(harness_, "Stage")), HasSubstr("Each rank holds"));
+  open_scenes(scene + "mistake = \"skip-f\"\n```\n");
+  EXPECT_THAT(join(texts_in(harness_, "Stage")),
+              AllOf(HasSubstr("The broken program takes it for this."), Not(HasSubstr("Each rank holds"))));
+}
+
+TEST_F(Lessons, AClassSeesEightRanksInEightLanesAndTheLossAsBars) {
+  harness_.platform().resize({1280, 720});
+  open_scenes(
+      "\n## A\n\nWords.\n\n```scene\nrun = { tp = 8, heads_policy = \"uneven\", block = \"attention\" "
+      "}\n```\n"
+      "\n## B\n\nWords.\n\n```scene\nview = \"traffic\"\nrun = { model = \"gpt2-tiny\", block = "
+      "\"model\", hidden = 48, heads = 4, layers = 2, tp = 2 }\n```\n");
+  press(ImGuiKey_F11);
+  EXPECT_THAT(texts_in(harness_, "Stage"), Contains(::testing::AnyOf("7", "rank 7")));
+  for (const std::string& words : texts_in(harness_, "Stage"))
+    EXPECT_THAT(words, Not(ContainsRegex("Sharde?d?\xE2\x80\xA6"))) << "a word in part";
+  press(ImGuiKey_PageDown);
+  const std::vector<std::string> shown = texts_in(harness_, "Traffic");
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), "gathered"), 2) << "a bar for each of two lines";
+}
+
 // A scene's numbers by hand are the lesson's: its end brings back what a person typed.
 TEST_F(Lessons, NumbersByHandAreTakenBack) {
   const lab::HandForm own = [&] {

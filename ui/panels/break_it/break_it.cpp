@@ -298,7 +298,8 @@ bool words_are_beside_checks(const Context& context, const BreakReport& report, 
 /// Where the error starts: every tensor's error and, if there is room, the Stage of the run.
 void draw_errors_page(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const float gap = context.px(kGap);
-  const bool with_stage = size.y >= context.px(kLeastStrip + kLeastStage) + gap;
+  // In front of a class a strip of the Stage would have room for two rows only, and the bars are asked about.
+  const bool with_stage = !is_class(context.view) && size.y >= context.px(kLeastStrip + kLeastStage) + gap;
   const bool with_words = !with_stage && !words_are_beside_checks(context, report, size);
   const std::string words = words_to_see(context, report);
   float strip = size.y;
@@ -411,7 +412,9 @@ void draw_break_it(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool planted = context.breaks.planted.has_value();
-  const bool beside = planted && room.x >= context.px(kListBeside) && room.y >= context.px(kLow);
+  // A class is asked about one mistake.
+  const bool beside =
+      planted && !is_class(context.view) && room.x >= context.px(kListBeside) && room.y >= context.px(kLow);
   const float left = beside ? context.px(kListWidth + 2 * kGap) : 0;
   float y = at.y;
   if (planted) {

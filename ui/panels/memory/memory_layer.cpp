@@ -10,6 +10,7 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/plan/shown_plan.h"
@@ -18,6 +19,8 @@
 
 namespace shardlens::ui {
 namespace {
+
+constexpr float kClassSide = 232;  ///< the width of a rank's bytes beside the bars, in front of a class
 
 std::string in_unit(double bytes, ByteUnit unit) {
   std::array<char, 32> text{};
@@ -198,6 +201,39 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   return y - at.y;
 }
 
+/// A rank's bytes as a class reads them, in the order of the bar: what it has none of is left out, and so are
+/// the last digits. Returns the height it took.
+float draw_kinds_in_class(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const size_t rank = explained_rank(context);
+  const MemoryPlan& memory = context.snapshot.plan->memory[rank];
+  const float right = at.x + width;
+  float y = at.y;
+  draw_text(list, {at.x, y}, type.strong, fmt::format("Rank {}", rank));
+  y += type.strong.size + context.px(12);
+  const auto row = [&](const TextStyle& style, const std::string& name, int64_t bytes) {
+    draw_text(list, {at.x + context.px(20), y}, style, name);
+    draw_text(list, {right, y}, in(type.mono, theme.text), bytes_text(static_cast<double>(bytes)),
+              Align::Right);
+    y += type.body.size + context.px(10);
+  };
+  for (auto kind = kStackOrder.rbegin(); kind != kStackOrder.rend(); ++kind) {
+    const int64_t bytes = bytes_of(memory.arena_bytes, *kind);
+    if (bytes == 0) continue;
+    fill_rect(list, {at.x, y}, {at.x + context.px(10), y + type.body.size}, kind_colour(theme, *kind),
+              context.px(2));
+    row(in(type.body, theme.text), to_string(*kind), bytes);
+  }
+  rule(context, {at.x, y}, width);
+  y += context.px(8);
+  row(type.strong, "total", total_bytes(memory.arena_bytes));
+  y += context.px(6);
+  y += draw_wrapped(list, {at.x, y}, type.note, explain_borrowing(memory), width);
+  return y - at.y;
+}
+
 /// What the ranks have a part of; empty: each has all of it.
 std::string shared_words(const Program& program) {
   const char* const what = program.settings.block == Block::Model ? "model" : "layer";
@@ -256,6 +292,12 @@ void draw_memory_layer(const Context& context) {
   draw_held_activations(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
+  if (is_class(context.view)) {  // nothing is below the edge
+    const float side = context.px(kClassSide), main = room.x - side - context.px(20), top = context.px(16);
+    draw_ranks(context, {at.x, at.y + top}, {main, std::max(context.px(210), room.y - top)});
+    draw_kinds_in_class(context, {at.x + room.x - side, at.y}, side - context.px(4));
+    return;
+  }
   const bool beside = room.x > context.px(860);
   const float side = beside ? context.px(352) : room.x, gap = context.px(28);
   const float main = beside ? room.x - side - gap : room.x;

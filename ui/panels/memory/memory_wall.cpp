@@ -10,6 +10,7 @@
 #include "engine/planner/parameters.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/train/train_snapshot.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/parts.h"
@@ -273,10 +274,13 @@ void look_at_what_is_chosen(const Context& context) {
 
 void draw_memory_wall(const Context& context) {
   look_at_what_is_chosen(context);
-  page_head(context, "The memory wall",
-            "Mixed-precision Adam keeps 16 bytes per parameter all through a run; a plan here has 18: its "
+  page_head(
+      context, "The memory wall",
+      is_in_scene(context.view)
+          ? "Mixed-precision Adam keeps 16 bytes per parameter all through a run. Each column is one rank."
+          : "Mixed-precision Adam keeps 16 bytes per parameter all through a run; a plan here has 18: its "
             "gradients add up in fp32. Each column is one rank.",
-            context.px(kPageChoices));
+      context.px(kPageChoices));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > context.px(900);

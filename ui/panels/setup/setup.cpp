@@ -370,7 +370,14 @@ void draw_setup(const Context& context) {
   ImGui::Dummy({0, title.size + context.px(8)});
   const ImVec2 fields = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(replays);
-  const bool cuts_first = asks_for_a_cut(context);  // in front of a class what is below cannot be reached
+  const bool cuts_first = asks_for_a_cut(context);
+  // A class needs no more than what it is asked for, and the Stage needs the room.
+  if (cuts_first && is_class(context.view)) {
+    draw_matrices_of_block(context, wanted);
+    ImGui::EndDisabled();
+    ImGui::PopStyleVar();
+    return;
+  }
   const auto draw_cuts = [&] {
     draw_split(context, wanted);
     draw_matrices(context, wanted);

@@ -49,6 +49,8 @@ void draw_whole_model(const Context& context, const Settings& wanted);
 /// Draws a card for each weight matrix: the picture of its cut, its shape, and the choice of the cut. Then
 /// draws the stream and, for a whole model, the embedding and the loss.
 void draw_matrices(const Context& context, const Settings& wanted);
+/// The cards of the matrices that the wanted part of a layer has, and nothing else.
+void draw_matrices_of_block(const Context& context, const Settings& wanted);
 
 /// Returns `settings` on another backend. Removes the settings for GPUs if the CPU is chosen, because it
 /// refuses them.

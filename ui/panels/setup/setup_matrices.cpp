@@ -261,6 +261,11 @@ void draw_field(const Context& context, const Settings& wanted, const char* name
 
 }  // namespace
 
+void draw_matrices_of_block(const Context& context, const Settings& wanted) {
+  for (const MatrixCut& matrix : matrix_cuts())
+    if (matrix.is_in(wanted.block)) draw_card(context, wanted, matrix);
+}
+
 void draw_matrices(const Context& context, const Settings& wanted) {
   for (const MatrixCut& matrix : matrix_cuts()) draw_card(context, wanted, matrix);
   draw_field(

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/validate.h"
+#include "engine/lesson/marking.h"
 #include "engine/runtime/core_sharing.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
@@ -251,6 +254,18 @@ int listed_layer(const Context& context, const Program& program) {
   return std::max(program.step(selected).layer, 0);
 }
 
+/// The splits that are compared: in front of a class those that the scene compares, else all.
+std::vector<SplitCost> compared_splits(const Context& context, const std::vector<SplitCost>& all) {
+  if (!is_class(context.view)) return all;
+  std::vector<SplitCost> compared;
+  const ShownScene* const scene = made_scene(context);
+  if (scene == nullptr || !scene->scene->state.compare) return compared;
+  for (const std::string& name : scene->scene->state.compare->splits)
+    std::copy_if(all.begin(), all.end(), std::back_inserter(compared),
+                 [&](const SplitCost& one) { return one.split.name == name; });
+  return compared;
+}
+
 void say(const Context& context, const std::string& text) {
   const Type type(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -347,23 +362,28 @@ void draw_traffic(const Context& context) {
   y += draw_summary(context, rows, {at.x, y}, room.x) + context.px(14);
   const bool whole = plan.program.settings.block == Block::Model;
   if (snapshot.lens) y += draw_loss_lens(context, *snapshot.lens, {at.x, y}, room.x) + context.px(18);
-  const bool splits_first =
-      !whole && !in_class && !plan.splits.empty() && room.x > context.px(860) && room.y > context.px(560);
-  if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
+  const std::vector<SplitCost> splits = compared_splits(context, plan.splits);
+  const bool roomy = room.x > context.px(860) && room.y > context.px(560);
+  const bool splits_first = !splits.empty() && (in_class || (!whole && roomy));
+  if (splits_first) y += draw_splits(context, splits, {at.x, y}, room.x) + context.px(18);
   const float rows_top = y;
   const auto draw = in_class ? draw_rows_in_class : draw_rows;
   if (whole) {
     const int layer = listed_layer(context, plan.program);
     const std::string title =
-        "Every conversion outside the layers and in layer " + std::to_string(layer) + ", as in every other";
+        in_class
+            ? fmt::format("Outside the layers, and in layer {}", layer)
+            : fmt::format("Every conversion outside the layers and in layer {}, as in every other", layer);
     y += draw(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
   } else {
-    y += draw(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x);
+    y += draw(context, rows,
+              in_class ? "In the order of the steps" : "Every conversion, in the order of the Program",
+              {at.x, y}, room.x);
   }
   copyable_table("conversions", {at.x, rows_top}, {right, y},
                  [&] { return copied(rows, how_known(snapshot)); });
   y += context.px(18);
-  if (!splits_first && !plan.splits.empty()) y += draw_splits(context, plan.splits, {at.x, y}, room.x);
+  if (!splits_first && !splits.empty()) y += draw_splits(context, splits, {at.x, y}, room.x);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({room.x, y - at.y});
 }

@@ -10,6 +10,7 @@
 #include "engine/base/units.h"
 #include "engine/config/presets.h"
 #include "engine/runtime/snapshot.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/outbox.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
@@ -18,6 +19,8 @@
 
 namespace shardlens::ui {
 namespace {
+
+constexpr float kTable = 680;  ///< a narrower page has no room for a table with bars
 
 /// One line of the comparison; the bytes are drawn as bars too.
 struct Line {
@@ -88,6 +91,37 @@ void draw_bars(const Context& context, ImVec2 at, float width, const Line& line)
   bar(at.y + context.px(3) + height + context.px(1), line.gathered_bytes, theme.communication);
 }
 
+/// Draws one line where the page is too narrow for a table, and for a class, which reads lengths before
+/// figures: its bars have the whole width below its label.
+/// Returns the height it took.
+float draw_narrow_line(const Context& context, ImVec2 at, float width, const Line& line) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float right = at.x + width, row = type.body.size + context.px(6);
+  const double most = std::max(line.fused_bytes, line.gathered_bytes);
+  if (most <= 0) {
+    const std::string both = fmt::format("fused {}, gathered {}", line.fused, line.gathered);
+    draw_text(list, at, type.body, fitted(type.body, line.label, width - text_width(type.mono_note, both)));
+    draw_text(list, {right, at.y + context.px(1)}, in(type.mono_note, theme.text), both, Align::Right);
+    return row;
+  }
+  draw_text(list, at, type.body, fitted(type.body, line.label, width));
+  float y = at.y + row;
+  const float from = at.x + text_width(type.note, "gathered") + context.px(12);
+  const float room = right - from - context.px(96);  // the longest bar's figure stands beside it
+  const auto bar = [&](const char* name, ImU32 colour, double bytes, const std::string& figure) {
+    const float length = std::max(context.px(2), room * static_cast<float>(bytes / most));
+    draw_text(list, {at.x, y}, in(type.note, colour), name);
+    fill_rect(list, {from, y + context.px(2)}, {from + length, y + type.note.size}, colour, context.px(2));
+    draw_text(list, {from + length + context.px(8), y}, in(type.mono_note, theme.text), figure);
+    y += type.note.size + context.px(5);
+  };
+  bar("fused", theme.forward, line.fused_bytes, line.fused);
+  bar("gathered", theme.communication, line.gathered_bytes, line.gathered);
+  return y + context.px(5) - at.y;
+}
+
 /// Draws the button at the lens's right top corner; returns its width.
 float draw_button(const Context& context, const LossLens& lens, ImVec2 right_top) {
   const bool busy = context.snapshot.activity.find("loss") != std::string::npos;
@@ -130,33 +164,35 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
       lens.settings.tp, grouped_text(model.vocab), padded, verdict(lens));
   y += draw_wrapped(list, {at.x, y}, type.note, words, width - context.px(8)) + context.px(8);
 
+  const std::vector<Line> lines = lines_of(lens);
+  if (width <= context.px(kTable) || is_class(context.view)) {
+    const float top = y;
+    for (const Line& line : lines) y += draw_narrow_line(context, {at.x, y}, right - at.x, line);
+    copyable_table("loss lens", {at.x, top}, {right, y}, [&] { return copied(lines); });
+    return y - at.y;
+  }
   const float column = context.px(width > context.px(760) ? 124 : 100);
-  const bool has_bars = width > context.px(680);
-  const float bars = has_bars ? std::min(context.px(220), width * 0.24f) : 0;
+  const float bars = std::min(context.px(220), width * 0.24f);
   const float tag = context.px(76);
-  const float gathered_x = right - tag - bars - (has_bars ? context.px(16) : 0),
-              fused_x = gathered_x - column;
+  const float gathered_x = right - tag - bars - context.px(16), fused_x = gathered_x - column;
   draw_text(list, {fused_x, y}, in(type.note, theme.forward), "fused", Align::Right);
   draw_text(list, {gathered_x, y}, in(type.note, theme.communication), "gathered", Align::Right);
   y += context.px(20);
   rule(context, {at.x, y}, width);
   y += context.px(4);
   const float lines_top = y;
-  const std::vector<Line> lines = lines_of(lens);
   for (const Line& line : lines) {
     const float label_room = fused_x - column - at.x;
     draw_text(list, {at.x, y + context.px(2)}, type.body, fitted(type.body, line.label, label_room));
     draw_text(list, {fused_x, y + context.px(2)}, type.mono, line.fused, Align::Right);
     draw_text(list, {gathered_x, y + context.px(2)}, type.mono, line.gathered, Align::Right);
-    if (has_bars) {
-      const ImVec2 bars_at{gathered_x + context.px(16), y};
-      draw_bars(context, bars_at, bars, line);
-      if (line.fused_bytes > 0) {
-        const std::string ratio = ratio_text(line.fused_bytes, line.gathered_bytes);
-        ImGui::SetCursorScreenPos(bars_at);
-        ImGui::Dummy({bars, context.px(20)});
-        if (ImGui::IsItemHovered()) show_tooltip(context, ratio);
-      }
+    const ImVec2 bars_at{gathered_x + context.px(16), y};
+    draw_bars(context, bars_at, bars, line);
+    if (line.fused_bytes > 0) {
+      const std::string ratio = ratio_text(line.fused_bytes, line.gathered_bytes);
+      ImGui::SetCursorScreenPos(bars_at);
+      ImGui::Dummy({bars, context.px(20)});
+      if (ImGui::IsItemHovered()) show_tooltip(context, ratio);
     }
     draw_text(list, {right, y + context.px(3)}, type.note, line.provenance, Align::Right);
     y += context.px(23);
