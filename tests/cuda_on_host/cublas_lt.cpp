@@ -222,6 +222,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
                                                     cublasLtMatmulAlgoConfigAttributes_t attribute,
                                                     void* value, size_t bytes, size_t*) {
+  if (attribute == CUBLASLT_ALGO_CONFIG_TILE_ID) return give(played(*algorithm).tile, value, bytes);
   const int32_t parts = played(*algorithm).parts;
   if (attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM) return give(parts, value, bytes);
   return give(parts > 1 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE, value,

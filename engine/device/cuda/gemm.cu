@@ -11,6 +11,7 @@
 
 #include "engine/device/cuda/products.h"
 #include "engine/device/cuda/tokens.h"
+#include "engine/device/cuda/waves.h"
 #include "engine/device/product_and_pass.h"
 
 namespace shardlens::cuda {
@@ -118,6 +119,43 @@ std::optional<Numerics> numerics_of(const cublasLtMatmulAlgo_t& algorithm) {
   return told ? std::optional(numerics) : std::nullopt;
 }
 
+/// The sides of the tiles that large products have. The library has no call for them, only their names.
+struct Tile {
+  uint32_t id;
+  int64_t rows, cols;
+};
+#define SHARDLENS_TILE(rows, cols)                   \
+  Tile {                                             \
+    CUBLASLT_MATMUL_TILE_##rows##x##cols, rows, cols \
+  }
+constexpr Tile kTiles[] = {
+    SHARDLENS_TILE(64, 64),   SHARDLENS_TILE(64, 96),   SHARDLENS_TILE(64, 128),  SHARDLENS_TILE(64, 192),
+    SHARDLENS_TILE(64, 256),  SHARDLENS_TILE(64, 512),  SHARDLENS_TILE(96, 64),   SHARDLENS_TILE(96, 128),
+    SHARDLENS_TILE(96, 192),  SHARDLENS_TILE(96, 256),  SHARDLENS_TILE(128, 64),  SHARDLENS_TILE(128, 96),
+    SHARDLENS_TILE(128, 128), SHARDLENS_TILE(128, 160), SHARDLENS_TILE(128, 192), SHARDLENS_TILE(128, 256),
+    SHARDLENS_TILE(160, 128), SHARDLENS_TILE(160, 192), SHARDLENS_TILE(160, 256), SHARDLENS_TILE(192, 64),
+    SHARDLENS_TILE(192, 96),  SHARDLENS_TILE(192, 128), SHARDLENS_TILE(192, 160), SHARDLENS_TILE(192, 192),
+    SHARDLENS_TILE(192, 256), SHARDLENS_TILE(256, 64),  SHARDLENS_TILE(256, 96),  SHARDLENS_TILE(256, 128),
+    SHARDLENS_TILE(256, 160), SHARDLENS_TILE(256, 192), SHARDLENS_TILE(256, 256), SHARDLENS_TILE(512, 64)};
+#undef SHARDLENS_TILE
+
+/// How an algorithm cuts its product. Nothing if the library does not report it, or reports another tile.
+std::optional<ProductCut> cut_of(const cublasLtMatmulAlgo_t& algorithm) {
+  const std::optional<Numerics> numerics = numerics_of(algorithm);
+  uint32_t id = 0;
+  if (!numerics || cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &id,
+                                                        sizeof id, nullptr) != CUBLAS_STATUS_SUCCESS)
+    return std::nullopt;
+  const auto* const tile = std::ranges::find(kTiles, id, &Tile::id);
+  if (tile == std::end(kTiles)) return std::nullopt;
+  return ProductCut{tile->rows, tile->cols, std::max<int64_t>(numerics->parts, 1)};
+}
+
+/// True for a weight gradient on the matrix units: few tiles, and a long sum, over the tokens.
+bool may_be_cut_in_parts(const Gemm& gemm) {
+  return gemm.transpose_a && element_bytes(gemm.dtype) == 2;
+}
+
 /// True if a trial of algorithms is worthwhile, and the bits of the product show differences. In a result
 /// that is rounded to 16 bits, one in some thousands of elements shows that its sum was different.
 bool is_to_be_tried(const Gemm& gemm) {
@@ -180,7 +218,7 @@ void check_blas(const std::string& operation, const char* call, cublasStatus_t s
 struct Products::Plan {
   Description product;
   MatrixLayout left, right, result;
-  /// The heuristic's first algorithm, and those that may replace it.
+  /// The first algorithm, and those that may replace it after a trial.
   cublasLtMatmulAlgo_t algorithms[AlgorithmTrial::kMostAlgorithms] = {};
   int count = 0;
   int chosen = 0;
@@ -199,7 +237,7 @@ struct Products::Plan {
   }
 };
 
-Products::Products(bool tf32) : tf32_(tf32) {
+Products::Products(bool tf32, int64_t multiprocessors) : tf32_(tf32), multiprocessors_(multiprocessors) {
   check_blas("matrix products", "cublasLtCreate", cublasLtCreate(&handle_));
   try {
     while (trials_.size() < kTrialsAtATime) trials_.push_back(std::make_shared<AlgorithmTrial>());
@@ -290,12 +328,19 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, epilogue)) return nullptr;
   check_blas(what, "cublasLtMatmulAlgoGetHeuristic", status);
   if (found == 0 || choices[0].state != CUBLAS_STATUS_SUCCESS) return nullptr;
-  const std::optional<Numerics> first = numerics_of(choices[0].algo);
-  for (int i = 0; i < found; ++i) {
-    const bool may =
-        choices[i].state == CUBLAS_STATUS_SUCCESS && first && numerics_of(choices[i].algo) == first;
-    if (i == 0 || may) plan->algorithms[plan->count++] = choices[i].algo;
+  int first = 0;
+  if (may_be_cut_in_parts(gemm)) {
+    std::vector<std::optional<ProductCut>> cuts;
+    for (int i = 0; i < found; ++i)
+      cuts.push_back(choices[i].state == CUBLAS_STATUS_SUCCESS ? cut_of(choices[i].algo) : std::nullopt);
+    first = static_cast<int>(TiledProduct{gemm.n, gemm.m, gemm.k, multiprocessors_}.choice(cuts));
   }
+  const std::optional<Numerics> numerics = numerics_of(choices[first].algo);
+  plan->algorithms[plan->count++] = choices[first].algo;
+  for (int i = 0; i < found; ++i)
+    if (i != first && choices[i].state == CUBLAS_STATUS_SUCCESS && numerics &&
+        numerics_of(choices[i].algo) == numerics)
+      plan->algorithms[plan->count++] = choices[i].algo;
   if (plan->count == 1) plan->trials_left = 0;
   return plan;
 }
