@@ -10,7 +10,7 @@
 namespace shardlens {
 namespace {
 
-// A bias gradient comes after the two products that read the same gradient, and after their all-reduce.
+// A bias gradient comes before or after the two products that read the same gradient, and their all-reduce.
 constexpr size_t kFarthestBiasGradient = 6;
 // GeLU's gradient comes after the product that makes its input, and after that of the weight's gradient.
 constexpr size_t kFarthestGeluGradient = 3;
@@ -25,6 +25,8 @@ class Fuser {
   }
 
   void run() {
+    for (size_t i = 0; joins_bias_gradients_to_products(program_.settings) && i < program_.steps.size(); ++i)
+      if (!gone_[i]) bias_gradient_into_product(i);
     for (size_t i = 0; i < program_.steps.size(); ++i) {
       if (gone_[i]) continue;
       sum_into_bias(i);
@@ -126,6 +128,32 @@ class Fuser {
     step(i).equation += fmt::format(" + {}", program_.tensor(other).symbol);
   }
 
+  bool is_read_between(size_t begin, size_t end, TensorId id) const {
+    return std::any_of(program_.steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                       program_.steps.begin() + static_cast<std::ptrdiff_t>(end),
+                       [&](const Step& one) { return std::ranges::count(one.inputs, id) > 0; });
+  }
+
+  // A weight's gradient, the gradient of the bias of the same product -> one step, in the place of the first.
+  // Sums that are added to earlier ones stay a step: the products of GPU libraries cannot add them.
+  void bias_gradient_into_product(size_t i) {
+    const Attributes& attributes = step(i).attributes;
+    if (step(i).op != Op::LinearGradWeight || attributes.accumulate || attributes.transposed) return;
+    const TensorId dy = input_of(program_, step(i), Operand::Dy);
+    const size_t end = std::min(program_.steps.size(), i + 1 + kFarthestBiasGradient);
+    for (size_t at = i - std::min(i, kFarthestBiasGradient); at < end; ++at) {
+      const Step& gradient = step(at);
+      if (gone_[at] || gradient.op != Op::BiasGrad || gradient.inputs[0] != dy ||
+          gradient.attributes.accumulate)
+        continue;
+      if (at < i && is_read_between(at, i, gradient.outputs[0])) return;
+      step(i).outputs.push_back(gradient.outputs[0]);
+      step(i).equation += "; " + gradient.equation;
+      gone_[at] = true;
+      return;
+    }
+  }
+
   // GeLU's gradient, the gradient of the bias before it -> one step.
   void bias_gradient_into_gelu(size_t i) {
     if (step(i).op != Op::GeluGrad || writes(i, Operand::BiasGrad)) return;
@@ -215,6 +243,10 @@ class Fuser {
 };
 
 }  // namespace
+
+bool joins_bias_gradients_to_products(const Settings& settings) {
+  return settings.is_fused() && settings.backend == BackendChoice::Cuda && element_bytes(settings.dtype) == 2;
+}
 
 bool joins_gelu_to_products(const Settings& settings) {
   const bool coarse = element_bytes(settings.dtype) == 2 || (settings.dtype == DType::Fp32 && settings.tf32);

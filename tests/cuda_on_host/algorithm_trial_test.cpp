@@ -19,7 +19,17 @@ constexpr int kOnce = 1, kTrialOfTwo = 1 + 2 * 4 + 1;
 /// Of A, by which GeLU is of numbers about 1: of -50 it is 0.
 constexpr double kGeluScale = 0.01;
 
-enum class Kind { Plain, Adds, FromBias, Gelu, GeluGrad, GeluGradInPlace, WeightGrad, WeightGradAdds };
+enum class Kind {
+  Plain,
+  Adds,
+  FromBias,
+  Gelu,
+  GeluGrad,
+  GeluGradInPlace,
+  WeightGrad,
+  WeightGradAdds,
+  WithSums
+};
 
 struct Use {
   Kind kind = Kind::Plain;
@@ -62,7 +72,8 @@ class AlgorithmTrials : public ::testing::Test {
     };
     Numbers a = numbers(kRows * use.depth, 1);
     for (double& value : a) value *= use.scale;
-    const bool weight_grad = use.kind == Kind::WeightGrad || use.kind == Kind::WeightGradAdds;
+    const bool weight_grad =
+        use.kind == Kind::WeightGrad || use.kind == Kind::WeightGradAdds || use.kind == Kind::WithSums;
     Gemm gemm;
     gemm.dtype = use.dtype;
     gemm.transpose_a = gemm.wide_result = weight_grad;
@@ -82,6 +93,7 @@ class AlgorithmTrials : public ::testing::Test {
     gemm.accumulate = use.kind == Kind::Adds || use.kind == Kind::WeightGradAdds;
     if (use.kind == Kind::FromBias || use.kind == Kind::Gelu)
       gemm.bias = on.in(normal_in(use.dtype, use.cols, 4));
+    if (use.kind == Kind::WithSums) gemm.sums = {use.cols, on.out_wide("db", use.cols), false};
     if (use.kind == Kind::Gelu) {
       gemm.after = AfterProduct::Gelu;
       gemm.before = on.out("H", count);
@@ -207,6 +219,15 @@ TEST_F(AlgorithmTrials, WhatGeluIsOfMustBeTheSameToo) {
   EXPECT_EQ(asked_, kTrialOfTwo);
   EXPECT_TRUE(same(use(one), first));
   EXPECT_EQ(last_algorithm_played(), 0);
+}
+
+TEST_F(AlgorithmTrials, SumsBesideAProductMustBeTheSameToo) {
+  const Use one{.kind = Kind::WithSums, .dtype = DType::Bf16};
+  offer({{kSlow}, {.seconds = kFastest, .beside = 0.5}, {kFaster}});
+  const Outputs first = use(one);
+  EXPECT_EQ(last_epilogue_played(), CUBLASLT_EPILOGUE_BGRADA);
+  EXPECT_EQ(used(one), 2);
+  EXPECT_TRUE(same(use(one), first));
 }
 
 TEST_F(AlgorithmTrials, SmallProductsHaveTheFirst) {

@@ -67,12 +67,26 @@ bool asks_for_epilogue(const Gemm& gemm) {
          alignment(gemm.bias) == 16;
 }
 
+/// True if the library can store the sums of our B's rows with C. They have C's type. It cannot for fp64 (as
+/// above), and not if C is added to: it would not add the sums.
+bool asks_for_sums(const Gemm& gemm) {
+  return gemm.sums.db != nullptr && gemm.after == AfterProduct::Nothing && !gemm.sums.accumulate &&
+         !gemm.accumulate && gemm.bias == nullptr && gemm.wide_result && gemm.dtype != DType::Fp64 &&
+         alignment(gemm.sums.db) == 16;
+}
+
 bool reads_bias(cublasLtEpilogue_t epilogue) {
   return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
 }
 
+/// The library's first matrix is our B.
+bool writes_sums(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BGRADA;
+}
+
 bool has_before(cublasLtEpilogue_t epilogue) {
-  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
+  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS &&
+         !writes_sums(epilogue);
 }
 
 bool writes_before(cublasLtEpilogue_t epilogue) {
@@ -89,6 +103,7 @@ bool is_refusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
 /// The library's epilogue for a product: what it does when it stores C.
 cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   if (gemm.after == AfterProduct::GeluGrad) return CUBLASLT_EPILOGUE_DGELU;
+  if (asks_for_sums(gemm)) return CUBLASLT_EPILOGUE_BGRADA;
   const bool bias = asks_for_epilogue(gemm);
   if (gemm.after == AfterProduct::Gelu)
     return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
@@ -149,6 +164,21 @@ std::optional<ProductCut> cut_of(const cublasLtMatmulAlgo_t& algorithm) {
   const auto* const tile = std::ranges::find(kTiles, id, &Tile::id);
   if (tile == std::end(kTiles)) return std::nullopt;
   return ProductCut{tile->rows, tile->cols, std::max<int64_t>(numerics->parts, 1)};
+}
+
+/// True if both are the same kernel, except for what it does when it stores C, as far as the library reports.
+bool is_same_kernel(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b) {
+  constexpr cublasLtMatmulAlgoConfigAttributes_t kAttributes[] = {
+      CUBLASLT_ALGO_CONFIG_ID, CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
+      CUBLASLT_ALGO_CONFIG_STAGES_ID};
+  return std::ranges::all_of(kAttributes, [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    uint32_t of_a = 0, of_b = 0;  // all four have 32 bits
+    const auto is_told = [&](const cublasLtMatmulAlgo_t& algorithm, uint32_t& value) {
+      return cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, nullptr) ==
+             CUBLAS_STATUS_SUCCESS;
+    };
+    return is_told(a, of_a) && is_told(b, of_b) && of_a == of_b;
+  });
 }
 
 /// True for a weight gradient on the matrix units: few tiles, and a long sum, over the tokens.
@@ -298,6 +328,10 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
   }
+  if (writes_sums(epilogue)) {
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, result);
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.sums.db);
+  }
   if (has_before(epilogue)) {
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.before);
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, gemm.ldc);
@@ -363,7 +397,16 @@ std::unique_ptr<Products::Plan>& Products::plan(const Operation& operation, cons
                 alignment(gemm.c),
                 has_before(epilogue) ? alignment(gemm.before) : 0};
   auto kept = plans_.find(key);
-  if (kept == plans_.end()) kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
+  if (kept == plans_.end()) {
+    kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
+    // The sums are a pass less, but not for a slower product. Which one is the fastest with them is not
+    // measured: times would differ from rank to rank, and the sums' bits with them.
+    if (writes_sums(epilogue) && kept->second != nullptr) {
+      const std::unique_ptr<Plan>& without = plan(operation, gemm, CUBLASLT_EPILOGUE_DEFAULT);
+      if (without == nullptr || !is_same_kernel(kept->second->algorithms[0], without->algorithms[0]))
+        kept->second = nullptr;
+    }
+  }
   return kept->second;
 }
 
@@ -388,6 +431,7 @@ void Products::try_others(const Operation& operation, const Gemm& gemm, Plan& pl
   const int64_t a_rows = gemm.transpose_a ? gemm.k : gemm.m, a_cols = gemm.transpose_a ? gemm.m : gemm.k;
   const int64_t b_rows = gemm.transpose_b ? gemm.n : gemm.k, b_cols = gemm.transpose_b ? gemm.k : gemm.n;
   std::vector<MatrixOnGpu> results{{result_type(gemm), gemm.m, gemm.n, gemm.ldc, gemm.c}};
+  if (writes_sums(plan.epilogue)) results.push_back({result_type(gemm), 1, gemm.n, gemm.n, gemm.sums.db});
   if (writes_before(plan.epilogue)) results.push_back({gemm.dtype, gemm.m, gemm.n, gemm.ldc, gemm.before});
   --plan.trials_left;
   plan.trial = *free;
@@ -401,8 +445,10 @@ void Products::try_others(const Operation& operation, const Gemm& gemm, Plan& pl
 bool Products::multiply(const Operation& operation, const Gemm& gemm) {
   if (gemm.after != AfterProduct::Nothing && !has_after(gemm)) return false;
   const cublasLtEpilogue_t epilogue = epilogue_of(gemm);
+  const bool with_sums = gemm.after == AfterProduct::Nothing && gemm.sums.db != nullptr;
+  if (with_sums && !writes_sums(epilogue)) return false;
   std::unique_ptr<Plan>* kept = &plan(operation, gemm, epilogue);
-  if (*kept == nullptr && gemm.after != AfterProduct::Nothing) return false;
+  if (*kept == nullptr && (with_sums || gemm.after != AfterProduct::Nothing)) return false;
   if (*kept == nullptr && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     kept = &plan(operation, gemm, CUBLASLT_EPILOGUE_DEFAULT);
   const std::string what = describe(gemm);
@@ -416,6 +462,7 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
                cublasLtMatmulDescSetAttribute(plan.product.handle, attribute, &address, sizeof address));
   };
   if (reads_bias(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
+  if (writes_sums(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.sums.db);
   if (has_before(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.before);
   const bool starts_from_bias = gemm.bias != nullptr && !reads_bias(plan.epilogue);
   if (starts_from_bias) fill_rows(operation, gemm);
@@ -445,11 +492,11 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
 void CudaDevice::gemm(const Gemm& gemm) {
   if (suits_token_product(gemm)) return token_product({.product = gemm});
   const Operation operation(*this, "a GEMM");
-  if (gemm.after != AfterProduct::Nothing) {
+  if (gemm.after != AfterProduct::Nothing || gemm.sums.db != nullptr) {
     const bool empty = gemm.m == 0 || gemm.n == 0 || gemm.k == 0;
     if (empty || !products_->multiply(operation, gemm)) return product_and_pass(*this, gemm);
-    // Not DGELU_BGRAD: it would store the sums in C's type, not wide, and add in its own order.
-    if (gemm.sums.db != nullptr)
+    // Not DGELU_BGRAD: it would store the sums in C's type, not wide.
+    if (gemm.after == AfterProduct::GeluGrad && gemm.sums.db != nullptr)
       bias_grad(gemm.dtype, gemm.m, gemm.n, gemm.c, gemm.sums.db, gemm.sums.accumulate);
     return;
   }

@@ -40,8 +40,9 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// C = op(A)·op(B) (+ C) (+ bias), and Gemm::after without the bias gradient. m, n and k must not be 0.
-  /// Returns false and does nothing if the library has no such product; ask again without Gemm::after.
+  /// C = op(A)·op(B) (+ C) (+ bias), and Gemm::after, or Gemm::sums of B; not the sums of C. m, n and k must
+  /// not be 0. Returns false and does nothing if the library has no such product; ask again without these
+  /// two.
   bool multiply(const Operation& operation, const Gemm& gemm);
 
  private:
