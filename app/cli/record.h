@@ -56,8 +56,9 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
 /// on to the watcher.
 class RecordedTraining : public TrainObserver {
  public:
-  RecordedTraining(TrainObserver& watcher, const Trainer& trainer, Recorder* recorder, int64_t validate_every)
-      : watcher_(watcher), trainer_(trainer), recorder_(recorder), validate_every_(validate_every) {}
+  /// Traces every `trace_every`-th step, beginning with the next one; `recorder` may be null.
+  RecordedTraining(TrainObserver& watcher, Trainer& trainer, Recorder* recorder, int64_t validate_every,
+                   int64_t trace_every);
 
   void on_step(const StepReport& report) override;
   void on_validation(const ValidationReport& report) override;
@@ -65,11 +66,15 @@ class RecordedTraining : public TrainObserver {
   void on_save_failed(const std::string& why) override { watcher_.on_save_failed(why); }
 
  private:
+  void take();  ///< records the step
+
   TrainObserver& watcher_;
-  const Trainer& trainer_;
+  Trainer& trainer_;
   Recorder* recorder_;
-  int64_t validate_every_;
+  const int64_t validate_every_, trace_every_;
+  int64_t taken_ = 0;
   std::vector<Metric> step_;  ///< the step that is not recorded yet, because its validation follows
+  double step_seconds_ = 0;
 };
 
 }  // namespace shardlens::cli
