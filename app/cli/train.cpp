@@ -29,6 +29,7 @@
 #include "engine/planner/parameters.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/data/train_data.h"
+#include "engine/train/recorded_training.h"
 #include "engine/train/trainer.h"
 
 namespace shardlens::cli {
@@ -335,12 +336,6 @@ void say_steps_without_effect(const TrainOptions& options, int64_t done) {
                 "To train in all steps, give --decay constant, a --min-lr above 0, or --decay-steps {}",
                 options.steps + 1);
   fmt::print(stderr, "{} nothing. {}\n", which, remedy);
-}
-
-// On GPUs the marks between the steps cost some percent of a step, so every second one has none. Where ranks
-// are late on purpose, every step tells how late.
-int64_t trace_every(const Settings& settings) {
-  return settings.backend == BackendChoice::Cuda && settings.delays.empty() ? 2 : 1;
 }
 
 int run_train(const TrainVerbOptions& o) {

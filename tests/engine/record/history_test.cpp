@@ -285,7 +285,7 @@ TEST_F(HistoryTest, FindsTheSlowestPassesAndTheLongestWaits) {
     EXPECT_FALSE(place->wrapped);
     EXPECT_EQ(place->step, -1);
     const RecordedPass& pass = drawn.passes()[static_cast<size_t>(place->pass)];
-    EXPECT_EQ(place->end_ns - place->begin_ns, DrawnRecording::ns(DrawnRecording::seconds_of(pass)));
+    EXPECT_EQ(place->end_ns - place->begin_ns, DrawnRecording::ns(seconds_of(pass)));
     lengths.push_back(place->begin_ns - place->end_ns);
   }
   EXPECT_TRUE(std::is_sorted(lengths.begin(), lengths.end()));
