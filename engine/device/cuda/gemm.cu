@@ -67,11 +67,11 @@ bool asks_for_epilogue(const Gemm& gemm) {
          alignment(gemm.bias) == 16;
 }
 
-/// True if the library can store the sums of our B's rows with C. They have C's type. It cannot for fp64 (as
-/// above), and not if C is added to: it would not add the sums.
+/// True if the library can store the sums of our B's rows with C. They have C's type, and in which order it
+/// adds is not documented, so only 16-bit operands have them. It would not add them to others.
 bool asks_for_sums(const Gemm& gemm) {
   return gemm.sums.db != nullptr && gemm.after == AfterProduct::Nothing && !gemm.sums.accumulate &&
-         !gemm.accumulate && gemm.bias == nullptr && gemm.wide_result && gemm.dtype != DType::Fp64 &&
+         !gemm.accumulate && gemm.bias == nullptr && gemm.wide_result && element_bytes(gemm.dtype) == 2 &&
          alignment(gemm.sums.db) == 16;
 }
 
