@@ -10,8 +10,8 @@ namespace shardlens {
 
 inline void product_and_pass(Device& device, Gemm gemm) {
   const AfterProduct after = std::exchange(gemm.after, AfterProduct::Nothing);
+  const BiasSums sums = std::exchange(gemm.sums, {});
   if (after == AfterProduct::Nothing) {
-    const BiasSums sums = std::exchange(gemm.sums, {});
     device.gemm(gemm);
     return device.bias_grad(gemm.dtype, gemm.k, gemm.n, gemm.b, sums.db, sums.accumulate);
   }
@@ -26,7 +26,7 @@ inline void product_and_pass(Device& device, Gemm gemm) {
                     .x = gemm.before,
                     .dy = c,
                     .dx = c,
-                    .sums = gemm.sums});
+                    .sums = sums});
 }
 
 }  // namespace shardlens

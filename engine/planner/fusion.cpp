@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Fuser {
   explicit Fuser(Program& program) : program_(program), readers_(program.tensors.size(), 0) {
     for (const Step& step : program.steps)
       for (const TensorId id : step.inputs) ++readers_[static_cast<size_t>(id)];
+    for (const Step& step : program.steps)
+      if (step.op == Op::Identity) original_[step.outputs[0]] = step.inputs[0];
     gone_.assign(program.steps.size(), false);
     unused_.assign(program.tensors.size(), false);
   }
@@ -128,6 +131,13 @@ class Fuser {
     step(i).equation += fmt::format(" + {}", program_.tensor(other).symbol);
   }
 
+  // What a tensor is the same as, on every rank.
+  TensorId original(TensorId id) const {
+    for (auto same = original_.find(id); same != original_.end(); same = original_.find(id))
+      id = same->second;
+    return id;
+  }
+
   bool is_read_between(size_t begin, size_t end, TensorId id) const {
     return std::any_of(program_.steps.begin() + static_cast<std::ptrdiff_t>(begin),
                        program_.steps.begin() + static_cast<std::ptrdiff_t>(end),
@@ -139,11 +149,11 @@ class Fuser {
   void bias_gradient_into_product(size_t i) {
     const Attributes& attributes = step(i).attributes;
     if (step(i).op != Op::LinearGradWeight || attributes.accumulate || attributes.transposed) return;
-    const TensorId dy = input_of(program_, step(i), Operand::Dy);
+    const TensorId dy = original(input_of(program_, step(i), Operand::Dy));
     const size_t end = std::min(program_.steps.size(), i + 1 + kFarthestBiasGradient);
     for (size_t at = i - std::min(i, kFarthestBiasGradient); at < end; ++at) {
       const Step& gradient = step(at);
-      if (gone_[at] || gradient.op != Op::BiasGrad || gradient.inputs[0] != dy ||
+      if (gone_[at] || gradient.op != Op::BiasGrad || original(gradient.inputs[0]) != dy ||
           gradient.attributes.accumulate)
         continue;
       if (at < i && is_read_between(at, i, gradient.outputs[0])) return;
@@ -237,9 +247,10 @@ class Fuser {
   }
 
   Program& program_;
-  std::vector<int> readers_;  // number of steps that read each tensor
-  std::vector<bool> gone_;    // steps that are now part of another step
-  std::vector<bool> unused_;  // tensors that no step writes any more
+  std::vector<int> readers_;               // number of steps that read each tensor
+  std::map<TensorId, TensorId> original_;  // of each output of an identity
+  std::vector<bool> gone_;                 // steps that are now part of another step
+  std::vector<bool> unused_;               // tensors that no step writes any more
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class HistoryTest : public TestFolder {
     std::vector<size_t> wanted;
     for (size_t pass = 0; pass < drawn.passes().size(); ++pass) {
       const int64_t begin = DrawnRecording::ns(drawn.passes()[pass].begin_seconds),
-                    end = begin + DrawnRecording::ns(DrawnRecording::seconds_of(drawn.passes()[pass]));
+                    end = begin + DrawnRecording::ns(seconds_of(drawn.passes()[pass]));
       if (begin < slice.end_ns() && end > slice.begin_ns()) wanted.push_back(pass);
     }
     ASSERT_EQ(slice.passes.size(), wanted.size());
