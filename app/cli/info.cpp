@@ -102,8 +102,14 @@ int print_info(const std::string& path, bool as_json) {
   if (totals.dropped_pictures > 0)
     fmt::print("{} not in it: {}\n", counted(totals.dropped_pictures, "picture"), kWhyPicturesAreDropped);
   if (totals.passes == 0) return 0;
-  const RecordedPass last = recording.pass(totals.passes - 1);
-  fmt::print("\nlast pass\n");
+  const std::vector<int64_t> untraced = recording.untraced_passes();
+  int64_t shown = totals.passes - 1;
+  while (shown > 0 && std::ranges::binary_search(untraced, shown)) --shown;
+  if (!untraced.empty())
+    fmt::print("the steps of {} were not timed\n",
+               counted(static_cast<int64_t>(untraced.size()), "pass", "passes"));
+  const RecordedPass last = recording.pass(shown);
+  fmt::print("\n{}\n", shown == totals.passes - 1 ? "last pass" : "last pass whose steps were timed");
   const std::vector<BytesByKind> memory = recording.high_water_bytes();
   for (size_t rank = 0; rank < last.events.size(); ++rank) {
     const Share share = share_of(header.program, last.events[rank]);

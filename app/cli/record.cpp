@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "app/command_line/messages.h"
@@ -12,7 +10,6 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/train/step_metrics.h"
 
 namespace shardlens::cli {
 
@@ -80,19 +77,6 @@ int finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out
     fmt::print(out, "{} not in it: {}\n", counted(totals.dropped_pictures, "picture"),
                kWhyPicturesAreDropped);
   return 0;
-}
-
-void RecordedTraining::on_step(const StepReport& report) {
-  step_ = metrics_of(report);
-  if (recorder_ != nullptr && !is_due(validate_every_, report.step))
-    recorder_->take(trainer_.executor(), std::move(step_));
-  watcher_.on_step(report);
-}
-
-void RecordedTraining::on_validation(const ValidationReport& report) {
-  std::ranges::move(metrics_of(report), std::back_inserter(step_));
-  if (recorder_ != nullptr) recorder_->take(trainer_.executor(), std::move(step_));
-  watcher_.on_validation(report);
 }
 
 }  // namespace shardlens::cli

@@ -1,4 +1,4 @@
-// The options of --record, shared by every verb that runs something, and the recording of a training run.
+// The options of --record, shared by every verb that runs something.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,6 @@
 #include "engine/io/file_problem.h"
 #include "engine/record/recording_file.h"
 #include "engine/runtime/recordings/recorder.h"
-#include "engine/train/trainer.h"
 
 namespace shardlens::cli {
 
@@ -51,25 +50,5 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
 /// Returns the exit code of a run that otherwise did what was asked: kFailedRun if there is nothing in the
 /// recording.
 [[nodiscard]] int finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
-
-/// Records every step of a training run together with the validation that follows it, and passes everything
-/// on to the watcher.
-class RecordedTraining : public TrainObserver {
- public:
-  RecordedTraining(TrainObserver& watcher, const Trainer& trainer, Recorder* recorder, int64_t validate_every)
-      : watcher_(watcher), trainer_(trainer), recorder_(recorder), validate_every_(validate_every) {}
-
-  void on_step(const StepReport& report) override;
-  void on_validation(const ValidationReport& report) override;
-  void on_saved(const std::string& folder, int64_t step) override { watcher_.on_saved(folder, step); }
-  void on_save_failed(const std::string& why) override { watcher_.on_save_failed(why); }
-
- private:
-  TrainObserver& watcher_;
-  const Trainer& trainer_;
-  Recorder* recorder_;
-  int64_t validate_every_;
-  std::vector<Metric> step_;  ///< the step that is not recorded yet, because its validation follows
-};
 
 }  // namespace shardlens::cli

@@ -29,6 +29,7 @@
 #include "engine/planner/parameters.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/data/train_data.h"
+#include "engine/train/recorded_training.h"
 #include "engine/train/trainer.h"
 
 namespace shardlens::cli {
@@ -378,7 +379,8 @@ int run_train(const TrainVerbOptions& o) {
   // Only a recording and the report about late ranks read the events of a step.
   trainer.executor().set_traced(recorder != nullptr || !settings.delays.empty());
   if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
-  RecordedTraining watcher(report, trainer, recorder.get(), options.validate_every);
+  RecordedTraining watcher(report, trainer, recorder.get(), options.validate_every,
+                           trace_every(trainer.plan().program.settings));
   run_recorded(recorder, [&] { trainer.run(watcher, stop_requested); });
   const int recorded = finish_recording(recorder.get(), record, out);
   const StepReport& last = report.last();

@@ -102,7 +102,7 @@ void derive_input_gradient(Deriver& d) {
   derive_bias_gradient(d, dx);
 }
 
-/// dW = Xᵀ·dY, added to what is there already.
+/// dW = Xᵀ·dY, added to what is there already, with the bias's gradient if the step does this too.
 void derive_weight_gradient(Deriver& d) {
   const Factors factors = factors_of(d.step());
   const Math a = factor(d, d.in(factors.a), factors.a_turned);
@@ -125,6 +125,7 @@ void derive_weight_gradient(Deriver& d) {
   if (adds) remarks.first += "; added to the gradient that is there";
   if (adds) remarks.relation = Relation::Assign;
   d.with_ranks(dw, sum(terms), remarks);
+  derive_bias_gradient(d, d.whole(dy));
 }
 
 }  // namespace

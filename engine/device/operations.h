@@ -18,7 +18,7 @@
 namespace shardlens {
 
 /// The bias gradient that an operation computes from its result dx [rows, cols]: db = Σ dx over the rows. The
-/// bits are those of bias_grad().
+/// bits are those of bias_grad(), except where a gemm() computes it from its B.
 struct BiasSums {
   int64_t cols = 0;
   void* db = nullptr;       ///< [cols], wide; null: no bias gradient
@@ -55,7 +55,9 @@ struct Gemm {
   AfterProduct after = AfterProduct::Nothing;
   GeluForm form = GeluForm::Tanh;
   void* before = nullptr;  ///< H [m, n], with row stride n
-  BiasSums sums = {};      ///< of C; only with GeluGrad
+  /// With GeluGrad: of C. With Nothing: of B, which is then a dY: not transposed, ldb = n, and C is wide and
+  /// not accumulated. The rows of B may be added in another order than by bias_grad().
+  BiasSums sums = {};
 };
 
 /// y = x + bias on every row, or y = addend + (x + bias). x, addend and y are [rows, cols], bias is [cols].

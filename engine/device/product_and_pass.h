@@ -1,5 +1,5 @@
-// A product with Gemm::after on a device that cannot fuse the two: the product, and then a pass over the
-// stored result.
+// A product with Gemm::after or Gemm::sums on a device that cannot fuse the two: the product, and then a pass
+// over the stored result, or over B.
 #pragma once
 
 #include <utility>
@@ -10,6 +10,11 @@ namespace shardlens {
 
 inline void product_and_pass(Device& device, Gemm gemm) {
   const AfterProduct after = std::exchange(gemm.after, AfterProduct::Nothing);
+  const BiasSums sums = std::exchange(gemm.sums, {});
+  if (after == AfterProduct::Nothing) {
+    device.gemm(gemm);
+    return device.bias_grad(gemm.dtype, gemm.k, gemm.n, gemm.b, sums.db, sums.accumulate);
+  }
   const int64_t count = gemm.m * gemm.n;
   void* const c = gemm.c;
   if (after == AfterProduct::Gelu) gemm.c = gemm.before;
@@ -21,7 +26,7 @@ inline void product_and_pass(Device& device, Gemm gemm) {
                     .x = gemm.before,
                     .dy = c,
                     .dx = c,
-                    .sums = gemm.sums});
+                    .sums = sums});
 }
 
 }  // namespace shardlens

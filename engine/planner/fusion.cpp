@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <vector>
 
 namespace shardlens {
 namespace {
 
-// A bias gradient comes after the two products that read the same gradient, and after their all-reduce.
+// A bias gradient comes before or after the two products that read the same gradient, and their all-reduce.
 constexpr size_t kFarthestBiasGradient = 6;
 // GeLU's gradient comes after the product that makes its input, and after that of the weight's gradient.
 constexpr size_t kFarthestGeluGradient = 3;
@@ -20,11 +21,15 @@ class Fuser {
   explicit Fuser(Program& program) : program_(program), readers_(program.tensors.size(), 0) {
     for (const Step& step : program.steps)
       for (const TensorId id : step.inputs) ++readers_[static_cast<size_t>(id)];
+    for (const Step& step : program.steps)
+      if (step.op == Op::Identity) original_[step.outputs[0]] = step.inputs[0];
     gone_.assign(program.steps.size(), false);
     unused_.assign(program.tensors.size(), false);
   }
 
   void run() {
+    for (size_t i = 0; joins_bias_gradients_to_products(program_.settings) && i < program_.steps.size(); ++i)
+      if (!gone_[i]) bias_gradient_into_product(i);
     for (size_t i = 0; i < program_.steps.size(); ++i) {
       if (gone_[i]) continue;
       sum_into_bias(i);
@@ -126,6 +131,39 @@ class Fuser {
     step(i).equation += fmt::format(" + {}", program_.tensor(other).symbol);
   }
 
+  // What a tensor is the same as, on every rank.
+  TensorId original(TensorId id) const {
+    for (auto same = original_.find(id); same != original_.end(); same = original_.find(id))
+      id = same->second;
+    return id;
+  }
+
+  bool is_read_between(size_t begin, size_t end, TensorId id) const {
+    return std::any_of(program_.steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                       program_.steps.begin() + static_cast<std::ptrdiff_t>(end),
+                       [&](const Step& one) { return std::ranges::count(one.inputs, id) > 0; });
+  }
+
+  // A weight's gradient, the gradient of the bias of the same product -> one step, in the place of the first.
+  // Sums that are added to earlier ones stay a step: the products of GPU libraries cannot add them.
+  void bias_gradient_into_product(size_t i) {
+    const Attributes& attributes = step(i).attributes;
+    if (step(i).op != Op::LinearGradWeight || attributes.accumulate || attributes.transposed) return;
+    const TensorId dy = original(input_of(program_, step(i), Operand::Dy));
+    const size_t end = std::min(program_.steps.size(), i + 1 + kFarthestBiasGradient);
+    for (size_t at = i - std::min(i, kFarthestBiasGradient); at < end; ++at) {
+      const Step& gradient = step(at);
+      if (gone_[at] || gradient.op != Op::BiasGrad || original(gradient.inputs[0]) != dy ||
+          gradient.attributes.accumulate)
+        continue;
+      if (at < i && is_read_between(at, i, gradient.outputs[0])) return;
+      step(i).outputs.push_back(gradient.outputs[0]);
+      step(i).equation += "; " + gradient.equation;
+      gone_[at] = true;
+      return;
+    }
+  }
+
   // GeLU's gradient, the gradient of the bias before it -> one step.
   void bias_gradient_into_gelu(size_t i) {
     if (step(i).op != Op::GeluGrad || writes(i, Operand::BiasGrad)) return;
@@ -209,12 +247,17 @@ class Fuser {
   }
 
   Program& program_;
-  std::vector<int> readers_;  // number of steps that read each tensor
-  std::vector<bool> gone_;    // steps that are now part of another step
-  std::vector<bool> unused_;  // tensors that no step writes any more
+  std::vector<int> readers_;               // number of steps that read each tensor
+  std::map<TensorId, TensorId> original_;  // of each output of an identity
+  std::vector<bool> gone_;                 // steps that are now part of another step
+  std::vector<bool> unused_;               // tensors that no step writes any more
 };
 
 }  // namespace
+
+bool joins_bias_gradients_to_products(const Settings& settings) {
+  return settings.is_fused() && settings.backend == BackendChoice::Cuda && element_bytes(settings.dtype) == 2;
+}
 
 bool joins_gelu_to_products(const Settings& settings) {
   const bool coarse = element_bytes(settings.dtype) == 2 || (settings.dtype == DType::Fp32 && settings.tf32);

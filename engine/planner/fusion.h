@@ -5,7 +5,8 @@
 // product and the sum after it can be rounded once.)
 //
 // On GPUs a product and its GeLU, or a product and GeLU's gradient of it, become one step too: the product is
-// still in registers there. joins_gelu_to_products() says when.
+// still in registers there. joins_gelu_to_products() says when. So do the gradients of a weight and of the
+// bias of the same product, which read the same dY: joins_bias_gradients_to_products().
 #pragma once
 
 #include "engine/program/program.h"
@@ -16,6 +17,11 @@ namespace shardlens {
 /// a layer is not fused with the norm that begins the next layer, so that the steps of a layer stay together.
 /// Tensors that are no longer written are removed.
 Program fused(Program program);
+
+/// True if a bias gradient is fused with the weight gradient of its product. All of these must hold. The
+/// Program is fused. The backend is CUDA. The elements have 16 bits: in which order a library adds the rows
+/// is not documented.
+bool joins_bias_gradients_to_products(const Settings& settings);
 
 /// True if GeLU is fused with the product before it. All of these must hold. The Program is fused. The
 /// backend is CUDA: for BackendChoice::Auto the device is not known until the settings are settled(). GeLU is

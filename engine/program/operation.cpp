@@ -131,7 +131,7 @@ constexpr Operation kOperations[] = {
      {{Dx}, optional(BiasGrad)}, gradient_note},
     {Op::LinearGradWeight, "linear-grad-weight", Kind::Product, Backward, kNone, kNoBatch,
      {{X}, {Dy}, kPrevious},
-     {{WeightGrad}}, gradient_note},
+     {{WeightGrad}, optional(BiasGrad)}, gradient_note},
     {Op::BiasAdd, "bias-add", Kind::ElementWise, Forward, kNone, kNoBatch,
      {{X}, {Bias}, optional(Addend)},
      {{Y}}, bias_note},

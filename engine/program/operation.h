@@ -20,7 +20,7 @@ inline constexpr TensorId kNoTensor = -1;
 enum class Op {
   Linear,              ///< Y = X·W + b; or Y = GeLU(H) and H = X·W + b
   LinearGradInput,     ///< dX = dY·Wᵀ; or dX = dY·Wᵀ ∘ GeLU'(H), and db = sum of dX over tokens
-  LinearGradWeight,    ///< dW = Xᵀ·dY
+  LinearGradWeight,    ///< dW = Xᵀ·dY; also db, if fused with BiasGrad
   BiasAdd,             ///< Y = X + b, after a reduction; or Y = addend + (X + b)
   BiasGrad,            ///< db = sum of dY over tokens
   Gelu,                ///< Y = GeLU(H)

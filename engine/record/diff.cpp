@@ -178,15 +178,22 @@ struct Times {
   }
 };
 
-// Compares the times of the shared passes, which begin at A's pass `first`.
+// Compares the times of the shared passes that both have traced. They begin at A's pass `first`.
 void diff_times(const Recording& a, const Recording& b, int64_t first, const std::stop_token& stop,
                 RecordingDiff& diff) {
-  diff.timed_passes = std::min(diff.shared_passes, kMostTimedPasses);
+  std::vector<int64_t> timed;  // of A, and traced in both
+  const std::vector<int64_t> not_of_a = a.untraced_passes(), not_of_b = b.untraced_passes();
+  for (int64_t pass = first; pass < first + diff.shared_passes; ++pass)
+    if (!std::ranges::binary_search(not_of_a, pass) &&
+        !std::ranges::binary_search(not_of_b, pass + diff.b_offset))
+      timed.push_back(pass);
+  const auto shared = static_cast<int64_t>(timed.size());
+  diff.timed_passes = std::min(shared, kMostTimedPasses);
   if (diff.timed_passes == 0) return;
   Times of_a(a.header().program), of_b(b.header().program);
   for (int64_t i = 0; i < diff.timed_passes; ++i) {
     check(stop);
-    const int64_t pass = first + i * diff.shared_passes / diff.timed_passes;
+    const int64_t pass = timed[static_cast<size_t>(i * shared / diff.timed_passes)];
     of_a.add(a, pass);
     of_b.add(b, pass + diff.b_offset);
   }

@@ -88,8 +88,8 @@ struct RecordingDiff {
   std::vector<StepId> only_a, only_b;                  ///< steps
   std::vector<double> a_step_seconds, b_step_seconds;  ///< [step], including steps that only one has
   std::vector<KindDiff> kinds;
-  int64_t a_sent_bytes = 0, b_sent_bytes = 0;     ///< by each rank in a pass
-  int64_t timed_passes = 0;                       ///< shared passes whose times were read, evenly spread
+  int64_t a_sent_bytes = 0, b_sent_bytes = 0;  ///< by each rank in a pass
+  int64_t timed_passes = 0;  ///< shared and traced passes whose times were read, evenly spread
   double a_pass_seconds = 0, b_pass_seconds = 0;  ///< mean, up to the last rank's end, waiting included
   std::vector<MemoryDiff> memory;
   std::vector<BytesByKind> a_high_water_bytes, b_high_water_bytes;  ///< [rank, replica by replica]

@@ -12,6 +12,9 @@
 //   together(pass, rank, step, steps)      the device did so many steps, from `step` on, with one call, and
 //                                          only their time together was measured; newer than the first
 //                                          recordings
+//   untraced(pass)                         passes whose steps were not timed, on purpose: of these there are
+//   no
+//                                          events, only ns; newer than the first recordings
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
 //   notes(id, ns, rank, step, text)        notes that people added later; ns: from the beginning of the
 //                                          recording; rank -1: all ranks; step -1: no step
@@ -80,14 +83,19 @@ struct RecordedPass {
   std::vector<std::vector<StepEvent>> events;  ///< [world rank][step]; may be short
   std::vector<BytesByKind> high_water_bytes;   ///< [rank]
   std::vector<Metric> metrics;
+  /// The time of a pass whose steps were not timed: it has no events. Nothing: it was traced.
+  std::optional<double> untraced_seconds;
   SampleTable samples;  ///< of the first replica; empty, or null if a tensor was not pictured in this pass
   ParityTable parity;   ///< empty: not compared
 };
 
+/// The time of the slowest rank, or of the whole pass if it was not traced.
+double seconds_of(const RecordedPass& pass);
+
 /// The time of a pass.
 struct PassTime {
   double begin_seconds = 0;  ///< from the beginning of the recording
-  double seconds = 0;        ///< the time of its slowest rank
+  double seconds = 0;        ///< see seconds_of()
   double end_seconds() const { return begin_seconds + seconds; }
 };
 
@@ -241,6 +249,8 @@ class Recording {
   /// The number of passes in the file; they are numbered from 0.
   int64_t passes() const;
   PassTime pass_time(int64_t index) const;
+  /// The passes whose steps were not timed, in order.
+  std::vector<int64_t> untraced_passes() const;
   /// The metrics of passes `first`, `first` + `stride`, … before `last`: take(pass, name, value), NaN where
   /// the value was not finite.
   void metrics(int64_t first, int64_t last, int64_t stride,
@@ -260,6 +270,7 @@ class Recording {
   RecordingTotals read_totals(Database& database) const;
   RecordedPass read_pass(Database& database, int64_t index) const;
   void read_together(Database& database, int64_t index, RecordedPass& pass) const;
+  static bool knows_untraced(Database& database);
   std::vector<Note> read_notes(Database& database) const;
   std::vector<BytesByKind> memory_of(const char* column, const char* what) const;
   int64_t within(int64_t value, int64_t most,

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kSeconds = 1e-9;  // the unit of the ns columns
 constexpr int64_t kMostRanks = 4096;
-constexpr int64_t kPassesAtOnce = 1024;  // passes whose metrics are read at once
+constexpr int64_t kPassesAtOnce = 1024;                // passes whose metrics are read at once
 constexpr int64_t kMostWorldSteps = int64_t{1} << 25;  // the largest Program on the most ranks that run here
 // Limits that keep sums over the kinds of memory, or over a pass, inside 64 bits.
 constexpr int64_t kMostBytes = int64_t{1} << 50, kMostFlops = int64_t{1} << 58;
@@ -194,11 +194,16 @@ RecordedPass Recording::pass(int64_t index) const {
 }
 
 RecordedPass Recording::read_pass(Database& database, int64_t index) const {
-  Statement row = database.prepare("SELECT begin_ns FROM passes WHERE pass = ?");
+  Statement row = database.prepare("SELECT begin_ns, ns FROM passes WHERE pass = ?");
   row.bind(1, index);
   if (!row.step()) throw request_error(fmt::format("{} has no pass {}", file_->path(), index));
   RecordedPass pass;
   pass.begin_seconds = seconds_of(row.integer(0));
+  if (knows_untraced(database)) {
+    Statement untraced = database.prepare("SELECT 1 FROM untraced WHERE pass = ?");
+    untraced.bind(1, index);
+    if (untraced.step()) pass.untraced_seconds = seconds_of(row.integer(1));
+  }
   pass.events.resize(static_cast<size_t>(world_size()));
   Statement events = database.prepare(
       "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes FROM events WHERE pass = ? "
@@ -240,6 +245,21 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
   metrics.bind(1, index);
   while (metrics.step()) pass.metrics.emplace_back(metrics.text(0), metrics.number(1));
   return pass;
+}
+
+// The table is newer than the first recordings.
+bool Recording::knows_untraced(Database& database) {
+  return database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'untraced'") > 0;
+}
+
+std::vector<int64_t> Recording::untraced_passes() const {
+  return file_->read([&](Database& database) {
+    std::vector<int64_t> passes;
+    if (!knows_untraced(database)) return passes;
+    Statement rows = database.prepare("SELECT pass FROM untraced ORDER BY pass");
+    while (rows.step()) passes.push_back(rows.integer(0));
+    return passes;
+  });
 }
 
 // Which steps were timed together. The table is newer than the first recordings.

@@ -159,6 +159,7 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE together(pass INTEGER, rank INTEGER, step INTEGER, steps INTEGER,"
       " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
+      "CREATE TABLE untraced(pass INTEGER PRIMARY KEY);"
       "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;"
       // The columns of samples have no type, so that SQLite keeps every bit.
       "CREATE TABLE samples(pass INTEGER, rank INTEGER, tensor INTEGER, min, max, mean, rms,"
@@ -226,6 +227,13 @@ void RecordingWriter::offer(RecordedPass pass) {
   changed_.notify_all();
 }
 
+double seconds_of(const RecordedPass& pass) {
+  double seconds = pass.untraced_seconds.value_or(0);
+  for (const std::vector<StepEvent>& track : pass.events)
+    for (const StepEvent& event : track) seconds = std::max(seconds, event.end_seconds);
+  return seconds;
+}
+
 RecordingTotals RecordingWriter::totals() const {
   const std::lock_guard lock(mutex_);
   return totals_;
@@ -254,7 +262,6 @@ int64_t RecordingWriter::file_bytes() const {
 void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
   Database& db = *database_;
   const int64_t number = next_pass_++;
-  double seconds = 0;
   add_to_overview(number, pass);
   Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   Statement hold = db.prepare("INSERT INTO holds VALUES(?, ?, ?, ?)");
@@ -264,7 +271,6 @@ void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
     size_t told = 0;  // the first step of which it is not yet known with which it was timed
     for (size_t step = 0; step < pass.events[rank].size(); ++step) {
       const StepEvent& event = pass.events[rank][step];
-      seconds = std::max(seconds, event.end_seconds);
       insert.bind(1, number)
           .bind(2, static_cast<int64_t>(rank))
           .bind(3, static_cast<int64_t>(step))
@@ -293,8 +299,9 @@ void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
   db.prepare("INSERT INTO passes VALUES(?, ?, ?)")
       .bind(1, number)
       .bind(2, nanoseconds(pass.begin_seconds))
-      .bind(3, nanoseconds(seconds))
+      .bind(3, nanoseconds(seconds_of(pass)))
       .run();
+  if (pass.untraced_seconds) db.prepare("INSERT INTO untraced VALUES(?)").bind(1, number).run();
   Statement metric = db.prepare("INSERT OR REPLACE INTO metrics VALUES(?, ?, ?)");
   for (const auto& [name, value] : pass.metrics)
     metric.bind(1, number).bind(2, std::string_view(name)).bind(3, value).run();
@@ -360,13 +367,10 @@ void RecordingWriter::write_parity(const RecordedPass& pass, int64_t number, Rec
 void RecordingWriter::add_to_overview(int64_t number, const RecordedPass& pass) {
   if (!overview_) return;
   if (number == 0) {
-    double seconds = 0;
     int64_t most = 0;
-    for (const std::vector<StepEvent>& track : pass.events) {
+    for (const std::vector<StepEvent>& track : pass.events)
       most = std::max(most, static_cast<int64_t>(track.size()));
-      for (const StepEvent& event : track) seconds = std::max(seconds, event.end_seconds);
-    }
-    overview_->set_grain(nanoseconds(seconds), most);
+    overview_->set_grain(nanoseconds(seconds_of(pass)), most);
   }
   const int64_t begin_ns = nanoseconds(pass.begin_seconds);
   for (size_t rank = 0; rank < pass.events.size(); ++rank)

@@ -149,7 +149,7 @@ LayerNorm layer_norm(const Local& local, const Step& step) {
           .sum = local.out(Operand::Sum)};
 }
 
-// Returns the bias gradient if the step writes one together with dX.
+// Returns the bias gradient if the step writes one together with dX or dW.
 BiasSums bias_sums(const Local& local, const Step& step) {
   if (!local.writes(Operand::BiasGrad)) return {};
   return {local.count(local.output(Operand::BiasGrad)), local.out(Operand::BiasGrad),
@@ -168,10 +168,11 @@ Gemm linear_grad_input(const Local& local, const Step& step) {
   return product(local, step, gemm);
 }
 
-// dW = Xᵀ·dY, or dYᵀ·X; added to dW if an earlier step wrote it
+// dW = Xᵀ·dY, or dYᵀ·X; added to dW if an earlier step wrote it; and the sums of dY over the tokens
 Gemm linear_grad_weight(const Local& local, const Step& step) {
   Gemm gemm;
   gemm.accumulate = step.attributes.accumulate;
+  gemm.sums = bias_sums(local, step);
   return product(local, step, gemm);
 }
 

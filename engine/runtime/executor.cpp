@@ -30,6 +30,9 @@ void Executor::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
 void Executor::set_traced(bool traced) {
   team_->set_traced(traced);
 }
+bool Executor::is_traced() const {
+  return team_->is_traced();
+}
 
 void Executor::start(size_t target) {
   team_->start(target);

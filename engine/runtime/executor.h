@@ -50,6 +50,7 @@ class Executor {
   /// behind its calls, the step of the failure is known only to within a few dozen steps. If some ranks
   /// live in other processes, all passes are traced. Call only while idle.
   void set_traced(bool traced);
+  bool is_traced() const;  ///< call only while idle
 
   /// Runs all ranks until `target` steps are done. Going back (target < position()) starts over from step 0.
   /// Returns at once. Call only while idle.

@@ -45,6 +45,7 @@ class Team {
 
   void next_pass(PassInputs inputs);
   void wait();
+  bool is_traced() const { return traced_; }
   size_t steps() const { return plan_->program.steps.size(); }
   CommunicatorInfo communicator() const;
   const Seats& seats() const { return *seats_; }

@@ -158,7 +158,11 @@ void Sizes::product() {
     sum = times_slope(sum, own);
     set_column_sums(Operand::BiasGrad, sum, c);
   }
-  set(&c, step_->op == Op::LinearGradWeight ? root_of_squares(sum, of(Operand::Previous)) : sum);
+  if (step_->op == Op::LinearGradWeight) {
+    sum = root_of_squares(sum, of(Operand::Previous));
+    set_column_sums(Operand::BiasGrad, of(Operand::Dy), *input(Operand::Dy));
+  }
+  set(&c, sum);
 }
 
 // GeLU(h) = h·(1 + t)/2 with t between -1 and 1; its slope has the same sum, and is about as curved. `own` is

@@ -19,7 +19,17 @@ constexpr int kOnce = 1, kTrialOfTwo = 1 + 2 * 4 + 1;
 /// Of A, by which GeLU is of numbers about 1: of -50 it is 0.
 constexpr double kGeluScale = 0.01;
 
-enum class Kind { Plain, Adds, FromBias, Gelu, GeluGrad, GeluGradInPlace };
+enum class Kind {
+  Plain,
+  Adds,
+  FromBias,
+  Gelu,
+  GeluGrad,
+  GeluGradInPlace,
+  WeightGrad,
+  WeightGradAdds,
+  WithSums
+};
 
 struct Use {
   Kind kind = Kind::Plain;
@@ -62,21 +72,28 @@ class AlgorithmTrials : public ::testing::Test {
     };
     Numbers a = numbers(kRows * use.depth, 1);
     for (double& value : a) value *= use.scale;
+    const bool weight_grad =
+        use.kind == Kind::WeightGrad || use.kind == Kind::WeightGradAdds || use.kind == Kind::WithSums;
     Gemm gemm;
     gemm.dtype = use.dtype;
+    gemm.transpose_a = gemm.wide_result = weight_grad;
     gemm.m = kRows;
     gemm.n = gemm.ldb = gemm.ldc = use.cols;
-    gemm.k = gemm.lda = use.depth;
+    gemm.k = use.depth;
+    gemm.lda = weight_grad ? gemm.m : gemm.k;
     gemm.a = on.in(a);
     gemm.b = on.in(numbers(use.depth * use.cols, 2));
     const int64_t count = kRows * use.cols;
     if (use.kind == Kind::Adds || use.kind == Kind::GeluGradInPlace)
       gemm.c = on.in_out(use.dtype, "C", normal_in(use.dtype, count, 3));
+    else if (use.kind == Kind::WeightGradAdds)
+      gemm.c = on.in_out(DType::Fp32, "C", normal_in(DType::Fp32, count, 3));
     else
-      gemm.c = on.out("C", count);
-    gemm.accumulate = use.kind == Kind::Adds;
+      gemm.c = weight_grad ? on.out_wide("C", count) : on.out("C", count);
+    gemm.accumulate = use.kind == Kind::Adds || use.kind == Kind::WeightGradAdds;
     if (use.kind == Kind::FromBias || use.kind == Kind::Gelu)
       gemm.bias = on.in(normal_in(use.dtype, use.cols, 4));
+    if (use.kind == Kind::WithSums) gemm.sums = {use.cols, on.out_wide("db", use.cols), false};
     if (use.kind == Kind::Gelu) {
       gemm.after = AfterProduct::Gelu;
       gemm.before = on.out("H", count);
@@ -204,6 +221,15 @@ TEST_F(AlgorithmTrials, WhatGeluIsOfMustBeTheSameToo) {
   EXPECT_EQ(last_algorithm_played(), 0);
 }
 
+TEST_F(AlgorithmTrials, SumsBesideAProductMustBeTheSameToo) {
+  const Use one{.kind = Kind::WithSums, .dtype = DType::Bf16};
+  offer({{kSlow}, {.seconds = kFastest, .beside = 0.5}, {kFaster}});
+  const Outputs first = use(one);
+  EXPECT_EQ(last_epilogue_played(), CUBLASLT_EPILOGUE_BGRADA);
+  EXPECT_EQ(used(one), 2);
+  EXPECT_TRUE(same(use(one), first));
+}
+
 TEST_F(AlgorithmTrials, SmallProductsHaveTheFirst) {
   offer({{kSlow}, {kFastest}});
   for (int i = 0; i < 2; ++i) {
@@ -223,6 +249,36 @@ TEST_F(AlgorithmTrials, ItTakesManyRoundedResultsToTell) {
   use(many);
   EXPECT_GT(asked_, kOnce);
   EXPECT_EQ(used(many), 2);
+}
+
+// The formula is in engine/device/cuda/waves.h. One tile leaves 131 multiprocessors idle.
+TEST_F(AlgorithmTrials, AWeightGradientsSumIsCutByAFormula) {
+  constexpr cublasLtMatmulTile_t kTile = CUBLASLT_MATMUL_TILE_128x256;
+  const Use weight_grad{.kind = Kind::WeightGrad, .dtype = DType::Bf16};
+  offer({{.tile = kTile}, {.seconds = kSlow, .parts = 4, .tile = kTile}});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(used(weight_grad), 1) << "by no time";
+    EXPECT_EQ(asked_, kOnce);
+  }
+  EXPECT_EQ(used({.kind = Kind::WeightGradAdds, .dtype = DType::Bf16}), 1);
+  EXPECT_EQ(used({.kind = Kind::WeightGrad, .dtype = DType::Fp32}), 0);
+  EXPECT_EQ(used({.dtype = DType::Bf16}), 0);
+  offer({{.tile = kTile}, {.parts = 4}});
+  EXPECT_EQ(used(weight_grad), 0) << "the second one's tile is not known";
+  offer({{}, {.parts = 4, .tile = kTile}});
+  EXPECT_EQ(used(weight_grad), 0) << "the first one's tile is not known";
+}
+
+TEST_F(AlgorithmTrials, OfThoseWithAsManyPartsTheFastestIsTaken) {
+  constexpr cublasLtMatmulTile_t kTile = CUBLASLT_MATMUL_TILE_128x256;
+  offer({{.seconds = kFastest, .tile = kTile},
+         {.seconds = kSlow, .parts = 4, .tile = kTile},
+         {.seconds = kFaster, .parts = 4}});
+  const Use weight_grad{.kind = Kind::WeightGrad, .dtype = DType::Bf16};
+  const Outputs first = use(weight_grad);
+  EXPECT_EQ(asked_, kTrialOfTwo);
+  EXPECT_EQ(used(weight_grad), 2);
+  EXPECT_TRUE(same(use(weight_grad), first));
 }
 
 // More shapes than there are trials at a time: each has its own in the end.

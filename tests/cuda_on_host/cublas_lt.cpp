@@ -100,11 +100,15 @@ bool has_bias(cublasLtEpilogue_t epilogue) {
 }
 
 bool has_before(cublasLtEpilogue_t epilogue) {
-  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
+  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS &&
+         epilogue != CUBLASLT_EPILOGUE_BGRADA;
 }
 
-/// What the manual demands of the auxiliary matrix of a GeLU, in the type of D and as long as it.
+/// What the manual demands of a bias gradient, and of the auxiliary matrix of a GeLU, in the type of D and as
+/// long as it.
 bool is_valid(const HostProduct& product, const HostMatrix& d) {
+  if (product.epilogue == CUBLASLT_EPILOGUE_BGRADA)
+    return product.bias != nullptr && product.bias_type == d.type && product.compute != CUBLAS_COMPUTE_64F;
   if (!has_before(product.epilogue)) return true;
   return product.before != nullptr && product.before_stride % 8 == 0 && product.before_stride >= d.rows &&
          product.compute != CUBLAS_COMPUTE_64F;
@@ -215,13 +219,18 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   if (!is_valid(*product, *d)) return CUBLAS_STATUS_INVALID_VALUE;
   if (product->epilogue != CUBLASLT_EPILOGUE_DEFAULT && refusal != CUBLAS_STATUS_SUCCESS) return refusal;
   const std::lock_guard lock(algorithms_mutex);
-  *found = std::min(wanted, static_cast<int>(offered.size()));
-  for (int i = 0; i < *found; ++i) results[i] = {{i}, CUBLAS_STATUS_SUCCESS};
+  *found = 0;
+  for (int i = 0; i < static_cast<int>(offered.size()) && *found < wanted; ++i)
+    if (product->epilogue != CUBLASLT_EPILOGUE_BGRADA || offered[static_cast<size_t>(i)].has_sums)
+      results[(*found)++] = {{i}, CUBLAS_STATUS_SUCCESS};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
                                                     cublasLtMatmulAlgoConfigAttributes_t attribute,
                                                     void* value, size_t bytes, size_t*) {
+  if (attribute == CUBLASLT_ALGO_CONFIG_ID) return give(played(*algorithm).id, value, bytes);
+  if (attribute == CUBLASLT_ALGO_CONFIG_STAGES_ID) return give(uint32_t{0}, value, bytes);
+  if (attribute == CUBLASLT_ALGO_CONFIG_TILE_ID) return give(played(*algorithm).tile, value, bytes);
   const int32_t parts = played(*algorithm).parts;
   if (attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM) return give(parts, value, bytes);
   return give(parts > 1 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE, value,
@@ -265,6 +274,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
     on_host::let_time_pass(by.seconds);
     const std::vector<double> left = lines_of(a, la, ta == CUBLAS_OP_N, m, k),
                               right = lines_of(b, lb, tb != CUBLAS_OP_N, n, k);
+    for (int64_t row = 0; of.epilogue == CUBLASLT_EPILOGUE_BGRADA && row < m; ++row)
+      write(of.bias, of.bias_type, row, sum_of(k, by.backwards, [&](int64_t i) {
+                                          return left[static_cast<size_t>(row * k + i)];
+                                        }) + by.beside);
     for (int64_t col = 0; col < n; ++col)
       for (int64_t row = 0; row < m; ++row) {
         const double* const own = left.data() + (by.mirrored ? m - 1 - row : row) * k;

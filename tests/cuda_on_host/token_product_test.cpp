@@ -142,5 +142,53 @@ TEST(TokenProduct, IsDoneInPartsWhereAResultLiesOverAnOperandOfAnEarlierStep) {
   }
 }
 
+/// LayerNorm of a sum, the product of its result, and a sum with what the first sum is, in what order the
+/// blocks run.
+Outputs added_to_its_norms_sum(Device& device, bool backwards, bool at_once) {
+  constexpr int64_t kRows = 2;
+  on_host::runs_backwards = backwards;
+  Outputs left = operate(device, DType::Bf16, 0, [&](OnDevice& on) {
+    unsigned seed = 0;
+    const auto in = [&](int64_t count) { return on.in(normal_in(on.dtype, count, ++seed)); };
+    constexpr int64_t kCount = kRows * kTokenDepth;
+    TokenProduct op{.product = token_product_of(on, kRows, kTokenDepth, false)};
+    op.product.a = on.out("y", kCount);
+    op.product.b = in(kTokenDepth * kTokenDepth);
+    op.product.c = on.out("C", kCount);
+    op.norm = LayerNorm{.dtype = on.dtype,
+                        .rows = kRows,
+                        .cols = kTokenDepth,
+                        .epsilon = 1e-5,
+                        .x = in(kCount),
+                        .gamma = in(kTokenDepth),
+                        .beta = in(kTokenDepth),
+                        .y = const_cast<void*>(op.product.a),
+                        .stats = on.out_wide("stats", 2 * kRows),
+                        .a = in(kCount),
+                        .sum = on.out("x + a", kCount)};
+    op.sum = BiasAdd{.dtype = on.dtype,
+                     .rows = kRows,
+                     .cols = kTokenDepth,
+                     .x = op.product.c,
+                     .bias = in(kTokenDepth),
+                     .y = on.out("Y", kCount),
+                     .addend = op.norm->sum};
+    if (at_once) return on.device.token_product(op);
+    on.device.layer_norm(*op.norm);
+    on.device.gemm(op.product);
+    on.device.bias_add(*op.sum);
+  });
+  on_host::runs_backwards = false;
+  return left;
+}
+
+// Its norm's blocks and those that add would not wait for each other.
+TEST(TokenProduct, HasTheBitsOfItsPartsWhereItIsAddedToWhatItsNormStores) {
+  const auto device = make_cuda_device(0);
+  const Outputs parts = added_to_its_norms_sum(*device, false, false);
+  for (const bool backwards : {false, true})
+    EXPECT_TRUE(same(added_to_its_norms_sum(*device, backwards, true), parts)) << backwards;
+}
+
 }  // namespace
 }  // namespace shardlens

@@ -287,7 +287,7 @@ int64_t CpuDevice::panel_cols() const {
 }
 
 void CpuDevice::gemm(const Gemm& gemm) {
-  if (gemm.after != AfterProduct::Nothing) return product_and_pass(*this, gemm);
+  if (gemm.after != AfterProduct::Nothing || gemm.sums.db != nullptr) return product_and_pass(*this, gemm);
   if (gemm.b_panel_cols > 0) return panel_gemm(*this, gemm, threads_);
   if (is_half(gemm.dtype)) return half_gemm(gemm, threads_);
   with_wide_type(gemm.dtype, "a GEMM", [&](auto zero) {

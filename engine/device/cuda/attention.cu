@@ -151,7 +151,8 @@ void forward(const Operation& operation, const AttentionView<S>& a, void* contex
   if (a.batch * a.seq * a.heads == 0 || a.seq > a.room) return;
   if constexpr (kIsHalf<S>) {
     const HeadRows<S> rows(static_cast<S*>(context), 1, 0, a.heads, a.head_dim);
-    if (suits_matrix_units(a)) return attention_on_matrix_units(operation, a, rows);
+    if (suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, rows.first))
+      return attention_on_matrix_units(operation, a, rows);
   }
   with_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;

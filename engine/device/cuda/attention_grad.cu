@@ -9,35 +9,42 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// delta[row] = factor · dC·C, over one row [head_dim] for each warp. The rows are the tokens' heads in
-/// order.
-template <class S>
+/// The lanes of a row of delta. A head of 128 in 16 bits is one pack for each of them.
+constexpr int kDeltaLanes = 16;
+
+/// delta[row] = factor · dC·C, over a row [head_dim] for every kDeltaLanes lanes, which load packs. The rows
+/// are the tokens' heads in order. An element's lane and the order of the sums depend only on head_dim.
+/// kWhole: all packs are aligned and whole.
+template <class S, bool kWhole>
 __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, const S* dcontext,
                              Computed<S> factor, Computed<S>* delta) {
   using T = Computed<S>;
-  const int64_t row = int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32;
-  if (row >= rows) return;  // a whole warp
+  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, row = thread / kDeltaLanes;
+  const int64_t end = row < rows ? head_dim : 0;  // all lanes of the warp take part in the sums below
   T sum = 0;
-  for (int64_t i = threadIdx.x % 32; i < head_dim; i += 32)
-    sum += widen(context[row * head_dim + i]) * widen(dcontext[row * head_dim + i]);
+  for (int64_t i = thread % kDeltaLanes * kLanes<S>; i < end; i += kDeltaLanes * kLanes<S>) {
+    T c[kLanes<S>], dc[kLanes<S>];
+    load_pack<kWhole>(context + row * head_dim + i, end - i, false, T(0), c);
+    load_pack<kWhole>(dcontext + row * head_dim + i, end - i, false, T(0), dc);
 #pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
-  if (threadIdx.x % 32 == 0) delta[row] = sum * factor;
+    for (int lane = 0; lane < kLanes<S>; ++lane) sum += c[lane] * dc[lane];
+  }
+#pragma unroll
+  for (int offset = kDeltaLanes / 2; offset > 0; offset /= 2)
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+  if (thread % kDeltaLanes == 0 && row < rows) delta[row] = sum * factor;
 }
 
 /// Writes P∘M and dS of a tile of queries × keys into two blocks of shared memory, and 0 for pairs that do
 /// not exist.
 template <class S, int kWidth>
-__device__ __forceinline__ void score_gradients(const AttentionView<S>& a,
-                                                const AttentionGradView<S>& gradient,
-                                                const typename Tile<Computed<S>, kWidth>::Matrix& q,
-                                                const typename Tile<Computed<S>, kWidth>::Matrix& k,
-                                                const typename Tile<Computed<S>, kWidth>::Matrix& dc,
-                                                const typename Tile<Computed<S>, kWidth>::Matrix& v,
-                                                const FirstKeys& first_keys, int64_t sequence,
-                                                int64_t head, int64_t query, int64_t key,
-                                                typename Tile<Computed<S>, kWidth>::Block* used_block,
-                                                typename Tile<Computed<S>, kWidth>::Block& dscores) {
+__device__ __forceinline__ void score_gradients(
+    const AttentionView<S>& a, const AttentionGradView<S>& gradient,
+    const typename Tile<Computed<S>, kWidth>::Matrix& q, const typename Tile<Computed<S>, kWidth>::Matrix& k,
+    const typename Tile<Computed<S>, kWidth>::Matrix& dc, const typename Tile<Computed<S>, kWidth>::Matrix& v,
+    const FirstKeys& first_keys, int64_t sequence, int64_t head, int64_t query, int64_t key,
+    typename Tile<Computed<S>, kWidth>::Block* used_block,
+    typename Tile<Computed<S>, kWidth>::Block& dscores) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   constexpr int kPer = Size::kPer;
@@ -190,9 +197,12 @@ void CudaDevice::attention_grad(const AttentionGrad& grad) {
                       std::to_string(rows) + ": choose a smaller batch or more micro-batches");
     const auto a = view<S>(op);
     const AttentionGradView<S> gradient = gradient_view<S>(grad, operation.scratch<T>());
-    const bool on_matrix_units = suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, grad.dcontext);
+    const bool on_matrix_units =
+        suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, grad.dcontext, grad.dqkv, grad.dkv);
     constexpr int kThreads = 128;
-    operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, op.head_dim,
+    const bool whole = rows_aligned<S>(op.head_dim, op.context, grad.dcontext);
+    operation.launch(whole ? delta_kernel<S, true> : delta_kernel<S, false>,
+                     pieces(rows, kThreads / kDeltaLanes), kThreads, 0, rows, op.head_dim,
                      static_cast<const S*>(op.context), static_cast<const S*>(grad.dcontext),
                      on_matrix_units ? a.scale : T(1), operation.scratch<T>());
     if (op.batch * op.seq == 0) return;

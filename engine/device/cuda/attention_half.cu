@@ -86,7 +86,8 @@ __device__ __forceinline__ void ask_for_rows(const HeadRows<const S>& rows, int6
   }
 }
 
-/// Stores a warp's 16 rows of a result [count, head_dim], from row `row` on.
+/// Stores a warp's 16 rows of a result [count, head_dim], from row `row` on, in pairs of elements. The rows
+/// begin at multiples of 16 bytes.
 template <class S, int kWidth>
 __device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4], const float (&factor)[2],
                                              const HeadRows<S>& rows, int64_t first, int row, int count,
@@ -100,8 +101,8 @@ __device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4
 #pragma unroll
     for (int n = 0; n < kWidth / 8; ++n) {
       if (n * 8 >= head_dim) continue;
-      out[n * 8] = narrow<S>(result[n][2 * half] * factor[half]);
-      out[n * 8 + 1] = narrow<S>(result[n][2 * half + 1] * factor[half]);
+      *reinterpret_cast<uint32_t*>(out + n * 8) =
+          pack_pair<S>(result[n][2 * half] * factor[half], result[n][2 * half + 1] * factor[half]);
     }
   }
 }

@@ -1,10 +1,12 @@
-// Sums over the rows of a matrix, column by column, without atomics. The order depends only on the number of
-// rows. First a block sums a chunk of rows for a strip of columns, 8 rows at a time. Each row belongs to a
-// warp, and each of its threads has a pack of columns. Then a second kernel adds the chunks in order.
+// Sums over the rows of a matrix, column by column. The order depends only on the number of rows. A block
+// sums a chunk of rows for a strip of columns, 8 rows at a time. Each row belongs to a warp, and each of its
+// threads has a pack of columns. The last block of a strip adds the strip's chunks in order, so one kernel is
+// enough.
 #pragma once
 
 #include <algorithm>
 
+#include "engine/device/cuda/last_block.cuh"
 #include "engine/device/cuda/operation.cuh"
 
 namespace shardlens::cuda {
@@ -48,13 +50,31 @@ __device__ __forceinline__ void sum_rows(const Term& term, int64_t row, int64_t 
   }
 }
 
-/// partial[chunk][term][col - first] = Σ over the chunk's rows of the terms of (row, col), for `width`
-/// columns from `first` on. term.get() gives kTerms packs for the columns from col on, of which `count`
-/// exist. If a term's rows are `aligned`, all of its packs are whole.
+/// The sum of `chunks` numbers, `stride` apart, added to `total` in their order. Many are loaded together,
+/// because a thread has nothing else to do while it waits.
+template <class T>
+__device__ __forceinline__ T add_chunks(T total, int64_t chunks, const T* at, int64_t stride) {
+  constexpr int kAtOnce = 16;
+  for (; chunks >= kAtOnce; chunks -= kAtOnce, at += kAtOnce * stride) {
+    T part[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) part[k] = __ldcg(at + k * stride);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) total += part[k];
+  }
+  for (; chunks > 0; --chunks, at += stride) total += __ldcg(at);
+  return total;
+}
+
+/// sums[term][first + col] = Σ over the chunks, in order, of the terms of (row, first + col), for `width`
+/// columns, or added to it. partial[chunk][term][col] is between the two. term.get() gives kTerms packs for
+/// the columns from col on, of which `count` exist. If a term's rows are `aligned`, all of its packs are
+/// whole. Each strip has a ticket.
 template <class S, int kTerms, class Term>
 __global__ void __launch_bounds__(32 * kSumRows, 1)
-    chunk_sums_kernel(RowSums cut, int64_t strips, int64_t first, int64_t width, Term term,
-                      Computed<S>* partial) {
+    column_sums_kernel(RowSums cut, int64_t strips, int64_t first, int64_t width, Term term,
+                       Computed<S>* partial, unsigned* tickets, SumsOf<Computed<S>, kTerms> out,
+                       bool accumulate) {
   using T = Computed<S>;
   __shared__ T shared[kSumRows][kSumColumns<S>];
   const int64_t chunk = blockIdx.x / strips, strip = blockIdx.x % strips;
@@ -83,51 +103,35 @@ __global__ void __launch_bounds__(32 * kSumRows, 1)
       partial[(chunk * kTerms + t) * width + at] = total;
     }
   }
-}
-
-/// Writes the sums of the chunks, in order, to sums[term][first + col], or adds them. Many are loaded
-/// together, because a thread has nothing else to do while it waits.
-template <class T, int kTerms>
-__global__ void add_chunks_kernel(int64_t chunks, int64_t first, int64_t width, const T* partial,
-                                  SumsOf<T, kTerms> sums, bool accumulate) {
-  const int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (index >= kTerms * width) return;
-  const int64_t term = index / width, col = index % width;
-  T* sum = (kTerms == 1 || term == 0 ? sums.term[0] : sums.term[kTerms - 1]) + first + col;
-  T total = accumulate ? *sum : T(0);
-  constexpr int kAtOnce = 16;
-  const int64_t stride = kTerms * width;
-  const T* at = partial + term * width + col;
-  int64_t left = chunks;
-  for (; left >= kAtOnce; left -= kAtOnce, at += kAtOnce * stride) {
-    T part[kAtOnce];
+  const int64_t chunks = cut.chunks();
+  if (!is_last_block(tickets + strip, static_cast<unsigned>(chunks))) return;
+  for (int64_t i = threadIdx.x; i < kSumColumns<S>; i += 32 * kSumRows) {
+    const int64_t at = strip * kSumColumns<S> + i;
+    if (at >= width) break;
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) part[k] = at[k * stride];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) total += part[k];
+    for (int t = 0; t < kTerms; ++t) {
+      T* const sum = out.term[t] + first + at;
+      *sum = add_chunks(accumulate ? *sum : T(0), chunks, partial + t * width + at, kTerms * width);
+    }
   }
-  for (; left > 0; --left, at += stride) total += *at;
-  *sum = total;
 }
 
-/// sums[t][cols] = (accumulate ? sums[t] : 0) + Σ over rows of term t. If the scratch is too small for all
-/// columns, they are taken in parts, which changes no bit.
+/// sums[t][cols] = (accumulate ? sums[t] : 0) + Σ over rows of term t. If the scratch or the tickets are too
+/// few for all columns, they are taken in parts, which changes no bit.
 template <class S, int kTerms, class Term>
 void column_sums(const Operation& operation, int64_t rows, int64_t cols, const Term& term,
                  const SumsOf<Computed<S>, kTerms>& sums, bool accumulate) {
-  static_assert(kTerms == 1 || kTerms == 2);
   using T = Computed<S>;
   const RowSums cut{rows};
-  const int64_t chunks = cut.chunks();
   const auto scratch = static_cast<int64_t>(operation.scratch_bytes() / sizeof(T));
-  const int64_t fit = scratch / (kTerms * std::max<int64_t>(chunks, 1)) / kSumColumns<S> * kSumColumns<S>;
-  for (int64_t first = 0; first < cols; first += fit) {
-    const int64_t width = std::min(fit, cols - first), strips = pieces(width, kSumColumns<S>);
-    operation.launch(chunk_sums_kernel<S, kTerms, Term>, chunks * strips, 32 * kSumRows, 0, cut, strips,
-                     first, width, term, operation.scratch<T>());
-    constexpr int kThreads = 256;
-    operation.launch(add_chunks_kernel<T, kTerms>, pieces(kTerms * width, kThreads), kThreads, 0, chunks,
-                     first, width, operation.scratch<T>(), sums, accumulate);
+  const int64_t most_strips =
+      std::min(scratch / (kTerms * cut.chunks()) / kSumColumns<S>, CudaDevice::kTickets);
+  for (int64_t first = 0; first < cols; first += most_strips * kSumColumns<S>) {
+    const int64_t width = std::min(most_strips * kSumColumns<S>, cols - first),
+                  strips = pieces(width, kSumColumns<S>);
+    operation.launch(column_sums_kernel<S, kTerms, Term>, cut.chunks() * strips, 32 * kSumRows, 0, cut,
+                     strips, first, width, term, operation.scratch<T>(), operation.tickets(), sums,
+                     accumulate);
   }
 }
 

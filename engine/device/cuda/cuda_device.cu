@@ -32,7 +32,7 @@ CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
     fault_ = new (fault) Fault;
     check(what, "cudaHostAlloc", cudaHostAlloc(&pinned_, kPinnedBytes, cudaHostAllocDefault));
     check(what, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&pinned_free_, cudaEventDisableTiming));
-    products_ = std::make_unique<Products>(options.tf32);
+    products_ = std::make_unique<Products>(options.tf32, properties.multiProcessorCount);
     order_ = std::make_unique<CudaOrder>(gpu, stream_);
   } catch (...) {
     free_everything();

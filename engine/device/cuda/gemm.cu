@@ -11,6 +11,7 @@
 
 #include "engine/device/cuda/products.h"
 #include "engine/device/cuda/tokens.h"
+#include "engine/device/cuda/waves.h"
 #include "engine/device/product_and_pass.h"
 
 namespace shardlens::cuda {
@@ -66,12 +67,26 @@ bool asks_for_epilogue(const Gemm& gemm) {
          alignment(gemm.bias) == 16;
 }
 
+/// True if the library can store the sums of our B's rows with C. They have C's type, and in which order it
+/// adds is not documented, so only 16-bit operands have them. It would not add them to others.
+bool asks_for_sums(const Gemm& gemm) {
+  return gemm.sums.db != nullptr && gemm.after == AfterProduct::Nothing && !gemm.sums.accumulate &&
+         !gemm.accumulate && gemm.bias == nullptr && gemm.wide_result && element_bytes(gemm.dtype) == 2 &&
+         alignment(gemm.sums.db) == 16;
+}
+
 bool reads_bias(cublasLtEpilogue_t epilogue) {
   return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
 }
 
+/// The library's first matrix is our B.
+bool writes_sums(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BGRADA;
+}
+
 bool has_before(cublasLtEpilogue_t epilogue) {
-  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
+  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS &&
+         !writes_sums(epilogue);
 }
 
 bool writes_before(cublasLtEpilogue_t epilogue) {
@@ -88,6 +103,7 @@ bool is_refusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
 /// The library's epilogue for a product: what it does when it stores C.
 cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   if (gemm.after == AfterProduct::GeluGrad) return CUBLASLT_EPILOGUE_DGELU;
+  if (asks_for_sums(gemm)) return CUBLASLT_EPILOGUE_BGRADA;
   const bool bias = asks_for_epilogue(gemm);
   if (gemm.after == AfterProduct::Gelu)
     return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
@@ -116,6 +132,58 @@ std::optional<Numerics> numerics_of(const cublasLtMatmulAlgo_t& algorithm) {
       cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &numerics.units,
                                         sizeof numerics.units, nullptr) == CUBLAS_STATUS_SUCCESS;
   return told ? std::optional(numerics) : std::nullopt;
+}
+
+/// The sides of the tiles that large products have. The library has no call for them, only their names.
+struct Tile {
+  uint32_t id;
+  int64_t rows, cols;
+};
+#define SHARDLENS_TILE(rows, cols)                   \
+  Tile {                                             \
+    CUBLASLT_MATMUL_TILE_##rows##x##cols, rows, cols \
+  }
+constexpr Tile kTiles[] = {
+    SHARDLENS_TILE(64, 64),   SHARDLENS_TILE(64, 96),   SHARDLENS_TILE(64, 128),  SHARDLENS_TILE(64, 192),
+    SHARDLENS_TILE(64, 256),  SHARDLENS_TILE(64, 512),  SHARDLENS_TILE(96, 64),   SHARDLENS_TILE(96, 128),
+    SHARDLENS_TILE(96, 192),  SHARDLENS_TILE(96, 256),  SHARDLENS_TILE(128, 64),  SHARDLENS_TILE(128, 96),
+    SHARDLENS_TILE(128, 128), SHARDLENS_TILE(128, 160), SHARDLENS_TILE(128, 192), SHARDLENS_TILE(128, 256),
+    SHARDLENS_TILE(160, 128), SHARDLENS_TILE(160, 192), SHARDLENS_TILE(160, 256), SHARDLENS_TILE(192, 64),
+    SHARDLENS_TILE(192, 96),  SHARDLENS_TILE(192, 128), SHARDLENS_TILE(192, 160), SHARDLENS_TILE(192, 192),
+    SHARDLENS_TILE(192, 256), SHARDLENS_TILE(256, 64),  SHARDLENS_TILE(256, 96),  SHARDLENS_TILE(256, 128),
+    SHARDLENS_TILE(256, 160), SHARDLENS_TILE(256, 192), SHARDLENS_TILE(256, 256), SHARDLENS_TILE(512, 64)};
+#undef SHARDLENS_TILE
+
+/// How an algorithm cuts its product. Nothing if the library does not report it, or reports another tile.
+std::optional<ProductCut> cut_of(const cublasLtMatmulAlgo_t& algorithm) {
+  const std::optional<Numerics> numerics = numerics_of(algorithm);
+  uint32_t id = 0;
+  if (!numerics || cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &id,
+                                                        sizeof id, nullptr) != CUBLAS_STATUS_SUCCESS)
+    return std::nullopt;
+  const auto* const tile = std::ranges::find(kTiles, id, &Tile::id);
+  if (tile == std::end(kTiles)) return std::nullopt;
+  return ProductCut{tile->rows, tile->cols, std::max<int64_t>(numerics->parts, 1)};
+}
+
+/// True if both are the same kernel, except for what it does when it stores C, as far as the library reports.
+bool is_same_kernel(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b) {
+  constexpr cublasLtMatmulAlgoConfigAttributes_t kAttributes[] = {
+      CUBLASLT_ALGO_CONFIG_ID, CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
+      CUBLASLT_ALGO_CONFIG_STAGES_ID};
+  return std::ranges::all_of(kAttributes, [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    uint32_t of_a = 0, of_b = 0;  // all four have 32 bits
+    const auto is_told = [&](const cublasLtMatmulAlgo_t& algorithm, uint32_t& value) {
+      return cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, nullptr) ==
+             CUBLAS_STATUS_SUCCESS;
+    };
+    return is_told(a, of_a) && is_told(b, of_b) && of_a == of_b;
+  });
+}
+
+/// True for a weight gradient on the matrix units: few tiles, and a long sum, over the tokens.
+bool may_be_cut_in_parts(const Gemm& gemm) {
+  return gemm.transpose_a && element_bytes(gemm.dtype) == 2;
 }
 
 /// True if a trial of algorithms is worthwhile, and the bits of the product show differences. In a result
@@ -180,7 +248,7 @@ void check_blas(const std::string& operation, const char* call, cublasStatus_t s
 struct Products::Plan {
   Description product;
   MatrixLayout left, right, result;
-  /// The heuristic's first algorithm, and those that may replace it.
+  /// The first algorithm, and those that may replace it after a trial.
   cublasLtMatmulAlgo_t algorithms[AlgorithmTrial::kMostAlgorithms] = {};
   int count = 0;
   int chosen = 0;
@@ -199,7 +267,7 @@ struct Products::Plan {
   }
 };
 
-Products::Products(bool tf32) : tf32_(tf32) {
+Products::Products(bool tf32, int64_t multiprocessors) : tf32_(tf32), multiprocessors_(multiprocessors) {
   check_blas("matrix products", "cublasLtCreate", cublasLtCreate(&handle_));
   try {
     while (trials_.size() < kTrialsAtATime) trials_.push_back(std::make_shared<AlgorithmTrial>());
@@ -260,6 +328,10 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
   }
+  if (writes_sums(epilogue)) {
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, result);
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.sums.db);
+  }
   if (has_before(epilogue)) {
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.before);
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, gemm.ldc);
@@ -290,12 +362,19 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, epilogue)) return nullptr;
   check_blas(what, "cublasLtMatmulAlgoGetHeuristic", status);
   if (found == 0 || choices[0].state != CUBLAS_STATUS_SUCCESS) return nullptr;
-  const std::optional<Numerics> first = numerics_of(choices[0].algo);
-  for (int i = 0; i < found; ++i) {
-    const bool may =
-        choices[i].state == CUBLAS_STATUS_SUCCESS && first && numerics_of(choices[i].algo) == first;
-    if (i == 0 || may) plan->algorithms[plan->count++] = choices[i].algo;
+  int first = 0;
+  if (may_be_cut_in_parts(gemm)) {
+    std::vector<std::optional<ProductCut>> cuts;
+    for (int i = 0; i < found; ++i)
+      cuts.push_back(choices[i].state == CUBLAS_STATUS_SUCCESS ? cut_of(choices[i].algo) : std::nullopt);
+    first = static_cast<int>(TiledProduct{gemm.n, gemm.m, gemm.k, multiprocessors_}.choice(cuts));
   }
+  const std::optional<Numerics> numerics = numerics_of(choices[first].algo);
+  plan->algorithms[plan->count++] = choices[first].algo;
+  for (int i = 0; i < found; ++i)
+    if (i != first && choices[i].state == CUBLAS_STATUS_SUCCESS && numerics &&
+        numerics_of(choices[i].algo) == numerics)
+      plan->algorithms[plan->count++] = choices[i].algo;
   if (plan->count == 1) plan->trials_left = 0;
   return plan;
 }
@@ -318,7 +397,16 @@ std::unique_ptr<Products::Plan>& Products::plan(const Operation& operation, cons
                 alignment(gemm.c),
                 has_before(epilogue) ? alignment(gemm.before) : 0};
   auto kept = plans_.find(key);
-  if (kept == plans_.end()) kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
+  if (kept == plans_.end()) {
+    kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
+    // The sums are a pass less, but not for a slower product. Which one is the fastest with them is not
+    // measured: times would differ from rank to rank, and the sums' bits with them.
+    if (writes_sums(epilogue) && kept->second != nullptr) {
+      const std::unique_ptr<Plan>& without = plan(operation, gemm, CUBLASLT_EPILOGUE_DEFAULT);
+      if (without == nullptr || !is_same_kernel(kept->second->algorithms[0], without->algorithms[0]))
+        kept->second = nullptr;
+    }
+  }
   return kept->second;
 }
 
@@ -343,6 +431,7 @@ void Products::try_others(const Operation& operation, const Gemm& gemm, Plan& pl
   const int64_t a_rows = gemm.transpose_a ? gemm.k : gemm.m, a_cols = gemm.transpose_a ? gemm.m : gemm.k;
   const int64_t b_rows = gemm.transpose_b ? gemm.n : gemm.k, b_cols = gemm.transpose_b ? gemm.k : gemm.n;
   std::vector<MatrixOnGpu> results{{result_type(gemm), gemm.m, gemm.n, gemm.ldc, gemm.c}};
+  if (writes_sums(plan.epilogue)) results.push_back({result_type(gemm), 1, gemm.n, gemm.n, gemm.sums.db});
   if (writes_before(plan.epilogue)) results.push_back({gemm.dtype, gemm.m, gemm.n, gemm.ldc, gemm.before});
   --plan.trials_left;
   plan.trial = *free;
@@ -356,8 +445,10 @@ void Products::try_others(const Operation& operation, const Gemm& gemm, Plan& pl
 bool Products::multiply(const Operation& operation, const Gemm& gemm) {
   if (gemm.after != AfterProduct::Nothing && !has_after(gemm)) return false;
   const cublasLtEpilogue_t epilogue = epilogue_of(gemm);
+  const bool with_sums = gemm.after == AfterProduct::Nothing && gemm.sums.db != nullptr;
+  if (with_sums && !writes_sums(epilogue)) return false;
   std::unique_ptr<Plan>* kept = &plan(operation, gemm, epilogue);
-  if (*kept == nullptr && gemm.after != AfterProduct::Nothing) return false;
+  if (*kept == nullptr && (with_sums || gemm.after != AfterProduct::Nothing)) return false;
   if (*kept == nullptr && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     kept = &plan(operation, gemm, CUBLASLT_EPILOGUE_DEFAULT);
   const std::string what = describe(gemm);
@@ -371,6 +462,7 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
                cublasLtMatmulDescSetAttribute(plan.product.handle, attribute, &address, sizeof address));
   };
   if (reads_bias(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
+  if (writes_sums(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.sums.db);
   if (has_before(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.before);
   const bool starts_from_bias = gemm.bias != nullptr && !reads_bias(plan.epilogue);
   if (starts_from_bias) fill_rows(operation, gemm);
@@ -400,11 +492,11 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
 void CudaDevice::gemm(const Gemm& gemm) {
   if (suits_token_product(gemm)) return token_product({.product = gemm});
   const Operation operation(*this, "a GEMM");
-  if (gemm.after != AfterProduct::Nothing) {
+  if (gemm.after != AfterProduct::Nothing || gemm.sums.db != nullptr) {
     const bool empty = gemm.m == 0 || gemm.n == 0 || gemm.k == 0;
     if (empty || !products_->multiply(operation, gemm)) return product_and_pass(*this, gemm);
-    // Not DGELU_BGRAD: it would store the sums in C's type, not wide, and add in its own order.
-    if (gemm.sums.db != nullptr)
+    // Not DGELU_BGRAD: it would store the sums in C's type, not wide.
+    if (gemm.after == AfterProduct::GeluGrad && gemm.sums.db != nullptr)
       bias_grad(gemm.dtype, gemm.m, gemm.n, gemm.c, gemm.sums.db, gemm.sums.accumulate);
     return;
   }

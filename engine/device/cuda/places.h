@@ -62,7 +62,8 @@ struct RowSums {
     const int64_t even = pieces(rows, kMostChunks);
     return even < kFewestRows ? kFewestRows : even;
   }
-  SHARDLENS_BOTH int64_t chunks() const { return pieces(rows, per_chunk()); }
+  /// At least one: the sum over no rows is 0.
+  SHARDLENS_BOTH int64_t chunks() const { return rows == 0 ? 1 : pieces(rows, per_chunk()); }
 };
 
 /// The number of a VocabShard's columns that are not padding.

@@ -1,10 +1,11 @@
 // The matrix products of one device by cuBLASLt. A product's descriptors, and the algorithms that the
 // library's heuristic chose, are made once for each shape and kept.
 //
-// A shape uses the heuristic's first algorithm until a trial has found a faster one with the same bits
-// (algorithm_trial.h). At one of its first uses all algorithms run, one after the other: about thirty
-// products instead of one. So the first passes of a run take longer, also in traces, and a measurement must
-// skip them. These keep the first algorithm for good:
+// A shape's first algorithm is the heuristic's first guess. Only for weight gradients in 16 bits another one
+// of its guesses may come first, by a formula (waves.h). The first algorithm is used until a trial has found
+// a faster one with the same bits (algorithm_trial.h). At one of its first uses all algorithms run, one after
+// the other: about thirty products instead of one. So the first passes of a run take longer, also in traces,
+// and a measurement must skip them. These keep the first algorithm for good:
 //   - small products, which gain little, and 16-bit results with so few elements that rounding may hide
 //   another order of
 //     the sums;
@@ -34,13 +35,14 @@ void check_blas(const std::string& operation, const char* call, cublasStatus_t s
 
 class Products {
  public:
-  explicit Products(bool tf32);
+  Products(bool tf32, int64_t multiprocessors);
   ~Products();
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// C = op(A)·op(B) (+ C) (+ bias), and Gemm::after without the bias gradient. m, n and k must not be 0.
-  /// Returns false and does nothing if the library has no such product; ask again without Gemm::after.
+  /// C = op(A)·op(B) (+ C) (+ bias), and Gemm::after, or Gemm::sums of B; not the sums of C. m, n and k must
+  /// not be 0. Returns false and does nothing if the library has no such product; ask again without these
+  /// two.
   bool multiply(const Operation& operation, const Gemm& gemm);
 
  private:
@@ -60,6 +62,7 @@ class Products {
                                   cublasLtEpilogue_t epilogue) const;
 
   bool tf32_;
+  int64_t multiprocessors_;  ///< of the GPU
   cublasLtHandle_t handle_ = nullptr;
   std::vector<std::shared_ptr<AlgorithmTrial>> trials_;  ///< a trial is free if no plan shares it
   std::map<Key, std::unique_ptr<Plan>> plans_;

@@ -419,20 +419,22 @@ struct Results {
 };
 
 /// True if the product's kernel can begin with this LayerNorm. A W that is stored transposed has so many
-/// blocks that each would compute the moments again.
+/// blocks that each would compute the moments again. What the first strip's blocks store of the norm, another
+/// strip's last block must not read for the sum at the end.
 bool joins_norm(const TokenProduct& op) {
   const LayerNorm& norm = *op.norm;
   const Gemm& product = op.product;
   const Results results(op);
   const int64_t count = norm.rows * norm.cols;
   const DType dtype = norm.dtype;
+  const Region addend{op.sum ? op.sum->addend : nullptr, product.m * product.n, product.dtype};
+  const Region normed{norm.y, count, dtype}, summed{norm.a == nullptr ? nullptr : norm.sum, count, dtype};
   return !product.transpose_b && dtype == product.dtype && norm.y == product.a && norm.rows == product.m &&
-         norm.cols == product.k && product.lda == product.k &&
-         are_apart({results.c, results.before, results.sum},
-                   {{norm.x, count, dtype},
-                    {norm.a, count, dtype},
-                    {norm.a == nullptr ? nullptr : norm.sum, count, dtype},
-                    {norm.stats, 2 * norm.rows, DType::Fp32}});
+         norm.cols == product.k && product.lda == product.k && are_apart({addend}, {normed, summed}) &&
+         are_apart({results.c, results.before, results.sum}, {{norm.x, count, dtype},
+                                                              {norm.a, count, dtype},
+                                                              summed,
+                                                              {norm.stats, 2 * norm.rows, DType::Fp32}});
 }
 
 /// True if the product's kernel can end with this sum.

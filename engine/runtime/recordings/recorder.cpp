@@ -22,13 +22,6 @@ RecordingHeader header_of(const std::string& verb, const Plan& plan, const Commu
   return header;
 }
 
-double seconds_of(const RecordedPass& pass) {
-  double seconds = 0;
-  for (const std::vector<StepEvent>& track : pass.events)
-    if (!track.empty()) seconds = std::max(seconds, track.back().end_seconds);
-  return seconds;
-}
-
 }  // namespace
 
 Recorder::Recorder(const std::string& path, const std::string& verb, const Plan& plan,
@@ -40,9 +33,11 @@ Recorder::Recorder(const std::string& path, const std::string& verb, const Plan&
                     : std::make_shared<PictureTaker>(plan.program, pictures)),
       writer_(path, header_of(verb, plan, communicator, pictures), limits) {}
 
-void Recorder::take(const Executor& executor, std::vector<Metric> metrics, ParityTable parity) {
+void Recorder::take(const Executor& executor, std::vector<Metric> metrics, ParityTable parity,
+                    double pass_seconds) {
   RecordedPass pass;
   pass.events = executor.events(ranks_);
+  if (!executor.is_traced()) pass.untraced_seconds = pass_seconds;
   for (int rank = 0; rank < ranks_; ++rank) pass.high_water_bytes.push_back(executor.high_water_bytes(rank));
   pass.metrics = std::move(metrics);
   // Stored with every pass, because clocks drift: the header describes them at the start of the run.

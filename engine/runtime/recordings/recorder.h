@@ -21,8 +21,9 @@ class Recorder {
   /// if no pictures are taken.
   std::shared_ptr<StepObserver> pictures() const { return pictures_; }
   /// Records the pass that `executor` has just ended, with the pictures taken since the last one. Call while
-  /// it stands still.
-  void take(const Executor& executor, std::vector<Metric> metrics = {}, ParityTable parity = {});
+  /// it stands still. Only of a pass that was not traced `pass_seconds` is recorded: no event tells its time.
+  void take(const Executor& executor, std::vector<Metric> metrics = {}, ParityTable parity = {},
+            double pass_seconds = 0);
   /// Records a run as it is shown: times, samples and comparison, also if they are from different passes.
   void take(const Result& result, std::vector<Metric> metrics = {});
 

@@ -23,7 +23,8 @@ enum cublasLtEpilogue_t {
   CUBLASLT_EPILOGUE_BIAS,
   CUBLASLT_EPILOGUE_GELU_AUX,
   CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
-  CUBLASLT_EPILOGUE_DGELU
+  CUBLASLT_EPILOGUE_DGELU,
+  CUBLASLT_EPILOGUE_BGRADA
 };
 enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_TRANSA,
@@ -43,9 +44,47 @@ enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
 };
 inline constexpr uint32_t CUBLASLT_REDUCTION_SCHEME_NONE = 0, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2;
+enum cublasLtMatmulTile_t : uint32_t {
+  CUBLASLT_MATMUL_TILE_UNDEFINED = 0,
+  CUBLASLT_MATMUL_TILE_64x64 = 15,
+  CUBLASLT_MATMUL_TILE_64x96 = 26,
+  CUBLASLT_MATMUL_TILE_64x128 = 17,
+  CUBLASLT_MATMUL_TILE_64x192 = 116,
+  CUBLASLT_MATMUL_TILE_64x256 = 19,
+  CUBLASLT_MATMUL_TILE_64x512 = 22,
+  CUBLASLT_MATMUL_TILE_96x64 = 27,
+  CUBLASLT_MATMUL_TILE_96x128 = 28,
+  CUBLASLT_MATMUL_TILE_96x192 = 151,
+  CUBLASLT_MATMUL_TILE_96x256 = 152,
+  CUBLASLT_MATMUL_TILE_128x64 = 18,
+  CUBLASLT_MATMUL_TILE_128x96 = 33,
+  CUBLASLT_MATMUL_TILE_128x128 = 20,
+  CUBLASLT_MATMUL_TILE_128x160 = 29,
+  CUBLASLT_MATMUL_TILE_128x192 = 32,
+  CUBLASLT_MATMUL_TILE_128x256 = 23,
+  CUBLASLT_MATMUL_TILE_160x128 = 30,
+  CUBLASLT_MATMUL_TILE_160x192 = 194,
+  CUBLASLT_MATMUL_TILE_160x256 = 195,
+  CUBLASLT_MATMUL_TILE_192x64 = 208,
+  CUBLASLT_MATMUL_TILE_192x96 = 458,
+  CUBLASLT_MATMUL_TILE_192x128 = 31,
+  CUBLASLT_MATMUL_TILE_192x160 = 465,
+  CUBLASLT_MATMUL_TILE_192x192 = 209,
+  CUBLASLT_MATMUL_TILE_192x256 = 210,
+  CUBLASLT_MATMUL_TILE_256x64 = 21,
+  CUBLASLT_MATMUL_TILE_256x96 = 495,
+  CUBLASLT_MATMUL_TILE_256x128 = 24,
+  CUBLASLT_MATMUL_TILE_256x160 = 502,
+  CUBLASLT_MATMUL_TILE_256x192 = 232,
+  CUBLASLT_MATMUL_TILE_256x256 = 513,
+  CUBLASLT_MATMUL_TILE_512x64 = 25,
+};
 enum cublasLtMatmulAlgoConfigAttributes_t {
+  CUBLASLT_ALGO_CONFIG_ID = 0,
+  CUBLASLT_ALGO_CONFIG_TILE_ID = 1,
   CUBLASLT_ALGO_CONFIG_SPLITK_NUM = 2,
-  CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME = 3
+  CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME = 3,
+  CUBLASLT_ALGO_CONFIG_STAGES_ID = 6
 };
 enum cublasLtMatmulAlgoCapAttributes_t { CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS = 15 };
 
@@ -54,7 +93,7 @@ struct HostProduct {
   cublasOperation_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   cudaDataType_t bias_type = CUDA_R_32F;
-  const void* bias = nullptr;
+  void* bias = nullptr;       ///< or, with BGRADA, where the sums of A's columns go
   void* before = nullptr;     ///< the auxiliary matrix: what GeLU is of
   int64_t before_stride = 0;  ///< its leading dimension
 };
@@ -77,8 +116,11 @@ struct PlayedAlgorithm {
   bool launches = true;     ///< else a product by it is refused
   int32_t parts = 1;        ///< a sum over k is cut in
   bool mirrored = false;    ///< it leaves the rows in the other order
-  double beside = 0;        ///< what it writes for what GeLU is of is off by so much
+  double beside = 0;        ///< what it writes besides D is off by so much
   uint64_t units = 0x0101;  ///< its numerical implementation
+  cublasLtMatmulTile_t tile = CUBLASLT_MATMUL_TILE_UNDEFINED;
+  int32_t id = 0;
+  bool has_sums = true;  ///< else it is not offered with BGRADA
 };
 /// From now on these are offered; none: those that are when the program begins, eight of all kinds.
 void offer_algorithms(std::vector<PlayedAlgorithm> algorithms);

@@ -301,7 +301,8 @@ inline void __threadfence() {}
 inline unsigned atomicAdd(unsigned* sum, unsigned value) {
   return std::exchange(*sum, *sum + value);
 }
-inline float __ldcg(const float* from) {
+template <class T>
+T __ldcg(const T* from) {
   return *from;
 }
 inline unsigned long long atomicMin(unsigned long long* least, unsigned long long value) {

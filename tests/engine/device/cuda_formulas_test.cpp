@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -176,9 +177,8 @@ TEST(CudaPlaces, ChunksOfASumCoverEveryRowAndAreFew) {
     const RowSums cut{rows};
     EXPECT_GE(cut.chunks() * cut.per_chunk(), rows);
     EXPECT_LE(cut.chunks(), RowSums::kMostChunks);
-    if (cut.chunks() > 0) {
-      EXPECT_LT((cut.chunks() - 1) * cut.per_chunk(), rows);
-    }
+    EXPECT_GE(cut.chunks(), 1) << "a block has to write the sum over no rows";
+    EXPECT_LT((cut.chunks() - 1) * cut.per_chunk(), std::max<int64_t>(rows, 1)) << "no chunk is empty";
   }
 }
 

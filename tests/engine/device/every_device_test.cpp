@@ -115,6 +115,28 @@ TEST_P(EveryDevice, ProductsOfIntegersAreExactAndAddUp) {
         }
 }
 
+// Of a weight and of the bias of the same product, from the same dY: of no tokens too.
+TEST_P(EveryDevice, WeightAndBiasGradientsInOne) {
+  for (const DType dtype : kDTypes)
+    for (const int64_t tokens : {0, 1, 65})
+      for (const int64_t n : {24, 33})
+        for (const bool added : {false, true}) {
+          const int64_t m = 17;
+          const Numbers x = integers(tokens * m, 1), dy = integers(tokens * n, 2), before = integers(n, 3);
+          EXPECT_TRUE(agree(dtype, {0, 0, true},
+                            [&](OnDevice& on) {
+                              Gemm gemm = shape_of(on, true, false, m, n, tokens, 0);
+                              gemm.a = on.in(x);
+                              gemm.b = on.in(dy);
+                              gemm.c = on.out_wide("dW", m * n);
+                              gemm.wide_result = true;
+                              gemm.sums = {n, on.in_out(on.wide(), "db", before), added};
+                              on.device.gemm(gemm);
+                            }))
+              << to_string(dtype) << ", " << tokens << " tokens, " << n << " columns, added " << added;
+        }
+}
+
 TEST_P(EveryDevice, ProductsOfFewRowsHaveTheBitsOfTheirParts) {
   for (const DType dtype : kDTypes)
     for (const TokenSteps& steps : kTokenSteps)

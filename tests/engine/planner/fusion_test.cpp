@@ -145,7 +145,8 @@ TEST(Fusion, ForGpusGeluIsOneStepWithItsProduct) {
             EXPECT_EQ(symbol(step.inputs[2]), "H");
             EXPECT_EQ(step.inputs.size(), step.attributes.accumulate ? 4u : 3u);
             EXPECT_EQ(symbol(step.outputs[0]), "dH");
-            EXPECT_EQ(step.outputs.size(), 2u);
+            EXPECT_EQ(step.outputs.size(), step.attributes.accumulate ? 2u : 1u)
+                << "the first part's bias gradient is in its product";
           }
         }
         const int layers = static_cast<int>(settings.model.layers);
@@ -153,6 +154,49 @@ TEST(Fusion, ForGpusGeluIsOneStepWithItsProduct) {
         EXPECT_EQ(backward, 2 * layers);
         EXPECT_EQ(added, layers) << "the second part's sums, to the first's";
       }
+}
+
+// Each from the dY that both read. The second part's are added to the first's, which products cannot do.
+TEST(Fusion, ForGpusABiasGradientIsOneStepWithItsWeights) {
+  const auto is_bias_gradient = [](const Step& step) {
+    return step.op == Op::BiasGrad && !step.attributes.accumulate;
+  };
+  for (const int tp : {1, 2}) {
+    Settings settings = for_gpus(small_model(tp, 2, "megatron"));
+    settings.micro_batches = 2;
+    const Program program = plan_program(settings);
+    EXPECT_EQ(std::ranges::count_if(program.steps, is_bias_gradient), 0) << tp;
+    int joined = 0;
+    for (const Step& step : program.steps) {
+      if (step.op != Op::LinearGradWeight || step.outputs.size() == 1) continue;
+      ++joined;
+      EXPECT_FALSE(step.attributes.accumulate);
+      const TensorId db = output_of(program, step, Operand::BiasGrad);
+      ASSERT_NE(db, kNoTensor);
+      EXPECT_EQ(program.tensor(db).shape.back(), program.tensor(step.inputs[1]).shape.back()) << step.name;
+      if (step.name.find("mlp.fc") != std::string::npos) {
+        EXPECT_EQ(step.equation, "dWfc = Nᵀ · dH; db = Σ tokens dH");
+      }
+    }
+    EXPECT_EQ(joined, 4 * settings.model.layers) << tp;
+  }
+  Settings rounded = for_gpus(small_model(2), DType::Fp32), wherever = for_gpus(small_model(2));
+  rounded.tf32 = true;
+  wherever.backend = BackendChoice::Auto;
+  for (const Settings& settings : {rounded, wherever, with(for_gpus(small_model(2)), Fusion::Off)})
+    EXPECT_GT(std::ranges::count_if(plan_program(settings).steps, is_bias_gradient), 0);
+}
+
+// The sum over the tokens of a rank's rows is not that of all rows, which the weight's gradient needs.
+TEST(Fusion, ABiasGradientOfOtherRowsStaysAStep) {
+  const Program program = plan_program(for_gpus(small_model(2, 1, "megatron-sp")));
+  EXPECT_GT(count(program, Op::BiasGrad), 0);
+  for (const Step& step : program.steps)
+    if (step.op == Op::BiasGrad)
+      for (const Step& other : program.steps)
+        EXPECT_FALSE(other.op == Op::LinearGradWeight && !other.attributes.transposed &&
+                     other.inputs[1] == step.inputs[0])
+            << step.name;
 }
 
 TEST(Fusion, GeluStaysAStepWhereItsLastBitsCount) {

@@ -95,6 +95,41 @@ TEST_F(DiffTest, TheSameRunTwiceHasTheSameValues) {
   EXPECT_EQ(found.metrics[0].passes, 3);
 }
 
+// In one of the recordings every second pass has no times of steps.
+TEST_F(DiffTest, TimesAreOfThePassesThatBothHaveTraced) {
+  const Program program = plan_program(testing::small_model(1));
+  const auto write = [&](const std::string& name, bool every_second) {
+    RecordingHeader header;
+    header.program = program;
+    RecordingWriter writer(path(name), header);
+    for (int pass = 0; pass < 6; ++pass) {
+      RecordedPass one;
+      one.begin_seconds = pass;
+      one.events.resize(1);
+      if (every_second && pass % 2 == 1) {
+        one.untraced_seconds = 0.5;
+      } else {
+        one.events[0].resize(program.steps.size());
+        for (StepEvent& event : one.events[0]) event.end_seconds = 0.25;
+      }
+      writer.offer(one);
+    }
+    writer.finish();
+  };
+  write("a", false);
+  write("b", true);
+  for (const auto& [one, other] : {std::pair("a", "b"), std::pair("b", "a")}) {
+    const RecordingDiff found = diff(one, other);
+    EXPECT_EQ(found.shared_passes, 6);
+    EXPECT_EQ(found.timed_passes, 3);
+    EXPECT_NEAR(found.a_pass_seconds, 0.25, 1e-6);
+    EXPECT_NEAR(found.b_pass_seconds, 0.25, 1e-6);
+    ASSERT_FALSE(found.steps.empty());
+    EXPECT_NEAR(found.steps[0].a_seconds, 0.25, 1e-6);
+    EXPECT_NEAR(found.steps[0].b_seconds, 0.25, 1e-6);
+  }
+}
+
 TEST_F(DiffTest, TheFirstTensorThatDiffersIsNamed) {
   record("a", testing::small_model(2));
   record("b", testing::small_model(2), 3, {"h.1.mlp.fc.out", 1, 2});

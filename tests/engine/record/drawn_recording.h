@@ -53,12 +53,6 @@ class DrawnRecording {
                   ns(passes_[pass].begin_seconds));
   }
   static int64_t ns(double seconds) { return std::llround(seconds * 1e9); }
-  static double seconds_of(const RecordedPass& pass) {
-    double seconds = 0;
-    for (const auto& track : pass.events)
-      for (const StepEvent& event : track) seconds = std::max(seconds, event.end_seconds);
-    return seconds;
-  }
 
   double between(double low, double high) { return std::uniform_real_distribution<>(low, high)(draw_); }
 

@@ -76,7 +76,7 @@ class HistoryTest : public TestFolder {
     std::vector<size_t> wanted;
     for (size_t pass = 0; pass < drawn.passes().size(); ++pass) {
       const int64_t begin = DrawnRecording::ns(drawn.passes()[pass].begin_seconds),
-                    end = begin + DrawnRecording::ns(DrawnRecording::seconds_of(drawn.passes()[pass]));
+                    end = begin + DrawnRecording::ns(seconds_of(drawn.passes()[pass]));
       if (begin < slice.end_ns() && end > slice.begin_ns()) wanted.push_back(pass);
     }
     ASSERT_EQ(slice.passes.size(), wanted.size());
@@ -285,7 +285,7 @@ TEST_F(HistoryTest, FindsTheSlowestPassesAndTheLongestWaits) {
     EXPECT_FALSE(place->wrapped);
     EXPECT_EQ(place->step, -1);
     const RecordedPass& pass = drawn.passes()[static_cast<size_t>(place->pass)];
-    EXPECT_EQ(place->end_ns - place->begin_ns, DrawnRecording::ns(DrawnRecording::seconds_of(pass)));
+    EXPECT_EQ(place->end_ns - place->begin_ns, DrawnRecording::ns(seconds_of(pass)));
     lengths.push_back(place->begin_ns - place->end_ns);
   }
   EXPECT_TRUE(std::is_sorted(lengths.begin(), lengths.end()));

@@ -86,7 +86,7 @@ TEST_F(OverviewTest, EveryLevelIsTheSumOfTheEvents) {
 
 TEST_F(OverviewTest, ALongPauseCostsTheFinestLevelsAndNothingElse) {
   DrawnRecording drawn(3);
-  const int before = suitable_level(DrawnRecording::ns(DrawnRecording::seconds_of(drawn.passes()[0])),
+  const int before = suitable_level(DrawnRecording::ns(seconds_of(drawn.passes()[0])),
                                     static_cast<int64_t>(drawn.program.steps.size()));
   drawn.passes().back().begin_seconds += 36'000;
   drawn.write(path("drawn.shardlens"));

@@ -192,6 +192,38 @@ TEST_F(RecordingTest, SaysWhichStepsWereTimedTogether) {
   EXPECT_THAT(together(), ::testing::Each(1));
 }
 
+// Of a pass that was not traced its time and metrics are kept. Older recordings traced every pass.
+TEST_F(RecordingTest, SaysWhichPassesWereNotTraced) {
+  const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+  Executor executor(plan);
+  Recorder recorder(path("a"), "train", *plan, executor.communicator());
+  for (const bool traced : {true, false, true, false}) {
+    executor.set_traced(traced);
+    executor.next_pass();
+    executor.start(executor.steps());
+    executor.wait();
+    recorder.take(executor, {{"loss", 2.0}}, {}, 0.25);
+  }
+  recorder.finish();
+  const Recording recording(path("a"));
+  EXPECT_EQ(recording.passes(), 4);
+  EXPECT_EQ(recording.totals().events, static_cast<int64_t>(2 * 2 * executor.steps()));
+  EXPECT_THAT(recording.untraced_passes(), ::testing::ElementsAre(1, 3));
+  for (int64_t index = 0; index < 4; ++index) {
+    const RecordedPass pass = recording.pass(index);
+    const bool traced = index % 2 == 0;
+    EXPECT_EQ(pass.untraced_seconds.value_or(0), traced ? 0 : 0.25);
+    EXPECT_EQ(pass.metrics, (std::vector<Metric>{{"loss", 2.0}}));
+    ASSERT_EQ(pass.events.size(), 2u);
+    for (const auto& track : pass.events) EXPECT_EQ(track.size(), traced ? executor.steps() : 0);
+    EXPECT_NEAR(recording.pass_time(index).seconds, seconds_of(pass), 1e-8);
+  }
+  EXPECT_GE(recording.pass_time(2).begin_seconds, recording.pass_time(1).end_seconds());
+  Database(path("a"), Database::Access::ReadWrite).run("DROP TABLE untraced");
+  EXPECT_THAT(Recording(path("a")).untraced_passes(), ::testing::IsEmpty());
+  EXPECT_FALSE(Recording(path("a")).pass(1).untraced_seconds);
+}
+
 TEST_F(RecordingTest, IsOneFileThatSaysWhatItIs) {
   record(path("run.shardlens"));
   EXPECT_EQ(std::distance(fs::directory_iterator(path("")), fs::directory_iterator()), 1);

@@ -235,7 +235,7 @@ TEST_F(HistoryPanel, AClickOnARanksNameSelectsIt) {
 TEST_F(HistoryPanel, ADoubleClickFitsThePass) {
   open();
   const int64_t begin = DrawnRecording::ns(drawn_.passes()[5].begin_seconds),
-                length = DrawnRecording::ns(DrawnRecording::seconds_of(drawn_.passes()[5]));
+                length = DrawnRecording::ns(seconds_of(drawn_.passes()[5]));
   perform([&](ImGuiTestContext& person) {
     const ImRect area = person.ItemInfo(kTracks).RectFull;
     const double share = static_cast<double>(begin + length / 2) * 1e-9 / whole();
@@ -279,7 +279,7 @@ TEST_F(HistoryPanel, TheSearchFindsCollectivesSlowPassesAndLongWaits) {
   std::vector<double> lengths;
   for (int i = 0; i < 3; ++i) {
     perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/find slow pass"); });
-    lengths.push_back(-DrawnRecording::seconds_of(drawn_.passes()[static_cast<size_t>(pass())]));
+    lengths.push_back(-seconds_of(drawn_.passes()[static_cast<size_t>(pass())]));
     const double begin = drawn_.passes()[static_cast<size_t>(pass())].begin_seconds;
     EXPECT_LE(shown().begin, begin);
     EXPECT_GE(shown().end, begin - lengths.back());

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Checks the machine code of some passes of a training step, without a GPU: what their speed rests on.
+
+    tests/machine_code/training_kernels.py [FOLDER]      FOLDER: for what is compiled; else a temporary one
+
+It needs the tools that token_kernels.py names. Where one of them is missing it says so and ends with 77.
+
+For each kernel, compiled for sm_80 and sm_90:
+  - nothing is spilled;
+  - the sums of a bias gradient load four packs of 16 bytes before they add one, and leave room for so many blocks
+    that enough bytes are under way;
+  - attention's sums of dC·C load a pack of each operand before they multiply.
+"""
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from token_kernels import PACK_BYTES, REGISTERS, UNDER_WAY, kernels, tool
+
+SUM_THREADS, PACKS_AT_ONCE = 256, 4  # column_sums.cuh
+
+
+def packs_before(code, operations):
+    """Loads of 16 bytes before the first of the operations that follows one."""
+    loads = 0
+    for op in code:
+        if op.startswith("LDG") and ".128" in op:
+            loads += 1
+        elif loads > 0 and op.startswith(operations):
+            return loads
+    return loads
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    tools = {name: tool(name) for name in ("nvcc", "cuobjdump", "nvdisasm")}
+    wrong, seen = [], set()
+    print(f"{'GPU':6} {'kernel':24} {'registers':>9} {'packs':>6}")
+    for target in ("sm_80", "sm_90"):
+        for source in ("elementwise", "attention_grad"):
+            for name, kernel in kernels(source, target, folder, tools).items():
+                found = re.search(r"(column_sums|delta)_kernelI(6__half|13__nv_bfloat16)L(?:i1|b1)E", name)
+                if not found:
+                    continue
+                kind, code = found.group(1), kernel["code"]
+                seen.add((target, kind, found.group(2)))
+                words = f"{kind} of {found.group(2).lstrip('0123456789')}, {target}"
+                expect = lambda holds, what: wrong.append(f"{words}: {what}") if not holds else None
+                packs = packs_before(code, ("FADD",) if kind == "column_sums" else ("FMUL", "FFMA"))
+                print(f"{target:6} {kind + ' ' + found.group(2).lstrip('0123456789_'):24} {kernel['REG']:9} {packs:6}")
+                expect(kernel["LOCAL"] == 0 and kernel["STACK"] == 0 and
+                       not any(op.startswith(("STL", "LDL")) for op in code), "registers are spilled")
+                if kind == "delta":
+                    expect(packs >= 2, f"loads {packs} packs before it multiplies")
+                    continue
+                # Registers are given out to warps in eights.
+                blocks = REGISTERS // ((kernel["REG"] + 7) // 8 * 8 * SUM_THREADS)
+                under_way = blocks * SUM_THREADS * PACKS_AT_ONCE * PACK_BYTES
+                expect(packs >= PACKS_AT_ONCE, f"loads {packs} packs before it adds")
+                expect(under_way >= UNDER_WAY, f"{under_way} bytes are under way on a multiprocessor")
+    if len(seen) != 8:
+        wrong.append(f"{len(seen)} of 8 kernels were found")
+    for line in wrong:
+        print(line)
+    print(f"{len(wrong)} wrong" if wrong else "all is as it is to be")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
