@@ -573,6 +573,15 @@ TEST_F(Lessons, AClassSeesARanksBytesBesideTheBars) {
     EXPECT_LE(words.at.y + words.style.size, page->Pos.y + page->Size.y) << words.text;
 }
 
+// A lesson speaks of the 16 bytes that a text counts; what a plan here keeps is another figure.
+TEST_F(Lessons, TheWallOfASceneHasOneFigureForAParameter) {
+  open_scenes("\n## A\n\nWords.\n\n```scene\nview = \"memory\"\npage = \"wall\"\n```\n");
+  EXPECT_THAT(join(texts_in(harness_, "Memory")),
+              AllOf(HasSubstr("16 bytes per parameter"), Not(HasSubstr("has 18"))));
+  click("//Lesson/close lesson");
+  EXPECT_THAT(join(texts_in(harness_, "Memory")), HasSubstr("has 18"));
+}
+
 // Setup has what a class is asked for, so that the Stage keeps the room.
 TEST_F(Lessons, AClassThatCutsSeesTheCutsAlone) {
   open(2);
