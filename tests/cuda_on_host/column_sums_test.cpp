@@ -1,6 +1,5 @@
 // Sums over rows by columns take one launch, whatever block is the last one of its columns.
-// tests/engine/device/every_device_test.cpp tests the values, and that a column's bits depend on no other
-// column.
+// tests/engine/device/every_device_test.cpp tests that a column's bits depend on no other column.
 #include <gtest/gtest.h>
 
 #include "engine/device/cuda/cuda_device.h"
@@ -32,6 +31,16 @@ Outputs column_sums_of(Device& device, DType dtype) {
                                .dgamma = on.out_wide("dgamma", kCols),
                                .dbeta = on.out_wide("dbeta", kCols)});
   });
+}
+
+TEST(ColumnSums, AreThoseOfTheCpu) {
+  const auto cpu = make_cpu_device(1), device = make_cuda_device(0);
+  for (const DType dtype : {DType::Bf16, DType::Fp32, DType::Fp64}) {
+    const Outputs ours = column_sums_of(*device, dtype), exact = column_sums_of(*cpu, dtype);
+    ASSERT_EQ(ours.size(), exact.size());
+    for (size_t i = 0; i < ours.size(); ++i)
+      EXPECT_TRUE(is_near(ours[i], exact[i], dtype, Tolerance::of_sum(kRows))) << to_string(dtype);
+  }
 }
 
 TEST(ColumnSums, HaveTheSameBitsInWhateverOrderBlocksRun) {
