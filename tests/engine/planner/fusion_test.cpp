@@ -191,12 +191,13 @@ TEST(Fusion, ForGpusABiasGradientIsOneStepWithItsWeights) {
 TEST(Fusion, ABiasGradientOfOtherRowsStaysAStep) {
   const Program program = plan_program(for_gpus(small_model(2, 1, "megatron-sp")));
   EXPECT_GT(count(program, Op::BiasGrad), 0);
-  for (const Step& step : program.steps)
-    if (step.op == Op::BiasGrad) {
-      for (const Step& other : program.steps) }
-  EXPECT_FALSE(other.op == Op::LinearGradWeight && !other.attributes.transposed &&
-               other.inputs[1] == step.inputs[0])
-      << step.name;
+  for (const Step& step : program.steps) {
+    if (step.op != Op::BiasGrad) continue;
+    for (const Step& other : program.steps)
+      EXPECT_FALSE(other.op == Op::LinearGradWeight && !other.attributes.transposed &&
+                   other.inputs[1] == step.inputs[0])
+          << step.name;
+  }
 }
 
 TEST(Fusion, GeluStaysAStepWhereItsLastBitsCount) {
