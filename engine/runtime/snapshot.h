@@ -77,6 +77,7 @@ struct Result {
   bool replayed = false;  ///< read from a recording: none of its figures was measured in this process
   bool live = false;      ///< replayed, of a run that still goes on and is followed here
   bool timed = false;     ///< events are those of a whole, unsampled run
+  std::string not_timed;  ///< why a recorded pass has no events though it ran to its end; empty: it has
   std::shared_ptr<const TimeComparison> times;  ///< the events beside the plan's prices; null until timed
   std::vector<std::vector<StepEvent>> events;   ///< [rank][step], measured; may be short
   SampleTable samples;                          ///< [rank][tensor]; null: not yet

@@ -23,8 +23,10 @@ constexpr const char* kExtension = ".shardlens";
 constexpr int64_t kSampleBytes = int64_t{64} << 20;  // pictures and values of all tensors together
 
 // When all ranks had done each step of a pass, in seconds from its beginning; never decreases.
-std::vector<double> done_seconds(const Result& result) {
-  std::vector<double> done(result.plan->program.steps.size(), 0);
+// `pass_seconds`: when all steps are done if their own times are not known.
+std::vector<double> done_seconds(const Result& result, double pass_seconds) {
+  std::vector<double> done(result.plan->program.steps.size(), pass_seconds);
+  if (!result.not_timed.empty()) return done;
   double latest = 0;
   for (size_t step = 0; step < done.size(); ++step) {
     for (const std::vector<StepEvent>& rank : result.events)
@@ -117,6 +119,11 @@ std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
   const bool whole = std::all_of(pass.events.begin(), pass.events.end(),
                                  [steps](const auto& rank) { return rank.size() == steps; });
   if (!whole) {
+    if (pass.untraced_seconds)
+      result.not_timed =
+          "The steps of this pass were not timed. A recorded training on GPUs times those of every second "
+          "pass, "
+          "because timing has a cost: go to the pass before or after this one.";
     pass.events.resize(ranks);
     result.events = std::move(pass.events);
     return std::make_shared<const Result>(std::move(result));
@@ -142,7 +149,7 @@ Replay::Worker::Shown Replay::Worker::read_pass(const Recording& recording,
   shown.pass = pass;
   shown.time = recording.pass_time(pass);
   shown.result = replayed_result(recording.header(), plan, recording.pass(pass), high_water_bytes, live);
-  shown.done = done_seconds(*shown.result);
+  shown.done = done_seconds(*shown.result, shown.time.seconds);
   return shown;
 }
 

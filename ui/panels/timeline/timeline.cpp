@@ -48,6 +48,9 @@ void transport_button(const Context& context, const char* icon, const char* id) 
 std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& tracks, const std::string& whose) {
   if (!tracks.plan) return {""};
   if (!tracks.measured) {
+    const std::shared_ptr<const Result> result = shown_result(snapshot);
+    if (result && !result->not_timed.empty())
+      return {result->not_timed, "the steps of this pass were not timed", "not timed"};
     if (tracks.seconds <= 0) return {"not timed yet"};
     const std::string& machine = find_hardware(tracks.plan->program.settings.hardware).title;
     return {fmt::format("estimated on {} until a run is timed", machine), "estimated"};
@@ -282,8 +285,11 @@ void draw_timeline(const Context& context) {
     draw_tracks(context, tracks);
     return;
   }
+  const std::shared_ptr<const Result> result = shown_result(context.snapshot);
+  const std::string not_timed = result ? result->not_timed : "";
   say(context,
-      !tracks.plan ? "There is no plan to run."
+      !tracks.plan         ? std::string("There is no plan to run.")
+      : !not_timed.empty() ? not_timed
       : context.snapshot.only_planned()
           ? "This machine cannot run it, so nothing is timed. Choose hardware whose speed is known in "
             "Setup, such as an H100: then an estimate is shown here."

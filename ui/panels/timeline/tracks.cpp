@@ -37,7 +37,8 @@ Tracks tracks_of(const Snapshot& snapshot) {
   if (ended) tracks.failure = *failure;
   tracks.measured = result && (result->timed || (ended && !result->events.empty()));
   tracks.replayed = tracks.measured && result->replayed;
-  if (tracks.measured) {
+  const bool has_own = result && !result->not_timed.empty();  // an estimate would be taken for them
+  if (tracks.measured || has_own) {
     tracks.events = {result, &result->events};  // shared, not copied
   } else {
     tracks.events = estimates_of(tracks.plan);

@@ -75,6 +75,7 @@ std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Res
 std::string why_not_timed(const Snapshot& snapshot) {
   if (has_stopped(snapshot)) return "No step of these settings was timed.";
   if (const std::string why = notice(snapshot); !why.empty()) return why;
+  if (snapshot.result && !snapshot.result->not_timed.empty()) return snapshot.result->not_timed;
   const bool goes_on = snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
                        !snapshot.activity.empty();
   return goes_on ? "The times appear when all steps have run."

@@ -65,6 +65,30 @@ TEST_F(ReplayTest, APassIsShownAsARunIs) {
   EXPECT_GT(result.forward_seconds, 0);
 }
 
+// It ran to its end, though no event says so.
+TEST_F(ReplayTest, APassThatWasNotTracedIsDoneAndSaysWhyItHasNoTimes) {
+  const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+  Executor executor(plan);
+  {
+    Recorder recorder(path("untraced"), "train", *plan, executor.communicator());
+    for (const bool traced : {true, false}) {
+      executor.set_traced(traced);
+      executor.next_pass();
+      executor.start(executor.steps());
+      executor.wait();
+      recorder.take(executor, {}, {}, 0.25);
+    }
+    recorder.finish();
+  }
+  EXPECT_EQ(opened(path("untraced"))->shown->result->not_timed, "");
+  const Shown second = after(replay_command::ShowPass{1});
+  EXPECT_EQ(second->shown->state, RunState::Done);
+  EXPECT_EQ(second->shown->position, executor.steps());
+  EXPECT_FALSE(second->shown->result->timed);
+  EXPECT_THAT(second->shown->result->not_timed, HasSubstr("were not timed"));
+  EXPECT_NEAR(second->seconds, Recording(path("untraced")).pass_time(1).end_seconds(), 1e-6);
+}
+
 // What was measured is held against what was planned then, not against what would be planned now.
 TEST_F(ReplayTest, ShowsTheMemoryThatWasPlannedThen) {
   const Plan plan = *make_plan(testing::small_model(2));
