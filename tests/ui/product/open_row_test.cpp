@@ -209,7 +209,7 @@ TEST(OpenRow, DroppedProbabilitiesAreMarkedInEveryHead) {
     settings.dropout = dropout;
     StudioHarness harness({1920, 1080}, settings);
     harness.wait_until_at_rest();
-    select(harness, "h.0.attn.context");
+    select(harness, "h.0.attn.core");
     press(harness, ImGuiKey_O);
     draw_until_at_rest(harness);
     std::vector<int> inside;
