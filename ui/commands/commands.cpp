@@ -542,12 +542,14 @@ std::string title_with_key(const UiCommand& command) {
 }
 
 /// Runs the command of the open lesson that has a key pressed in this frame. In a lesson its keys mean the
-/// lesson, also those that mean something else without one. Returns true if there is such a command.
-static bool take_keys_to_lesson(const Context& context) {
+/// lesson, also those that mean something else without one; while a person types, only those that no text
+/// takes. Returns true if there is such a command.
+static bool take_keys_to_lesson(const Context& context, bool typing) {
   for (const UiCommand& command : commands()) {
     if (command.group != CommandGroup::Lesson) continue;
     for (const ImGuiKeyChord key : command.keys) {
-      if (is_for_controls(key) || !pressed(key, false) || !command.is_enabled(context)) continue;
+      const bool is_typed = typing && key != ImGuiKey_PageUp && key != ImGuiKey_PageDown;
+      if (is_typed || is_for_controls(key) || !pressed(key, false) || !command.is_enabled(context)) continue;
       command.run(context);
       return true;
     }
@@ -557,14 +559,14 @@ static bool take_keys_to_lesson(const Context& context) {
 
 void handle_keys(const Context& context) {
   ViewState& view = context.view;
-  const bool may_take = !is_for_controls(ImGuiKey_LeftArrow) && !ImGui::GetIO().WantTextInput &&
-                        !view.covered() && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+  const bool typing = ImGui::GetIO().WantTextInput;
+  const bool is_free = !view.covered() && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+  const bool may_take = is_free && !typing && !is_for_controls(ImGuiKey_LeftArrow);
   follow_keys_of_controls(view);
   if (may_take && (take_keys_to_row(context) || take_keys_to_laboratory(context) ||
                    take_keys_to_hand(context) || take_keys_to_number(context)))
     return;
-  if (may_take && take_keys_to_lesson(context)) return;
-  const bool typing = ImGui::GetIO().WantTextInput;
+  if (is_free && (typing || may_take) && take_keys_to_lesson(context, typing)) return;
   const bool covered = view.covered();
   for (const UiCommand& command : commands()) {
     const bool opens_or_closes =

@@ -18,7 +18,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kCardWidth = 300, kMostOfWindow = 0.38f;
+constexpr float kCardWidth = 350, kMostOfWindow = 0.38f;
 constexpr float kPadding = 16;
 constexpr float kFoot = 56, kElsewhere = 66;
 constexpr float kLeastScale = 0.83f;  ///< of the type in front of a class: 2.2 % of the window's height
@@ -115,17 +115,17 @@ void draw_notes_in_card(const Context& c, float width) {
   draw_card_text(c, made.shown->notes, width, c.theme.dim);
 }
 
-/// Back and on; and back to the scene, if the page shows something else.
-void draw_foot(const Context& c) {
-  if (const char* const words = elsewhere_words(c); *words != 0) {
-    const TextStyle style{c.fonts.body, std::round(c.px(kCardSmall)), c.theme.dim};
-    draw_text(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style,
-              fitted(style, words, ImGui::GetContentRegionAvail().x));
-    ImGui::Dummy({0, style.size + c.px(8)});
-    command_button(c, "lesson.again", ICON_FA_UNDO "  Back to the scene", ButtonLook::Accent, "lesson again");
-    ImGui::Dummy({0, c.px(8)});
-  }
-  if (is_class(c.view)) return;
+/// The way back to the scene, if the page shows something else.
+void draw_way_back(const Context& c, const char* words) {
+  const TextStyle style{c.fonts.body, std::round(c.px(kCardSmall)), c.theme.dim};
+  draw_text(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style,
+            fitted(style, words, ImGui::GetContentRegionAvail().x));
+  ImGui::Dummy({0, style.size + c.px(8)});
+  command_button(c, "lesson.again", ICON_FA_UNDO "  Back to the scene", ButtonLook::Accent, "lesson again");
+  ImGui::Dummy({0, c.px(8)});
+}
+
+void draw_ways_on(const Context& c) {
   command_button(c, "lesson.back", ICON_FA_CHEVRON_LEFT "  Back", ButtonLook::Plain, "lesson back");
   ImGui::SameLine(0, c.px(8));
   command_button(c, "lesson.next", "Next  " ICON_FA_CHEVRON_RIGHT, ButtonLook::Accent, "lesson next");
@@ -154,8 +154,8 @@ void draw_content(const Context& c) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (!is_class(c.view)) draw_head(c, room.x);
   // A class goes on with keys, but comes back with a click as well.
-  const bool elsewhere = *elsewhere_words(c) != 0;
-  const float foot = c.px((elsewhere ? kElsewhere : 0) + (is_class(c.view) ? 0 : kFoot));
+  const char* const elsewhere = elsewhere_words(c);
+  const float foot = c.px((*elsewhere != 0 ? kElsewhere : 0) + (is_class(c.view) ? 0 : kFoot));
   const float rest = ImGui::GetContentRegionAvail().y - foot;
   const float reply = c.view.of<LessonView>().ended ? 0 : reply_height(c, room.x, rest);
   const float height = rest - reply;
@@ -163,8 +163,11 @@ void draw_content(const Context& c) {
   auto& view = c.view.of<LessonView>();
   if (view.fitted_for.scene != view.scene || view.fitted_for.question != view.question)
     ImGui::SetNextWindowScroll({0, 0});
-  ImGui::BeginChild(fmt::format("scene {}", view.scene).c_str(), {0, height}, ImGuiChildFlags_NavFlattened);
-  const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x - c.px(2);
+  // Its scroll bar stands in the card's padding: where it comes and goes, no line breaks elsewhere.
+  const float bar = std::min(ImGui::GetStyle().ScrollbarSize, c.px(kPadding));
+  ImGui::BeginChild(fmt::format("scene {}", view.scene).c_str(), {room.x + bar, height},
+                    ImGuiChildFlags_NavFlattened);
+  const float top = ImGui::GetCursorPosY(), width = room.x - c.px(2);
   if (view.ended)
     draw_end(c, width);
   else
@@ -175,10 +178,11 @@ void draw_content(const Context& c) {
   view.notes_in_view = view.notes;
   ImGui::EndChild();
   fit_to_class(c, height, content);
+  // What comes and goes does so above what stays: nothing else gets under the mouse.
+  if (foot > 0) ImGui::Dummy({0, c.px(4)});
+  if (*elsewhere != 0) draw_way_back(c, elsewhere);
   if (reply > 0) draw_reply(c, reply);
-  if (foot <= 0) return;
-  ImGui::Dummy({0, c.px(4)});
-  draw_foot(c);
+  if (!is_class(c.view)) draw_ways_on(c);
 }
 
 }  // namespace

@@ -41,8 +41,11 @@ void draw_card_text(const Context& context, const std::vector<ShownParagraph>& p
 /// A question, and the right answer if it is known.
 void draw_question(const Context& context, const ShownQuestion& question, float width);
 
+/// What a person is told who has answered wrong; empty: nothing.
+std::string reply_words(const Context& context, const Question& question);
+
 /// The reply to the scene's last wrong answer: how high it is in a card with so much room; 0: there is none.
-/// A class has none.
+/// Before a class it stands with its question.
 float reply_height(const Context& context, float width, float room);
 void draw_reply(const Context& context, float height);
 

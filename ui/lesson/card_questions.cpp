@@ -27,7 +27,8 @@ namespace {
 
 constexpr float kChoiceHeight = 34;
 constexpr float kPad = 10;
-constexpr size_t kMostListed = 4;  ///< right answers that are all named
+constexpr double kSettlesSeconds = 0.4;  ///< after the card has scrolled, a second click meant another choice
+constexpr size_t kMostListed = 4;        ///< right answers that are all named
 
 /// A question in this frame, with all that is known of it.
 struct Asked {
@@ -124,6 +125,7 @@ void draw_choice(const Asked& asked, size_t index) {
   }
   ImGui::SetCursorScreenPos({at.x, end.y + card_px(c, 6)});
   if (!clicked || asked.is_done()) return;
+  if (ImGui::GetTime() - c.view.of<LessonView>().moved_seconds < kSettlesSeconds) return;
   if (in_class)
     asked.open.hands.push_back(static_cast<int>(index));
   else
@@ -167,7 +169,10 @@ void draw_number(const Asked& asked) {
   const bool is_typed = asked.open.typed.find_first_not_of(' ') != std::string::npos;
   const bool clicked = draw_small_button(asked, "answer", "Answer", ButtonLook::Accent, is_typed);
   ImGui::NewLine();
-  if ((clicked || entered) && is_typed) answer(c, asked.id(), asked.open.typed);
+  if ((clicked || entered) && is_typed)
+    answer(c, asked.id(), asked.open.typed);
+  else if (entered && is_class(c.view))
+    reveal(c, asked.id());
 }
 
 /// The name under which a click on the Stage answers this question; empty: nothing was clicked that can.
@@ -308,6 +313,9 @@ void bring_into_view(const Asked& asked, const std::string& verdict, float top) 
     ImGui::SetScrollY(ImGui::GetScrollY() + top - room.Min.y);
   else if (bottom > room.Max.y)
     ImGui::SetScrollY(ImGui::GetScrollY() + bottom - room.Max.y);
+  else
+    return;
+  view.moved_seconds = ImGui::GetTime();
 }
 
 }  // namespace
@@ -323,6 +331,7 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
                     marked == c.lesson.marked.end() ? nullptr : &marked->second,
                     right == c.lesson.answers.end() ? nullptr : &right->second};
   ImGui::Dummy({0, card_px(c, 8)});
+  const float question_top = ImGui::GetCursorScreenPos().y;
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), shown.ask, 0, 8);
   if (is_class(c.view) && !asked.open.hands.empty())
     draw_words(asked, asked.text(kCardSmall, c.theme.dim),
@@ -350,10 +359,12 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
   if (!asked.is_done() && is_class(c.view)) {
     if (draw_small_button(asked, "reveal", "Reveal (Enter)", ButtonLook::Plain)) reveal(c, id);
     ImGui::NewLine();
-    if (waits_to_be_marked(c, id))
-      draw_words(asked, asked.text(kCardQuestion, c.theme.dim), kWaitsToBeMarked);
+    draw_words(asked, asked.text(kCardQuestion, c.theme.text), reply_words(c, *shown.question));
   }
-  bring_into_view(asked, asked.is_done() ? asked.right->because : "", top);
+  if (asked.is_done())
+    bring_into_view(asked, asked.right->because, top);
+  else if (!is_class(c.view))
+    bring_into_view(asked, reply_words(c, *shown.question), question_top);
 }
 
 std::string named_as_shown(const Context& c, const std::string& name) {

@@ -47,8 +47,15 @@ const ShownState* where_right(const Context& c, const std::string& id) {
              : shows->second.get();
 }
 
-std::string words_of(const Context& c, const Question& question) {
+TextStyle style_of(const Context& c) {
+  return {c.fonts.body, std::round(card_px(c, kCardQuestion)), c.theme.text};
+}
+
+}  // namespace
+
+std::string reply_words(const Context& c, const Question& question) {
   if (waits_to_be_marked(c, question.id)) return kWaitsToBeMarked;
+  if (!is_open(c, question.id)) return {};
   const Marked& marked = c.lesson.marked.at(question.id);
   const std::string answered =
       question.kind == QuestionKind::Point ? named_as_shown(c, marked.answered) : marked.answered;
@@ -65,16 +72,10 @@ std::string words_of(const Context& c, const Question& question) {
   return words + " Try again, or see the answer.";
 }
 
-TextStyle style_of(const Context& c) {
-  return {c.fonts.body, std::round(card_px(c, kCardQuestion)), c.theme.text};
-}
-
-}  // namespace
-
 float reply_height(const Context& c, float width, float room) {
   const Question* const question = replied_question(c);
   if (question == nullptr) return 0;
-  const float words = wrapped_height(style_of(c), words_of(c, *question), width - c.px(12));
+  const float words = wrapped_height(style_of(c), reply_words(c, *question), width - c.px(12));
   const float rows = where_right(c, question->id) != nullptr ? 2 : 1;
   return std::round(std::min(
       room * kMostOfCard,
@@ -90,7 +91,7 @@ void draw_reply(const Context& c, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, left = c.px(12);
   ImGui::Dummy({0, c.px(8)});
-  draw_card_words(c, style_of(c), words_of(c, *question), width, 8, left);
+  draw_card_words(c, style_of(c), reply_words(c, *question), width, 8, left);
   if (!waits_to_be_marked(c, id)) {
     auto& open = c.view.of<LessonView>().questions[id];
     ImGui::Indent(left);

@@ -84,6 +84,7 @@ struct LessonView {
   bool folded = false;    ///< the scene's text has made room for the answer
   FittedCard fitted_for;  ///< both are of this
   ShownVerdict verdict;
+  double moved_seconds = -1;  ///< ImGui's time when the card scrolled by itself
   /// Since the scene is shown, a person has clicked on the page or gone to another step.
   bool pointed = false;
 };
