@@ -194,13 +194,25 @@ std::string pointed_name(const Asked& asked) {
   return {};
 }
 
+/// What a person has clicked that no step makes, such as X; empty: nothing, or a step.
+std::string selected_tensor_name(const Asked& asked) {
+  const ViewState& view = asked.c.view;
+  const Plan* const plan = shown_plan(asked.c.snapshot);
+  const bool is_tensor_alone = plan != nullptr && view.of<LessonView>().pointed && view.selected_step < 0 &&
+                               view.selected_tensor != kNoTensor;
+  return is_tensor_alone ? plan->program.tensor(view.selected_tensor).name : "";
+}
+
 void draw_point(const Asked& asked) {
   const Context& c = asked.c;
   if (asked.is_done()) return;
   const std::string name = pointed_name(asked);
-  const std::string words = name.empty()
-                                ? fmt::format("Click a {} on the page.", to_string(asked.question().at))
-                                : fmt::format("Selected: {}", named_as_shown(c, name));
+  const std::string other = name.empty() ? selected_tensor_name(asked) : "";
+  const std::string kind = to_string(asked.question().at);
+  const std::string words = !name.empty()   ? fmt::format("Selected: {}", named_as_shown(c, name))
+                            : other.empty() ? fmt::format("Click a {} on the page.", kind)
+                                            : fmt::format("{} is no {}. Click a {} on the page.",
+                                                          named_as_shown(c, other), kind, kind);
   draw_words(asked, asked.text(kCardQuestion, name.empty() ? c.theme.dim : c.theme.text), words);
   if (draw_small_button(asked, "answer", "This one", ButtonLook::Accent, !name.empty()))
     answer(c, asked.id(), name);

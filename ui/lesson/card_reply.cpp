@@ -102,8 +102,10 @@ void draw_reply(const Context& c, float height) {
       }
       ImGui::Dummy({0, c.px(8)});
     }
-    if (draw_button(c, ("reveal " + number).c_str(), "See the answer", ButtonLook::Plain, true, ""))
-      reveal(c, id);
+    // At the right, where no other button was: a click too many must not give the answer away.
+    constexpr const char* kSee = "See the answer";
+    ImGui::SetCursorPosX(std::max(left, width - button_width(c, kSee)));
+    if (draw_button(c, ("reveal " + number).c_str(), kSee, ButtonLook::Plain, true, "")) reveal(c, id);
     ImGui::Unindent(left);
   }
   fill_rect(ImGui::GetWindowDrawList(), at, {at.x + c.px(3), at.y + height - c.px(4)}, c.theme.forward);

@@ -171,15 +171,18 @@ bool awaits_scene(const ViewState& view) {
 bool take_keys_to_number(const Context& c) {
   const ShownScene* const scene = made_scene(c);
   if (scene == nullptr || is_class(c.view)) return false;
+  if (!is_digit_pressed()) return false;
+  bool asks = false;
   for (const ShownQuestion& shown : scene->questions) {
     const std::string& id = shown.question->id;
-    if (shown.question->kind != QuestionKind::Number || c.lesson.answers.contains(id)) continue;
-    if (!is_digit_pressed()) return false;
+    if (shown.question->kind != QuestionKind::Number) continue;
+    asks = true;  // the last digits of an answer may come after it is right
+    if (c.lesson.answers.contains(id)) continue;
     auto& view = c.view.of<LessonView>();
     if (std::exchange(view.typed_into, id) != id) view.questions[id].typed.clear();
     return true;
   }
-  return false;
+  return asks;
 }
 
 bool waits_to_be_marked(const Context& c, const std::string& question) {

@@ -137,7 +137,8 @@ inline std::string choice_letter(size_t choice) {
 const ShownState* shown_answer(const Context& context);
 /// True while the page still shows what was there before the scene, for longer than a moment.
 bool awaits_scene(const ViewState& view);
-/// Alone, digits are for the scene's first open number, and not for T. Returns true if it has taken them.
+/// Alone, in a scene that asks for a number, digits are for the first one that is open, and never for T.
+/// Returns true if it has taken them.
 bool take_keys_to_number(const Context& context);
 
 /// True if an answer or a reveal has been on its way for so long that a person should be told.

@@ -40,10 +40,17 @@ std::shared_ptr<const Picture> turned_picture(const Context& context, const Tens
 }
 
 /// What a layout means. With a planted mistake no rank need hold what the layout says.
-std::string meaning_of_layout(const OpenedPage& page, const Tensor& tensor, int ranks) {
+std::string meaning_of_layout(const OpenedPage& page, const DrawnMatrix& operand, int ranks) {
+  const Tensor& tensor = *operand.tensor;
+  const bool is_sharded = tensor.layout.kind == LayoutKind::Sharded && ranks > 1;
   const auto seen = seen_break(page.context);
-  if (seen && seen->side() != BreakSide::Sound) return "The broken program takes it for this.";
-  return layout_sentence(tensor, ranks);
+  if (seen && seen->side() != BreakSide::Sound)
+    return is_sharded ? "So the broken program reads it; the colours show what each rank holds." : "";
+  const std::string sentence = layout_sentence(tensor, ranks);
+  return operand.turned && is_sharded ? fmt::format("{} The picture is turned: {} are its {}.", sentence,
+                                                    tensor.layout.dim == 0 ? "rows" : "columns",
+                                                    tensor.layout.dim == 0 ? "columns" : "rows")
+                                      : sentence;
 }
 
 }  // namespace
@@ -120,8 +127,7 @@ void draw_caption(const OpenedPage& page, const DrawnMatrix& operand, int ranks,
   draw_text(page.list, {column.min.x, y}, layout,
             fitted(layout, layout_title(*operand.tensor, ranks), width));
   y += layout.size + page.px(2);
-  draw_wrapped(page.list, {column.min.x, y}, page.type.note, meaning_of_layout(page, *operand.tensor, ranks),
-               width);
+  draw_wrapped(page.list, {column.min.x, y}, page.type.note, meaning_of_layout(page, operand, ranks), width);
 }
 
 }  // namespace shardlens::ui
