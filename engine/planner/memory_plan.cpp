@@ -226,11 +226,11 @@ std::string explain_borrowing(const MemoryPlan& plan) {
     const auto held = static_cast<double>(plan.held_bytes[of_kind]),
                borrowed = static_cast<double>(plan.borrowed_bytes[of_kind]);
     if (borrowed == 0) continue;
-    what += fmt::format("{}{} of {}: {} in their own bytes and {} in those of weight gradients",
-                        what.empty() ? "A rank holds at once at most " : "; ", bytes_text(held),
-                        to_string(kind), bytes_text(held - borrowed), bytes_text(borrowed));
+    what += fmt::format("{}{} of up to {} of {}", what.empty() ? "" : " and ", bytes_text(borrowed),
+                        bytes_text(held), to_string(kind));
   }
-  return what.empty() ? what : what + ", which are written later.";
+  if (what.empty()) return what;
+  return what + " lie in the memory of weight gradients, which are computed later. It is counted as theirs.";
 }
 
 TensorId storage_of(const Program& program, TensorId tensor) {

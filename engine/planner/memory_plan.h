@@ -41,8 +41,7 @@ struct MemoryPlan {
 /// Computes the lifetimes and first-fit offsets (multiples of 64 bytes) of one rank's tensors.
 MemoryPlan plan_memory(const Program& program, int rank);
 
-/// Says in a sentence how much a rank holds of what lies in other kinds' arenas too, and how much lies where;
-/// empty if nothing does.
+/// Says in a sentence how much of what a rank holds lies in other kinds' arenas; empty if nothing does.
 std::string explain_borrowing(const MemoryPlan& plan);
 
 /// The tensor whose bytes `tensor` uses: itself, or the end of its chain of shared storage.

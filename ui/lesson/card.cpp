@@ -18,7 +18,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kCardWidth = 350, kMostOfWindow = 0.38f;
+// Alone a person reads replies too; a class needs the page.
+constexpr float kCardWidth = 350, kClassCardWidth = 300, kMostOfWindow = 0.38f;
 constexpr float kPadding = 16;
 constexpr float kFoot = 56, kElsewhere = 66;
 constexpr float kLeastScale = 0.83f;  ///< of the type in front of a class: 2.2 % of the window's height
@@ -189,7 +190,8 @@ void draw_content(const Context& c) {
 
 float lesson_card_width(const ViewState& view) {
   if (!view.of<LessonView>().open) return 0;
-  return std::floor(std::min(kCardWidth * view.ui_scale(), ImGui::GetMainViewport()->Size.x * kMostOfWindow));
+  const float width = is_class(view) ? kClassCardWidth : kCardWidth;
+  return std::floor(std::min(width * view.ui_scale(), ImGui::GetMainViewport()->Size.x * kMostOfWindow));
 }
 
 void draw_lesson_card(const Context& c, float top) {
