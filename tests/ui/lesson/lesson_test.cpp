@@ -344,9 +344,9 @@ TEST_F(Lessons, WhatIsOnItsWayIsAnnounced) {
       << text.substr(0, text.find("\n## "))
       << scene("Slow", R"(model = "gpt2", block = "layer", hidden = 768, tp = 2, batch = 4, seq = 256)")
       << scene("Trained",
-               R"(model = "gpt2-tiny", block = "model", layers = 2, tp = 2, hidden = 48, heads = 4)")
-      << "\n```question\nask = \"What is the loss then?\"\nkind = \"number\"\nanswer = \"loss(400)\"\n"
-         "because = \"{{loss(400)}}\"\n```\n";
+               R"(model = "gpt2-tiny", block = "model", layers = 4, tp = 2, hidden = 128, heads = 4, batch = 4, seq = 64)")
+      << "\n```question\nask = \"What is the loss then?\"\nkind = \"number\"\nanswer = \"loss(40)\"\n"
+         "because = \"{{loss(40)}}\"\n```\n";
   harness_.studio().open_lesson(path_, 0);
   const auto is_said = [&](const char* words) {
     int frames = 0;
