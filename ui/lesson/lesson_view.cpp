@@ -188,7 +188,7 @@ bool take_keys_to_number(const Context& c) {
 bool waits_to_be_marked(const Context& c, const std::string& question) {
   const auto& questions = std::as_const(c.view).of<LessonView>().questions;
   const auto open = questions.find(question);
-  if (open == questions.end()) return false;
+  if (open == questions.end() || !c.lesson.busy) return false;  // what is dropped does not wait
   const auto done = c.lesson.carried_out.find(question);
   const int carried_out = done == c.lesson.carried_out.end() ? 0 : done->second;
   return open->second.sent > carried_out && ImGui::GetTime() - open->second.sent_seconds > kSaidAfterSeconds;

@@ -343,8 +343,9 @@ TEST_F(Lessons, WhatIsOnItsWayIsAnnounced) {
   std::ofstream(path_)
       << text.substr(0, text.find("\n## "))
       << scene("Slow", R"(model = "gpt2", block = "layer", hidden = 768, tp = 2, batch = 4, seq = 256)")
-      << scene("Trained",
-               R"(model = "gpt2-tiny", block = "model", layers = 4, tp = 2, hidden = 128, heads = 4, batch = 4, seq = 64)")
+      << scene(
+             "Trained",
+             R"(model = "gpt2-tiny", block = "model", layers = 4, tp = 2, hidden = 128, heads = 4, batch = 4, seq = 64)")
       << "\n```question\nask = \"What is the loss then?\"\nkind = \"number\"\nanswer = \"loss(40)\"\n"
          "because = \"{{loss(40)}}\"\n```\n";
   harness_.studio().open_lesson(path_, 0);
@@ -371,6 +372,14 @@ TEST_F(Lessons, WhatIsOnItsWayIsAnnounced) {
   EXPECT_TRUE(is_said("The answer comes when"));
   ASSERT_TRUE(settle());
   EXPECT_THAT(card_text(), HasSubstr("\"12\" is not right."));
+}
+
+// A lesson that cannot be opened drops what waited before it.
+TEST_F(Lessons, WhatWasDroppedDoesNotWait) {
+  open();
+  lesson().questions["the-only-meeting/1"].sent = 1;
+  harness_.draw_frames(60);
+  EXPECT_THAT(card_text(), Not(HasSubstr("The answer comes")));
 }
 
 TEST_F(Lessons, WhoChangesASceneOnItsWayHasLeftIt) {
