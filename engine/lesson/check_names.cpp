@@ -11,6 +11,7 @@
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/names.h"
+#include "engine/lesson/views.h"
 #include "engine/lesson/parse.h"
 #include "engine/lesson/price.h"
 #include "engine/lesson/run_keys.h"
@@ -96,8 +97,7 @@ class NameCheck {
 
   /// What the pages of the Stage open.
   static void check_opened_step(const Program& program, const SceneState& state) {
-    const char* const opening[] = {"product", "number", "derivation", "collective", "price"};
-    if (std::find(std::begin(opening), std::end(opening), state.page) == std::end(opening)) return;
+    if (!opens_selection(state.page)) return;
     const Step& step = program.step(step_named(program, state.select));
     if (state.page == "derivation") return;
     if (state.page == "collective" || state.page == "price") {

@@ -162,8 +162,8 @@ void check_together(const TableReader& reader, const SceneState& state) {
        "shows curves: add view = \"train\" and page = \"curves\"");
   need(state.train.has_value(), "train", !state.mistake && state.recording.empty(),
        "trains the scene's own model: leave out `mistake` and `recording`");
-  for (const char* page : {"product", "number", "derivation", "collective", "price"})
-    need(state.page == page, "page", !state.select.empty(), "opens the selected step: add select = \"…\"");
+  need(opens_selection(state.page), "page", !state.select.empty(),
+       "opens the selected step: add select = \"…\"");
   need(!state.recording.empty() && !state.run.empty(), "recording", false,
        "has its own settings: leave out `run`, or the recording");
   need(!state.recording.empty() && state.view == "start", "recording", false,

@@ -1,6 +1,8 @@
 // The table of views.
 #include "engine/lesson/views.h"
 
+#include <set>
+
 namespace shardlens {
 
 std::span<const StudioView> lesson_views() {
@@ -22,6 +24,11 @@ std::vector<std::string> lesson_view_names() {
   std::vector<std::string> names;
   for (const StudioView& view : lesson_views()) names.emplace_back(view.name);
   return names;
+}
+
+bool opens_selection(const std::string& page) {
+  static const std::set<std::string> pages = {"product", "number", "derivation", "collective", "price"};
+  return pages.contains(page);
 }
 
 std::span<const std::string> lesson_panels() {

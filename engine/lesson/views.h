@@ -16,6 +16,9 @@ struct StudioView {
 std::span<const StudioView> lesson_views();
 std::vector<std::string> lesson_view_names();
 
+/// True for the pages of the Stage that open the selected step.
+bool opens_selection(const std::string& page);
+
 /// The side panels that a scene can ask for.
 std::span<const std::string> lesson_panels();
 

@@ -270,7 +270,6 @@ class Recording {
   RecordingTotals read_totals(Database& database) const;
   RecordedPass read_pass(Database& database, int64_t index) const;
   void read_together(Database& database, int64_t index, RecordedPass& pass) const;
-  static bool knows_untraced(Database& database);
   std::vector<Note> read_notes(Database& database) const;
   std::vector<BytesByKind> memory_of(const char* column, const char* what) const;
   int64_t within(int64_t value, int64_t most,

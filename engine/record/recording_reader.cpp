@@ -49,6 +49,11 @@ std::string cut(const std::string& text) {
   return text.substr(0, end);
 }
 
+// Some tables are newer than the first recordings.
+bool has_table(Database& database, const std::string& name) {
+  return database.integer("SELECT count(*) FROM sqlite_master WHERE name = '" + name + "'") > 0;
+}
+
 }  // namespace
 
 int64_t Recording::within(int64_t value, int64_t most, const char* of) const {
@@ -199,7 +204,7 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
   if (!row.step()) throw request_error(fmt::format("{} has no pass {}", file_->path(), index));
   RecordedPass pass;
   pass.begin_seconds = seconds_of(row.integer(0));
-  if (knows_untraced(database)) {
+  if (has_table(database, "untraced")) {
     Statement untraced = database.prepare("SELECT 1 FROM untraced WHERE pass = ?");
     untraced.bind(1, index);
     if (untraced.step()) pass.untraced_seconds = seconds_of(row.integer(1));
@@ -247,24 +252,19 @@ RecordedPass Recording::read_pass(Database& database, int64_t index) const {
   return pass;
 }
 
-// The table is newer than the first recordings.
-bool Recording::knows_untraced(Database& database) {
-  return database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'untraced'") > 0;
-}
-
 std::vector<int64_t> Recording::untraced_passes() const {
   return file_->read([&](Database& database) {
     std::vector<int64_t> passes;
-    if (!knows_untraced(database)) return passes;
+    if (!has_table(database, "untraced")) return passes;
     Statement rows = database.prepare("SELECT pass FROM untraced ORDER BY pass");
     while (rows.step()) passes.push_back(rows.integer(0));
     return passes;
   });
 }
 
-// Which steps were timed together. The table is newer than the first recordings.
+// Which steps were timed together.
 void Recording::read_together(Database& database, int64_t index, RecordedPass& pass) const {
-  if (database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'together'") == 0) return;
+  if (!has_table(database, "together")) return;
   Statement rows = database.prepare("SELECT rank, step, steps FROM together WHERE pass = ?");
   rows.bind(1, index);
   while (rows.step()) {
