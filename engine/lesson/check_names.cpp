@@ -1,7 +1,6 @@
 // Looks up what scenes and questions name in the Program that is planned for them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -11,10 +10,10 @@
 #include "engine/lesson/evidence.h"
 #include "engine/lesson/functions.h"
 #include "engine/lesson/names.h"
-#include "engine/lesson/views.h"
 #include "engine/lesson/parse.h"
 #include "engine/lesson/price.h"
 #include "engine/lesson/run_keys.h"
+#include "engine/lesson/views.h"
 #include "engine/program/product.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
