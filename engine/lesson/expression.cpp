@@ -295,6 +295,17 @@ bool reads_evidence(const Expression& expression) {
                      [](const auto& one) { return reads_evidence(*one); });
 }
 
+bool calls(const Expression& expression, std::string_view name) {
+  if (expression.kind == Expression::Kind::Call && expression.text == name) return true;
+  return std::any_of(expression.parts.begin(), expression.parts.end(),
+                     [&](const auto& one) { return calls(*one, name); });
+}
+
+bool is_call_of(const Expression& expression, std::string_view name) {
+  if (expression.kind != Expression::Kind::Call) return false;
+  return expression.text == name || (expression.text == "with" && is_call_of(*expression.parts.back(), name));
+}
+
 bool needs_run(const Expression& expression) {
   if (expression.kind == Expression::Kind::Call && find_function(expression.text)->needs > Needs::Plan)
     return true;

@@ -41,6 +41,10 @@ std::string written(const Expression& expression);
 /// True if it reads anything from a plan, a run or the texts' figures: an answer that does not is typed in.
 bool reads_evidence(const Expression& expression);
 
+/// True if the function `name` is called in it.
+bool calls(const Expression& expression, std::string_view name);
+/// True if its value is that of a call of the function `name`, perhaps with other settings: inside `with`.
+bool is_call_of(const Expression& expression, std::string_view name);
 /// True if a run must be made for its value: a plan is not enough.
 bool needs_run(const Expression& expression);
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -147,6 +148,10 @@ struct Question {
   double points = 1;
   int line = 0;
 };
+
+/// True if the question is about what a function of functions.h gives: its answer is that value, or a choice
+/// is right by it. A formula of it is another question: who computes a ratio may read both numbers.
+bool asks_for(const Question& question, std::string_view function);
 
 struct Scene {
   std::string title;

@@ -175,6 +175,14 @@ std::string unix_lines(const std::string& text) {
 
 }  // namespace
 
+bool asks_for(const Question& question, std::string_view function) {
+  return std::any_of(question.answers.begin(), question.answers.end(),
+                     [&](const ExpressionPtr& one) { return is_call_of(*one, function); }) ||
+         std::any_of(question.choices.begin(), question.choices.end(), [&](const LessonChoice& choice) {
+           return choice.right && calls(*choice.right, function);
+         });
+}
+
 int Lesson::question_count() const {
   size_t count = 0;
   for (const Scene& scene : scenes) count += scene.questions.size();

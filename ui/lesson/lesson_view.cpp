@@ -73,6 +73,14 @@ bool keeps_findings_back(const Context& c) {
   return std::any_of(scenes.begin(), scenes.end(), asks);
 }
 
+bool keeps_back(const Context& c, std::string_view function) {
+  const ShownScene* const scene = c.view.of<LessonView>().open ? made_scene(c) : nullptr;
+  return scene != nullptr &&
+         std::any_of(scene->questions.begin(), scene->questions.end(), [&](const ShownQuestion& one) {
+           return !c.lesson.answers.contains(one.question->id) && asks_for(*one.question, function);
+         });
+}
+
 std::string lesson_key(const LessonSnapshot& lesson) {
   return !lesson.path.empty() ? lesson.path : lesson.lesson ? lesson.lesson->name : "";
 }

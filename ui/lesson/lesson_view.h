@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ui/context.h"
@@ -105,6 +106,9 @@ bool asks_for_a_cut(const Context& context);
 /// with the planted mistake is open, on whatever page the person looks. Then nothing says where the error
 /// starts, how far it spreads or which check finds it: whoever would say so asks here.
 bool keeps_findings_back(const Context& context);
+
+/// True while an open question of the lesson's scene is about what this function of a lesson gives.
+bool keeps_back(const Context& context, std::string_view function);
 
 /// The name by which a lesson's progress is remembered: of a built-in one its name, of a file its path.
 std::string lesson_key(const LessonSnapshot& lesson);

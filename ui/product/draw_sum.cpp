@@ -40,7 +40,8 @@ std::string collective_words(const OpenedPage& page, const Number& number, const
   const std::string adds = fmt::format(" · adds the {} terms of each number", number.makers());
   std::string words;
   for (const std::string& form : stage::band_forms(
-           number.program(), step, stage::meeting_of(*number.plan, snapshot.result.get(), step.id))) {
+           number.program(), step, stage::meeting_of(*number.plan, snapshot.result.get(), step.id),
+           stage::kept_back(page.context))) {
     const size_t title = std::min(form.find(" · "), form.size());
     for (const std::string& longer : {form.substr(0, title) + adds + form.substr(title), form}) {
       words = longer;

@@ -76,8 +76,8 @@ std::string sentence(const Scene& scene, const Row& row, const TextStyle& style,
   const Result* measured = progress == Progress::Done ? scene.result.get() : nullptr;
   const std::string before = progress == Progress::Next ? "next step: " : "";
   std::string whole;
-  for (const std::string& form :
-       band_forms(scene.program(), step, meeting_of(*scene.plan, measured, row.step))) {
+  for (const std::string& form : band_forms(
+           scene.program(), step, meeting_of(*scene.plan, measured, row.step), kept_back(scene.context))) {
     whole = before + form;
     if (text_width(style, whole) <= width) break;
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/runtime/core_sharing.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui::stage {
@@ -56,9 +57,17 @@ std::string reason_of(const Program& program, StepId step) {
                                        : "");
 }
 
-std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting) {
+KeptBack kept_back(const Context& context) {
+  return {.sent = keeps_back(context, "sent_bytes"),
+          .who = keeps_back(context, "waiting_ranks") || keeps_back(context, "late_rank")};
+}
+
+std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting,
+                                    KeptBack kept_back) {
   const std::string title = collective_title(program, step);
-  const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent";
+  const std::string sent =
+      kept_back.sent ? "" : bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent";
+  const std::string sent_per_rank = kept_back.sent ? "" : sent + " per rank";
   const std::string tensor = bytes_text(static_cast<double>(converted_bytes(program, step, 0))) +
                              (step.outputs.size() == 1 ? " tensor" : " together");
   const std::string overlap = step.overlapped ? "overlaps next steps" : "";
@@ -68,9 +77,10 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
       const std::string wait = time + ", " + format_seconds(meeting.wait_seconds);
       waiting = wait + " waiting";
-      for_whom = step.overlapped ? fmt::format("{} until rank {} arrived", wait, meeting.last_rank)
-                                 : fmt::format("{} for rank {}", waiting, meeting.last_rank);
-      if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly until it got a core";
+      const std::string whom = kept_back.who ? "the last rank" : fmt::format("rank {}", meeting.last_rank);
+      for_whom = step.overlapped ? fmt::format("{} until {} arrived", wait, whom)
+                                 : fmt::format("{} for {}", waiting, whom);
+      if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly for a free core";
       if (step.overlapped) waiting.clear();  // perhaps no rank waited
     }
   } else if (meeting.source == Meeting::Source::Estimated) {
@@ -84,12 +94,12 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
   };
   const std::string longest = for_whom.empty() ? time : for_whom;
   if (!for_what.empty()) {
-    add({title, tensor, sent + " per rank", for_what});
-    add({title, sent + " per rank", for_what});
+    add({title, tensor, sent_per_rank, for_what});
+    add({title, sent_per_rank, for_what});
   }
-  add({title, tensor, overlap, sent + " per rank", longest});
-  add({title, overlap, sent + " per rank", longest});
-  add({title, sent + " per rank", longest});
+  add({title, tensor, overlap, sent_per_rank, longest});
+  add({title, overlap, sent_per_rank, longest});
+  add({title, sent_per_rank, longest});
   add({title, sent, longest});
   add({title, sent, waiting.empty() ? time : waiting});
   add({title, sent, time});

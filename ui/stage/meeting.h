@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/runtime/snapshot.h"
+#include "ui/context.h"
 
 namespace shardlens::ui::stage {
 
@@ -22,6 +23,13 @@ struct Meeting {
 /// plan, else None.
 Meeting meeting_of(const Plan& plan, const Result* result, StepId step);
 
+/// What a band leaves out, because a lesson asks for it.
+struct KeptBack {
+  bool sent = false;  ///< the sent bytes
+  bool who = false;   ///< which rank the others waited for
+};
+KeptBack kept_back(const Context& context);
+
 /// Returns "all-reduce Z": the collective and the symbol of the tensor that it converts.
 std::string collective_title(const Program& program, const Step& step);
 
@@ -30,7 +38,8 @@ std::string reason_of(const Program& program, StepId step);
 
 /// Returns the band's text in several forms, from the longest to the title only; a band shows the first that
 /// fits. The sent bytes are dropped last, because they are the same in every run.
-std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting);
+std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting,
+                                    KeptBack kept_back = {});
 
 /// Returns the text of a line row: "f · nothing to do here, all-reduce on the way back", "slice G · …,
 /// nothing is sent".

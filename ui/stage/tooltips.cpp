@@ -113,7 +113,8 @@ void step_tooltip(const Scene& scene, const Row& row) {
   if (is_collective(step.op)) {
     const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;
     const Meeting meeting = meeting_of(*scene.plan, measured, step.id);
-    words(scene, fonts.body, theme.dim, band_forms(scene.program(), step, meeting).front());
+    words(scene, fonts.body, theme.dim,
+          band_forms(scene.program(), step, meeting, kept_back(scene.context)).front());
     words(scene, fonts.body, theme.dim, std::string(glossary_text(to_string(collective_of(step.op)))));
   }
   ImGui::EndTooltip();

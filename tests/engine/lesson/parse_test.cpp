@@ -72,6 +72,24 @@ TEST(LessonParse, ReadsHeadScenesAndQuestions) {
   EXPECT_EQ(scene.questions[0].kind, QuestionKind::Choice);
 }
 
+// Pages keep back what a question is about; a formula of it is another question.
+TEST(LessonParse, AQuestionAsksForWhatItsAnswerGives) {
+  const auto asks = [](const std::string& answer, const char* function) {
+    const Lesson lesson = testing::asking("ask = \"How many?\"\nkind = \"number\"\nanswer = \"" + answer +
+                                          "\"" + testing::kBecause);
+    return asks_for(lesson.scenes.front().questions.front(), function);
+  };
+  EXPECT_TRUE(asks("sent_bytes(collective(1))", "sent_bytes"));
+  EXPECT_TRUE(asks("with('tp', 2 * ranks, sent_bytes(collective(1)))", "sent_bytes"));
+  EXPECT_FALSE(asks("with('tp', 8, sent_bytes()) / sent_bytes()", "sent_bytes"));
+  EXPECT_FALSE(asks("sent_bytes(collective(1))", "waiting_ranks"));
+  const Lesson choice = testing::asking(
+      "ask = \"Any?\"\nchoices = [{ text = \"some\", right = \"sent_bytes() > 0\" }, "
+      "{ text = \"none\", right = \"sent_bytes() == 0\" }]" +
+      testing::kBecause);
+  EXPECT_TRUE(asks_for(choice.scenes.front().questions.front(), "sent_bytes"));
+}
+
 // An expression may hold what Markdown reads as emphasis.
 TEST(LessonParse, ExpressionsAreNoMarkdown) {
   const Lesson lesson =

@@ -88,6 +88,19 @@ TEST(StageBand, SaysTensorBytesTimeAndWhomTheyWaitedFor) {
                   "all-reduce O · 4.50 MiB sent · 5.00 ms", "all-reduce O · 4.50 MiB sent", "all-reduce O"));
 }
 
+TEST(StageBand, LeavesOutWhatALessonAsks) {
+  const Plan plan = plan_of(4);
+  const Result result = result_of(plan);
+  const Step& step = first(plan.program, Op::AllReduce);
+  const Meeting meeting = meeting_of(plan, &result, step.id);
+  EXPECT_THAT(band_forms(plan.program, step, meeting, {.sent = true}),
+              AllOf(Contains("all-reduce O · 3.00 MiB tensor · 5.00 ms, 3.00 ms waiting for rank 3"),
+                    Not(Contains(HasSubstr("sent")))));
+  EXPECT_THAT(band_forms(plan.program, step, meeting, {.who = true}),
+              AllOf(Contains(EndsWith("4.50 MiB sent · 5.00 ms, 3.00 ms waiting for the last rank")),
+                    Not(Contains(HasSubstr("rank 3")))));
+}
+
 TEST(StageBand, OfABucketItNamesHowManyAndCountsThemAll) {
   Settings settings;
   settings.tp = 4;
@@ -147,7 +160,7 @@ TEST(StageMeeting, SaysThatRanksWaitForACoreWhereTheyShareCores) {
     EXPECT_EQ(meeting.for_a_core, shared);
     const std::string longest = band_forms(plan->program, step, meeting).front();
     if (shared)
-      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3, mostly until it got a core"));
+      EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3, mostly for a free core"));
     else
       EXPECT_THAT(longest, EndsWith("3.00 ms waiting for rank 3"));
   }

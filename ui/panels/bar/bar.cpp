@@ -344,7 +344,7 @@ Row at_rest(const Snapshot& snapshot, Row row) {
   if (lasts) return row;
   Chip& parity = row.chips[kParity];
   parity.text = "equals serial \u00B7 000 of 000 \u00B7 0.0e-0 in dWproj";
-  parity.short_text = "= serial \u00B7 0.0e-0";
+  parity.short_text = "equals serial";
   parity.least_text = "= serial";
   Chip& provenance = row.chips[kProvenance];
   provenance.text = provenance.short_text = provenance.least_text = "out of date";

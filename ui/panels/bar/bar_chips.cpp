@@ -66,7 +66,7 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
         exact || parity.worst_tensor == kNoTensor ? "" : " in " + program.tensor(parity.worst_tensor).symbol;
     chip.text = exact ? fmt::format("equals serial exactly \u00B7 {}", count)
                       : fmt::format("equals serial \u00B7 {} \u00B7 {}{}", count, error, tensor);
-    chip.short_text = exact ? "exactly serial" : "= serial \u00B7 " + error;
+    chip.short_text = exact ? "exactly serial" : "equals serial";
     chip.least_text = "= serial";
     chip.tooltip =
         "Every compared tensor agrees with the run on one rank, within its bound." + worst + compared;

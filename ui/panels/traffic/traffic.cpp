@@ -26,6 +26,7 @@
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/plan/cache.h"
 #include "ui/plan/shown_plan.h"
+#include "ui/stage/meeting.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -61,16 +62,19 @@ Columns columns_of(const Context& context, float left, float width) {
   return columns;
 }
 
-std::string waited(const TrafficRow& row) {
-  if (row.overlapped) return "later steps waited " + format_seconds(row.wait_seconds);
-  return "waited " + format_seconds(row.wait_seconds) + " for rank " + std::to_string(row.last_rank);
+std::string waited(const Context& context, const TrafficRow& row) {
+  const std::string wait = format_seconds(row.wait_seconds);
+  if (row.overlapped) return "later steps waited " + wait;
+  const bool keeps_rank_back = stage::kept_back(context).who;
+  return "waited " + wait + " for " +
+         (keeps_rank_back ? "the last rank" : "rank " + std::to_string(row.last_rank));
 }
 
 std::string flow(const TrafficRow& row) {
   return to_string(row.from) + " → " + to_string(row.to);
 }
 
-TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
+TextTable copied(const Context& context, const std::vector<TrafficRow>& rows, const std::string& how) {
   TextTable table{{{"step", Align::Right},
                    {"mark"},
                    {"phase"},
@@ -94,7 +98,7 @@ TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
                           to_string(row.phase), to_string(row.op), row.symbol, flow(row), row.shape,
                           grouped_text(row.full_bytes), grouped_text(row.sent_bytes),
                           row.measured ? format_seconds(row.transfer_seconds) : "",
-                          row.measured ? waited(row) : "",
+                          row.measured ? waited(context, row) : "",
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
                           row.measured ? format_bandwidth(row.bus_bytes_per_second) : "", row.why});
   return table;
@@ -108,11 +112,12 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   draw_text(list, {columns.measured, y}, type.note,
             columns.wide && context.beside == nullptr
                 ? std::string(how_known(context.snapshot)) + ", slowest rank"
-                : std::string("slowest rank, then ") + (context.beside != nullptr ? "here" : "α-β"),
+                : std::string("slowest rank, then ") + (context.beside != nullptr ? "here" : "predicted"),
             Align::Right);
   if (columns.wide) {
     draw_text(list, {columns.predicted, y}, type.note,
-              "α-β, " + device_word(priced_on(context, context.snapshot.plan->program).title), Align::Right);
+              "predicted, " + device_word(priced_on(context, context.snapshot.plan->program).title),
+              Align::Right);
     draw_text(list, {columns.bandwidth, y}, type.note, "bus bandwidth", Align::Right);
   }
 }
@@ -184,7 +189,7 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
   }
   if (row.measured && row.beside_seconds <= 0)
     draw_text(list, {columns.measured, second}, in(type.note, mixed(theme.dim, theme.communication, 0.35f)),
-              waited(row), Align::Right);
+              waited(context, row), Align::Right);
   if (row.predicted_seconds > 0)
     draw_text(list, {columns.predicted, first}, in(type.mono, theme.dim),
               format_seconds(row.predicted_seconds), Align::Right);
@@ -297,12 +302,13 @@ std::string provenance(const Context& context) {
   }
   const Hardware& hardware = priced_on(context, context.snapshot.plan->program);
   const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
-  text += " Bytes are the plan's ring figures.";
+  text += " The bytes are those of collectives in a ring.";
   if (hardware.link_bytes_per_second <= 0) return text;
   const char* const why = hardware.name == own.name  ? ""
                           : own.name == kThisMachine ? ", because this machine is not calibrated"
                                                      : ", because Setup's hardware states no links";
-  return fmt::format("{} Predicted: alpha-beta (α-β) on {}{}.", text, hardware.title, why);
+  return fmt::format("{} Predicted: latency and bandwidth (the alpha-beta model) of {}{}.", text,
+                     hardware.title, why);
 }
 
 /// Says that one rank sends nothing, and offers degrees to cut by.
@@ -355,7 +361,8 @@ void draw_traffic(const Context& context) {
   }
   const bool in_class = is_class(context.view);
   page_head(context, "Traffic", in_class ? kAsks : provenance(context), reserve);
-  copy_button(context, "copy traffic", {right, top.y}, [&] { return copied(rows, how_known(snapshot)); });
+  copy_button(context, "copy traffic", {right, top.y},
+              [&] { return copied(context, rows, how_known(snapshot)); });
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   float y = at.y + context.px(6);
@@ -381,7 +388,7 @@ void draw_traffic(const Context& context) {
               {at.x, y}, room.x);
   }
   copyable_table("conversions", {at.x, rows_top}, {right, y},
-                 [&] { return copied(rows, how_known(snapshot)); });
+                 [&] { return copied(context, rows, how_known(snapshot)); });
   y += context.px(18);
   if (!splits_first && !splits.empty()) y += draw_splits(context, splits, {at.x, y}, room.x);
   ImGui::SetCursorScreenPos(at);

@@ -51,7 +51,7 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
                      whole = total(rows);
   const auto bytes = [](const TrafficTotal& sum) { return bytes_text(static_cast<double>(sum.sent_bytes)); };
   std::vector<Figure> figures{{"each rank sends", theme.communication, bytes(whole),
-                               "ring: " + grouped_text(whole.sent_bytes) + " bytes", "ring figures"},
+                               "ring: " + grouped_text(whole.sent_bytes) + " bytes", "in a ring"},
                               {"forward", theme.forward, bytes(forward), in_words(rows, Phase::Forward),
                                counted(forward.collectives, "collective")},
                               {"backward", theme.backward, bytes(backward), in_words(rows, Phase::Backward),
@@ -69,7 +69,7 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
   if (whole.predicted_seconds > 0) {
     const std::string device = device_word(priced_on(context, context.snapshot.plan->program).title);
     figures.push_back({"transfer, predicted", theme.line, format_seconds(whole.predicted_seconds),
-                       "alpha-beta, " + device, device});
+                       "latency and bandwidth, " + device, device});
     const ComputeRatio& ratio =
         ratio_of(context.snapshot.plan, priced_on(context, context.snapshot.plan->program));
     if (ratio.is_known())
