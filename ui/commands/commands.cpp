@@ -401,6 +401,7 @@ void add_settings_commands(std::vector<UiCommand>& table) {
       },
       [](const Context& c) {
         if (!changes_settings(c)) return false;
+        if (are_settings_the_lessons(c) && !has_own_form(c)) return false;
         if (undo_takes_back(c)) return true;
         return has_own_form(c) ? can_take_back_in_form(c) : c.view.changes.can_undo();
       });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numbers>
 
 #include "engine/base/error.h"
 #include "ui/figure/typesetter.h"
@@ -74,6 +75,13 @@ void draw(cairo_t* pen, const Fonts&, const mark::Triangle& m) {
 
 void draw(cairo_t* pen, const Fonts& fonts, const mark::Words& m) {
   choose(pen, m.style.colour);
+  cairo_save(pen);
+  if (m.upwards) {
+    const double x = m.at.x, y = m.at.y + m.style.size / 2;
+    cairo_translate(pen, x, y);
+    cairo_rotate(pen, -std::numbers::pi / 2);
+    cairo_translate(pen, -x, -y);
+  }
   for (const TextRun& run : set_line(fonts, m)) {
     cairo_font_face_t* face = cairo_ft_font_face_create_for_ft_face(run.shapes, 0);
     cairo_set_font_face(pen, face);
@@ -91,6 +99,7 @@ void draw(cairo_t* pen, const Fonts& fonts, const mark::Words& m) {
                            static_cast<int>(glyphs.size()), clusters.data(),
                            static_cast<int>(clusters.size()), static_cast<cairo_text_cluster_flags_t>(0));
   }
+  cairo_restore(pen);
 }
 
 void draw(cairo_t* pen, const Fonts&, const mark::Pixels& m) {

@@ -179,8 +179,13 @@ class SvgFile {
                       number(run.baseline), number(run.em), number(run.width), family(*run.face));
       spans += fmt::format("<tspan{}>{}</tspan>", attributes, escaped(run.drawn_text()));
     }
-    body_ += fmt::format("<text xml:space=\"preserve\"{}{}>{}</text>\n", paint("fill", m.style.colour),
-                         clip(mark), spans);
+    const std::string fill = paint("fill", m.style.colour);
+    if (m.upwards)  // the rectangle that clips it is not turned
+      body_ +=
+          fmt::format("<g{}><text xml:space=\"preserve\" transform=\"rotate(-90 {} {})\"{}>{}</text></g>\n",
+                      clip(mark), number(m.at.x), number(m.at.y + m.style.size / 2), fill, spans);
+    else
+      body_ += fmt::format("<text xml:space=\"preserve\"{}{}>{}</text>\n", fill, clip(mark), spans);
   }
 
   void add(const TapeMark& mark, const mark::Pixels& m) {

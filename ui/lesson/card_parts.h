@@ -18,11 +18,8 @@ inline constexpr float kCardTitle = 19, kCardText = 16, kCardQuestion = 15, kCar
 /// Pixels of a length in the card, which is smaller if a scene would not fit otherwise.
 float card_px(const Context& context, float at_scale_one);
 
-/// What who teaches can press in front of a class.
-inline constexpr const char* kClassKeys =
-    "PgDn next  \u00B7  Enter reveals  \u00B7  A, B, \u2026 hands  \u00B7  . blanks  \u00B7  N notes  \u00B7 "
-    " "
-    "F11 ends";
+/// What who teaches can press in front of a class, for the question that is asked now.
+std::string class_keys(const Context& context);
 
 /// The time since the lesson was opened, and the time that it takes: "12:05 of 12 min".
 std::string clock_text(const Context& context);

@@ -345,12 +345,13 @@ void draw_question(const Context& c, const ShownQuestion& shown, float width) {
   ImGui::Dummy({0, card_px(c, 8)});
   const float question_top = ImGui::GetCursorScreenPos().y;
   draw_words(asked, asked.text(kCardQuestion, c.theme.text, true), shown.ask, 0, 8);
-  if (is_class(c.view) && !asked.open.hands.empty())
-    draw_words(asked, asked.text(kCardSmall, c.theme.dim),
-               counted(static_cast<int64_t>(asked.open.hands.size()), "hand"));
   switch (shown.question->kind) {
     case QuestionKind::Choice:
       for (size_t i = 0; i < shown.choices.size(); ++i) draw_choice(asked, i);
+      // Below the choices, and with the first hand too: no choice moves when a hand is counted.
+      if (is_class(c.view))
+        draw_words(asked, asked.text(kCardSmall, c.theme.dim),
+                   counted(static_cast<int64_t>(asked.open.hands.size()), "hand"));
       break;
     case QuestionKind::Number:
       draw_number(asked);

@@ -24,6 +24,16 @@ std::string clock_text(const Context& c) {
   return fmt::format("{}:{:02} of {} min", seconds / 60, seconds % 60, c.lesson.lesson->minutes);
 }
 
+std::string class_keys(const Context& c) {
+  const ShownQuestion* const asked = asked_question(c);
+  std::string keys = "PgDn next";
+  if (asked != nullptr && !c.lesson.answers.contains(asked->question->id)) {
+    keys += "  \u00B7  Enter reveals";
+    if (asked->question->kind == QuestionKind::Choice) keys += "  \u00B7  A, B, \u2026 hands";
+  }
+  return keys + "  \u00B7  . blanks  \u00B7  N notes  \u00B7  F11 ends";
+}
+
 void draw_class_bar(const Context& c) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -57,8 +67,8 @@ void draw_class_bar(const Context& c) {
   draw_scene_dots(c, {x, middle}, pitch);
   x += pitch * static_cast<float>(count);
   x += gap;
-  if (x + text_width(words, kClassKeys) <= right)
-    draw_text(list, {x, middle - words.size * 0.56f}, words, kClassKeys);
+  if (const std::string keys = class_keys(c); x + text_width(words, keys) <= right)
+    draw_text(list, {x, middle - words.size * 0.56f}, words, keys);
   else if (const char* few = "PgDn next  \u00B7  ? keys"; x + text_width(words, few) <= right)
     draw_text(list, {x, middle - words.size * 0.56f}, words, few);
 }

@@ -81,6 +81,17 @@ bool keeps_back(const Context& c, std::string_view function) {
          });
 }
 
+bool are_settings_the_lessons(const Context& c) {
+  if (!c.view.of<LessonView>().open) return false;
+  const ShownScene* const scene = made_scene(c);
+  const ShownState* const answer = shown_answer(c);
+  const auto are = [&](const Settings& settings, const SceneState& state) {
+    return settings == c.wanted() && state.mistake == c.breaks.planted;
+  };
+  return (scene != nullptr && are(scene->settings, scene->scene->state)) ||
+         (answer != nullptr && are(answer->settings, answer->state));
+}
+
 std::string lesson_key(const LessonSnapshot& lesson) {
   return !lesson.path.empty() ? lesson.path : lesson.lesson ? lesson.lesson->name : "";
 }

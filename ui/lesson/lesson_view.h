@@ -110,6 +110,10 @@ bool keeps_findings_back(const Context& context);
 /// True while an open question of the lesson's scene is about what this function of a lesson gives.
 bool keeps_back(const Context& context, std::string_view function);
 
+/// True if settings and mistake are those of the scene, or of its answer: nothing of a person's is to be
+/// undone.
+bool are_settings_the_lessons(const Context& context);
+
 /// The name by which a lesson's progress is remembered: of a built-in one its name, of a file its path.
 std::string lesson_key(const LessonSnapshot& lesson);
 

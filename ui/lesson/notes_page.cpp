@@ -129,7 +129,7 @@ void draw_page(const Context& c) {
   draw_next(c);
   ImGui::EndChild();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + c.px(8)}, keys, fitted(keys, kClassKeys, room.x));
+  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + c.px(8)}, keys, fitted(keys, class_keys(c), room.x));
   ImGui::Dummy({room.x, keys.size});
 }
 

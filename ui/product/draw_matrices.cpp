@@ -17,6 +17,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kCaption = 76;  ///< below a matrix: its symbol, its shape, its layout
+constexpr float kParts = 24;    ///< above a matrix: the letters of its parts
 constexpr double kPower = 0.5;  ///< sides grow less than in proportion to the shape
 
 /// The pointed element of the result.
@@ -208,7 +209,9 @@ void draw_matrices(const OpenedPage& page, const Product& product, const Rect& r
   const float words = draw_wrapped(
       page.list, room.min, in(page.type.body, page.theme.dim),
       fmt::format("{} Colours: {}.", what_happens(program, product), kSignedInWords), room.width());
-  const Rect inner{{room.min.x, room.min.y + words + page.px(12)},
+  const bool has_parts = !parts_in_columns(a).empty() || !parts_in_columns(b).empty() ||
+                         (!partial && !parts_in_columns(c).empty());
+  const Rect inner{{room.min.x, room.min.y + words + page.px(has_parts ? kParts + 12 : 12)},
                    {room.max.x, room.max.y - page.px(kCaption + 12)}};
   const Arrangement at = arranged(page, a.shape(), c.shape(), ranks, partial, inner);
   const TextStyle sign{context.fonts.bold, page.px(30), page.theme.text};
@@ -218,6 +221,7 @@ void draw_matrices(const OpenedPage& page, const Product& product, const Rect& r
     fill_rect(page.list, place.min, place.max, page.theme.ghost);
     const int last = factors[i]->tensor->layout.kind == LayoutKind::Replicated ? 0 : ranks - 1;
     for (int rank = 0; rank <= last; ++rank) draw_rank(page, *factors[i], ranks, rank, place);
+    draw_parts_in_columns(page, *factors[i], place);
     draw_caption(page, *factors[i], ranks,
                  {place.min, {std::max(place.max.x, place.min.x + page.px(150)), 0}},
                  place.max.y + page.px(8));
@@ -245,6 +249,7 @@ void draw_matrices(const OpenedPage& page, const Product& product, const Rect& r
   }
   draw_caption(page, sum, ranks, {under.min, {std::max(under.max.x, under.min.x + page.px(150)), 0}},
                bottom + page.px(8));
+  if (!partial) draw_parts_in_columns(page, c, tiles.front().rect);
   if (pointed) draw_pointed(page, at, tiles, pointed, c.shape());
 }
 

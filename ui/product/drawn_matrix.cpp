@@ -111,6 +111,33 @@ void draw_rank(const OpenedPage& page, const DrawnMatrix& operand, int ranks, in
     outline_rect(page.list, whole.min, whole.max, page.theme.dim, 0, page.thin());
 }
 
+std::vector<std::string> parts_in_columns(const DrawnMatrix& operand) {
+  const std::string& symbol = operand.tensor->symbol;
+  const auto has = [&](const char* letters) { return symbol.find(letters) != std::string::npos; };
+  if (operand.turned) return {};
+  if (has("QKV") || has("qkv")) return {"Q", "K", "V"};
+  if (has("KV") || has("kv")) return {"K", "V"};
+  return {};
+}
+
+void draw_parts_in_columns(const OpenedPage& page, const DrawnMatrix& operand, const Rect& whole) {
+  const std::vector<std::string> parts = parts_in_columns(operand);
+  const TextStyle letter{page.context.fonts.bold, page.px(kSmallSize), page.theme.text};
+  const float foot = whole.min.y - page.px(4), top = foot - page.px(5);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto edge = [&](size_t part) {
+      return std::round(whole.min.x +
+                        whole.width() * static_cast<float>(part) / static_cast<float>(parts.size()));
+    };
+    const float left = edge(i) + page.px(2), right = edge(i + 1) - page.px(2);
+    draw_line(page.list, {left, foot}, {left, top}, page.theme.dim, page.thin());
+    draw_line(page.list, {left, top}, {right, top}, page.theme.dim, page.thin());
+    draw_line(page.list, {right, top}, {right, foot}, page.theme.dim, page.thin());
+    draw_text(page.list, {(left + right) / 2, top - letter.size - page.px(2)}, letter, parts[i],
+              Align::Centre);
+  }
+}
+
 void draw_caption(const OpenedPage& page, const DrawnMatrix& operand, int ranks, const Rect& column,
                   float y) {
   const float width = column.width();

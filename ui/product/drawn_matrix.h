@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ui/product/page.h"
 #include "ui/widgets/heatmap.h"
@@ -28,6 +29,12 @@ DrawnMatrix operand_of(const Context& context, const Program& program, TensorId 
 
 /// Draws what one rank holds, at its place in `whole`.
 void draw_rank(const OpenedPage& page, const DrawnMatrix& operand, int ranks, int rank, const Rect& whole);
+
+/// The letters of the equal parts that stand beside each other in its columns: Q, K and V in one matrix.
+/// Empty: it is one part, or turned.
+std::vector<std::string> parts_in_columns(const DrawnMatrix& operand);
+/// Draws a bracket with its letter above every such part.
+void draw_parts_in_columns(const OpenedPage& page, const DrawnMatrix& operand, const Rect& whole);
 
 /// Draws its symbol, shape and layout below it, in the width of `column`.
 void draw_caption(const OpenedPage& page, const DrawnMatrix& operand, int ranks, const Rect& column, float y);

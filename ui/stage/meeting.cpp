@@ -59,7 +59,7 @@ std::string reason_of(const Program& program, StepId step) {
 
 KeptBack kept_back(const Context& context) {
   return {.sent = keeps_back(context, "sent_bytes"),
-          .who = keeps_back(context, "waiting_ranks") || keeps_back(context, "late_rank")};
+          .waiting = keeps_back(context, "waiting_ranks") || keeps_back(context, "late_rank")};
 }
 
 std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting,
@@ -74,12 +74,11 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
   std::string time, waiting, for_whom, for_what;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);
-    if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
+    if (meeting.wait_seconds > kWorthNaming * meeting.seconds && !kept_back.waiting) {
       const std::string wait = time + ", " + format_seconds(meeting.wait_seconds);
       waiting = wait + " waiting";
-      const std::string whom = kept_back.who ? "the last rank" : fmt::format("rank {}", meeting.last_rank);
-      for_whom = step.overlapped ? fmt::format("{} until {} arrived", wait, whom)
-                                 : fmt::format("{} for {}", waiting, whom);
+      for_whom = step.overlapped ? fmt::format("{} until rank {} arrived", wait, meeting.last_rank)
+                                 : fmt::format("{} for rank {}", waiting, meeting.last_rank);
       if (meeting.for_a_core && !step.overlapped) for_what = for_whom + ", mostly for a free core";
       if (step.overlapped) waiting.clear();  // perhaps no rank waited
     }

@@ -25,8 +25,8 @@ Meeting meeting_of(const Plan& plan, const Result* result, StepId step);
 
 /// What a band leaves out, because a lesson asks for it.
 struct KeptBack {
-  bool sent = false;  ///< the sent bytes
-  bool who = false;   ///< which rank the others waited for
+  bool sent = false;     ///< the sent bytes
+  bool waiting = false;  ///< how long the ranks waited, and for which
 };
 KeptBack kept_back(const Context& context);
 

@@ -21,8 +21,8 @@ void snap(ImVec2& min, ImVec2& max) {
          std::max(std::round(max.y), min.y + (high ? 1.0f : 0.0f))};
 }
 
-/// A text that is not UTF-8 throughout, such as an old file's name, with its odd bytes as \xe9. Dear ImGui would
-/// take the letters behind such a byte for a part of its character and hide them.
+/// A text that is not UTF-8 throughout, such as an old file's name, with its odd bytes as \xe9. Dear ImGui
+/// would take the letters behind such a byte for a part of its character and hide them.
 class Legible {
  public:
   explicit Legible(std::string_view text) : text_(text) {
@@ -95,6 +95,25 @@ void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_
   if (align == Align::Right) at.x -= text_width(style, text);
   list->AddText(style.font, letter_size(style), {std::round(at.x), std::round(at.y)}, style.colour,
                 text.data(), text.data() + text.size());
+}
+
+void draw_text_upwards(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view given) {
+  const Legible legible(given);
+  const std::string_view text = legible;
+  if (text.empty()) return;
+  const ImVec2 level(at.x, at.y - style.size / 2);
+  if (Tape* tape = Tape::current())
+    return tape->note(list, mark::Words{level, style, Align::Left, std::string(text), true});
+  // The library leaves out letters outside of the clip rectangle before they are turned: they are set where
+  // they are surely inside, and turned to their place.
+  const ImVec2 set = list->GetClipRectMin();
+  const int first = list->VtxBuffer.Size;
+  list->AddText(style.font, letter_size(style), set, style.colour, text.data(), text.data() + text.size());
+  const float left = std::round(at.x - style.size / 2), bottom = std::round(at.y);
+  for (int i = first; i < list->VtxBuffer.Size; ++i) {
+    ImVec2& corner = list->VtxBuffer[i].pos;
+    corner = {left + corner.y - set.y, bottom - corner.x + set.x};
+  }
 }
 
 std::string fitted(const TextStyle& style, std::string_view given, float width) {

@@ -29,6 +29,9 @@ float text_width(const TextStyle& style, std::string_view text);
 void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text,
                Align align = Align::Left);
 
+/// Draws one line that is read from below to above: it begins at `at.y`, and `at.x` is its middle.
+void draw_text_upwards(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text);
+
 /// The text, shortened with "…" so that it is at most `width` wide.
 std::string fitted(const TextStyle& style, std::string_view text, float width);
 /// Of several forms of one text, the fullest first: the first that is at most `width` wide; empty: none is.

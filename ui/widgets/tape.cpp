@@ -33,6 +33,10 @@ Box box_of(const mark::Triangle& m) {
 }
 Box box_of(const mark::Words& m) {
   const float width = text_width(m.style, m.text);
+  if (m.upwards) {
+    const float below = m.at.y + m.style.size / 2;
+    return {{m.at.x - m.style.size / 2, below - width}, {m.at.x + m.style.size / 2, below}};
+  }
   const float left = m.at.x - (m.align == Align::Left ? 0 : m.align == Align::Right ? width : width / 2);
   return {{left, m.at.y}, {left + width, m.at.y + m.style.size}};
 }

@@ -42,6 +42,7 @@ struct Words {
   TextStyle style;
   Align align = Align::Left;
   std::string text;
+  bool upwards = false;  ///< turned to the left about the point in the middle of its left: as for a bar
 };
 /// A picture. Only the part inside the clip rectangle is visible.
 struct Pixels {

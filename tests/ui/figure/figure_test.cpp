@@ -78,6 +78,15 @@ TEST(Figure, AnOutlineThatIsThinnerThanItsLineIsFilled) {
   EXPECT_THAT(svg, ::testing::Not(::testing::HasSubstr("width=\"-")));
 }
 
+TEST(Figure, WordsGoUpwards) {
+  const std::unique_ptr<Platform> platform = make_offscreen_platform({64, 64});
+  const TextStyle style{platform->fonts().body, 10, 0xFF000000};
+  Tape tape;
+  tape.put(mark::Words{{20, 25}, style, Align::Left, "dWproj", true});
+  EXPECT_THAT(to_svg(tape, {{100, 100}, 1, 0, ""}, platform->fonts()),
+              ::testing::HasSubstr("transform=\"rotate(-90 20 30)\""));
+}
+
 TEST(Figure, ThePaletteWritesOneWhereTheStudioWasStarted) {
   const std::filesystem::path start = std::filesystem::current_path();
   const std::filesystem::path folder =

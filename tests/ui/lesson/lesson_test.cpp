@@ -392,6 +392,24 @@ TEST_F(Lessons, WhoChangesASceneOnItsWayHasLeftIt) {
   EXPECT_EQ(harness_.snapshot().settings.tp, 3);
 }
 
+TEST_F(Lessons, UndoTakesBackWhatAPersonChangedAndNotTheScene) {
+  open();
+  press(ImGuiKey_PageDown);
+  press(ImGuiKey_PageDown);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(harness_.snapshot().settings.tp, 2);
+  press(ImGuiMod_Ctrl | ImGuiKey_Z);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(harness_.snapshot().settings.tp, 2) << "the scene's own degree";
+  EXPECT_FALSE(lesson().away);
+  press(ImGuiKey_3);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(harness_.snapshot().settings.tp, 3);
+  press(ImGuiMod_Ctrl | ImGuiKey_Z);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(harness_.snapshot().settings.tp, 2);
+}
+
 TEST_F(Lessons, AnAnswerThatIsAskedForIsShown) {
   open();
   click("//Lesson/**/choice 1.3");

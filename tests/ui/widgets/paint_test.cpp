@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <variant>
@@ -47,7 +48,25 @@ TEST_F(Rectangles, OfLettersAreAsLargeAsTheyAreKept) {
   }
 }
 
-// The name of an old file: Dear ImGui would take ".s" for a part of the character that the byte before begins.
+// Near an edge too: the library leaves out letters that it takes for outside.
+TEST_F(Rectangles, OfLettersThatGoUpwardsStandAboveWhereTheyBegin) {
+  const TextStyle style{ImGui::GetFont(), 14, IM_COL32_WHITE};
+  const float width = text_width(style, "dWproj");
+  for (const float x : {10.0f, 50.0f, 92.0f}) {
+    const auto corners = drawn([&](ImDrawList* list) { draw_text_upwards(list, {x, 90}, style, "dWproj"); });
+    ASSERT_EQ(corners.size(), 6u * 4);
+    float top = 100;
+    for (const ImVec2& corner : corners) {
+      EXPECT_NEAR(corner.x, x, style.size / 2 + 2);
+      EXPECT_LE(corner.y, 91);
+      top = std::min(top, corner.y);
+    }
+    EXPECT_NEAR(top, 90 - width, 3);
+  }
+}
+
+// The name of an old file: Dear ImGui would take ".s" for a part of the character that the byte before
+// begins.
 TEST_F(Rectangles, OfATextThatIsNotUtf8HideNoLetter) {
   const TextStyle style{ImGui::GetFont(), 15, IM_COL32_WHITE};
   const std::string name = "caf\xe9.shardlens", spelled = "caf\\xe9.shardlens";

@@ -47,6 +47,14 @@ TEST_F(Tapes, NoteWhatIsDrawn) {
   EXPECT_EQ(mark<mark::Words>(4).align, Align::Centre);
 }
 
+TEST_F(Tapes, WordsThatGoUpwardsAreSeenWhereTheyStand) {
+  draw_text_upwards(list_, {190, 195}, style(), "a name at the edge");
+  draw_text_upwards(list_, {100, -5}, style(), "a name above it");
+  ASSERT_EQ(tape_.marks().size(), 1u);
+  EXPECT_TRUE(mark<mark::Words>(0).upwards);
+  EXPECT_FALSE(tape_.marks()[0].clipped);
+}
+
 TEST_F(Tapes, LayersLieInTheirOrder) {
   fill_rect(list_, {0, 0}, {10, 10}, 1);
   split_layers(list_, 3);

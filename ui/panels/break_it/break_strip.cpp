@@ -24,21 +24,37 @@ namespace {
 
 constexpr double kBelowBound = 1e-3;  ///< the axis begins at this multiple of the bound
 constexpr double kTop = 10;
-constexpr float kLeastColumn = 2;  ///< pixels at scale 1
-constexpr float kDifferRow = 6;    ///< at the top: where ranks hold different bits, over thin bars
-constexpr float kPale = 0.45f;     ///< of a bar's colour, below its top
+constexpr float kLeastColumn = 2;       ///< pixels at scale 1
+constexpr float kDifferRow = 6;         ///< at the top: where ranks hold different bits, over thin bars
+constexpr float kLineOfLetters = 0.8f;  ///< of a line's height: without the gap to the next
+constexpr float kPale = 0.45f;          ///< of a bar's colour, below its top
 
-/// The rectangle of the bars, and how errors become heights.
+/// The rectangle of the bars, and how errors become heights. Weights that are all right to the last bit stand
+/// closer together: there is nothing to see of them, and the others' names need the room.
 struct Axes {
   ImVec2 from, to;
   double low = 1e-9, high = kTop;
+  size_t count = 0, close = 0;  ///< tensors, and how many stand closer: the first ones
+  float close_width = 0;        ///< of these together
 
   float y(double error) const {
     const double fraction = std::isfinite(error) ? log_fraction(std::max(error, low), low, high) : 1;
     return std::round(to.y - static_cast<float>(fraction) * (to.y - from.y));
   }
-  float x(size_t index, size_t count) const {
-    return std::round(from.x + (to.x - from.x) * static_cast<float>(index) / static_cast<float>(count));
+  /// The left edge of a tensor's bar.
+  float x(size_t index) const {
+    const auto share = [](size_t part, size_t whole) {
+      return whole > 0 ? static_cast<float>(part) / static_cast<float>(whole) : 0;
+    };
+    if (index < close) return std::round(from.x + close_width * share(index, close));
+    const float left = from.x + close_width;
+    return std::round(left + (to.x - left) * share(index - close, count - close));
+  }
+  /// The tensor whose bar is at `x`.
+  size_t at(float x) const {
+    size_t index = count - 1;
+    while (index > 0 && this->x(index) > x) --index;
+    return index;
   }
 };
 
@@ -103,8 +119,8 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
   const TextStyle unequal{context.fonts.bold, context.px(kSmallSize), context.theme.text};
   for (const StripColumn& column : columns) {
     const TensorError& error = probe.errors[column.worst];
-    const float left = axes.x(column.first, probe.errors.size());
-    const float right = std::max(left + 1, axes.x(column.end, probe.errors.size()));
+    const float left = axes.x(column.first);
+    const float right = std::max(left + 1, axes.x(column.end));
     const float gap = right - left > context.px(4) ? context.px(1) : 0;
     const float top = std::min(axes.y(error.relative_error), axes.to.y - cap);
     const ImU32 colour = colour_of(context.theme, program, error);
@@ -125,36 +141,30 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
               Align::Right);
 }
 
-/// Names the bars that are wide enough, at their feet. A Partial tensor has the letter of its sum, so the
-/// sign that the Stage gives it stands beside the letter, or below it.
+/// Names the bars at their feet: beside each other, or upwards where a bar is as wide as a line is high. A
+/// Partial tensor has the letter of its sum, so the sign that the Stage gives it stands beside the letter.
 void draw_names(const Context& context, const Program& program, const BreakProbe& probe,
                 const std::vector<StripColumn>& columns, const Axes& axes) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle style = in(type.note, context.theme.text);
+  const float foot = axes.to.y - context.px(3);
   for (const StripColumn& column : columns) {
+    if (column.end - column.first > 1) continue;
     const Tensor& tensor = program.tensor(probe.errors[column.worst].tensor);
-    const float left = axes.x(column.first, probe.errors.size());
-    const float right = axes.x(column.end, probe.errors.size());
-    const auto fits = [&](const std::string& name) {
-      return text_width(style, name) + context.px(3) <= right - left;
-    };
-    if (column.end - column.first > 1 || !fits(tensor.symbol)) continue;
-    std::vector<std::string> lines{tensor.symbol};
-    if (tensor.layout.kind == LayoutKind::Partial) {
-      if (fits(tensor.symbol + " Σ"))
-        lines.front() += " Σ";
-      else
-        lines.emplace_back("Σ");
-    }
-    const float height = style.size * static_cast<float>(lines.size());
-    float y = axes.to.y - context.px(3) - height;
+    const std::string name = tensor.symbol + (tensor.layout.kind == LayoutKind::Partial ? " Σ" : "");
+    const float left = axes.x(column.first), right = axes.x(column.end), middle = (left + right) / 2;
+    const float width = text_width(style, name);
+    const bool level = width + context.px(3) <= right - left;
+    if (!level && kLineOfLetters * style.size > right - left) continue;
+    const float height = level ? style.size : width;
     const float top = axes.y(probe.errors[column.worst].relative_error);
-    if (top < axes.to.y - 1 && top > y - context.px(2)) y = top - height;  // above a low bar
-    for (const std::string& line : lines) {
-      draw_text(list, {(left + right) / 2, y}, style, line, Align::Centre);
-      y += style.size;
-    }
+    const bool is_low = top < axes.to.y - 1 && top > foot - height - context.px(2);
+    const float bottom = is_low ? top - context.px(2) : foot;  // above a low bar
+    if (level)
+      draw_text(list, {middle, bottom - height}, style, name, Align::Centre);
+    else
+      draw_text_upwards(list, {middle, bottom}, style, name);
   }
 }
 
@@ -174,12 +184,11 @@ std::vector<std::string> phase_words(const Context& context, const Program& prog
 
 void draw_stretches(const Context& context, const Program& program, const BreakProbe& probe,
                     const std::vector<StripStretch>& stretches, const Axes& axes) {
-  const size_t count = probe.errors.size();
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float first_row = axes.to.y + context.px(3), second_row = first_row + type.note.size + context.px(2);
   for (const StripStretch& stretch : stretches) {
-    const float left = axes.x(stretch.first, count), right = axes.x(stretch.end, count);
+    const float left = axes.x(stretch.first), right = axes.x(stretch.end);
     list->AddLine({left + 0.5f, axes.from.y}, {left + 0.5f, axes.to.y}, context.theme.line, 1);
     const std::string names[] = {stretch.name, stretch.brief};
     draw_text(list, {(left + right) / 2, first_row}, type.note,
@@ -191,7 +200,7 @@ void draw_stretches(const Context& context, const Program& program, const BreakP
     while (end < stretches.size() && stretches[end].phase == stretches[i].phase &&
            stretches[end].weights == stretches[i].weights)
       ++end;
-    const float left = axes.x(stretches[i].first, count), right = axes.x(stretches[end - 1].end, count);
+    const float left = axes.x(stretches[i].first), right = axes.x(stretches[end - 1].end);
     const bool forward = stretches[i].phase == Phase::Forward;
     const ImU32 colour = forward ? context.theme.forward : context.theme.backward;
     if (!stretches[i].weights) {
@@ -221,7 +230,7 @@ void draw_start(const Context& context, const BreakReport& report, const BreakPr
     return;
   }
   const TensorError& first = probe.first_error();
-  const float x = axes.x(static_cast<size_t>(probe.first), probe.errors.size());
+  const float x = axes.x(static_cast<size_t>(probe.first));
   const Tensor& tensor = program.tensor(first.tensor);
   const std::string name = "starts at " + tensor.symbol;
   const std::string words = fmt::format("{}, {}, {}", name, tensor.name, error_words(first));
@@ -250,7 +259,7 @@ void draw_selected(const Context& context, const Program& broken, const BreakPro
   const std::string& name = shown->program.tensor(selected).name;
   for (size_t i = 0; i < probe.errors.size(); ++i) {
     if (broken.tensor(probe.errors[i].tensor).name != name) continue;
-    const float left = axes.x(i, probe.errors.size()), right = axes.x(i + 1, probe.errors.size());
+    const float left = axes.x(i), right = axes.x(i + 1);
     const float x = (left + right) / 2;
     const float size = context.px(5);
     const float top = std::min(axes.y(probe.errors[i].relative_error), axes.to.y - context.px(2));
@@ -268,9 +277,7 @@ void answer_the_mouse(const Context& context, const BreakReport& report, const B
   const bool clicked =
       ImGui::InvisibleButton("error of every tensor", {axes.to.x - axes.from.x, axes.to.y - axes.from.y});
   if (!ImGui::IsItemHovered() || columns.empty()) return;
-  const float share = (ImGui::GetIO().MousePos.x - axes.from.x) / (axes.to.x - axes.from.x);
-  const auto index =
-      static_cast<size_t>(std::clamp(share, 0.0f, 0.9999f) * static_cast<float>(probe.errors.size()));
+  const size_t index = axes.at(ImGui::GetIO().MousePos.x);
   const auto column =
       std::find_if(columns.begin(), columns.end(), [&](const StripColumn& one) { return index < one.end; });
   if (column == columns.end()) return;
@@ -279,8 +286,8 @@ void answer_the_mouse(const Context& context, const BreakReport& report, const B
   while (found < column->end && !probe.errors[found].broken) ++found;
   const TensorError& error = probe.errors[found < column->end ? found : column->worst];
   const Program& program = report.plan->program;
-  const float left = axes.x(column->first, probe.errors.size());
-  const float right = axes.x(column->end, probe.errors.size());
+  const float left = axes.x(column->first);
+  const float right = axes.x(column->end);
   outline_rect(ImGui::GetWindowDrawList(), {left - 1, axes.from.y}, {right + 1, axes.to.y},
                context.theme.faint);
   show_tooltip(context, fmt::format("{}\n{}\n{}{}", program.tensor(error.tensor).name,
@@ -411,6 +418,18 @@ void draw_break_strip(const Context& context, const BreakReport& report, const B
   axes.from = {min.x + text_width(type.mono_note, "1e-15") + context.px(8), std::round(min.y + label)};
   axes.to = {min.x + size.x - context.px(2), std::round(min.y + size.y - below)};
   if (axes.to.y - axes.from.y < context.px(20) || probe.errors.empty()) return;
+  axes.count = probe.errors.size();
+  const auto weights = std::find_if(probe.errors.begin(), probe.errors.end(),
+                                    [](const TensorError& error) { return error.step >= 0; });
+  const auto right_to_the_bit = [](const TensorError& error) {
+    return error.relative_error == 0 && error.ranks_identical;
+  };
+  if (std::all_of(probe.errors.begin(), weights, right_to_the_bit) && weights != probe.errors.end()) {
+    axes.close = static_cast<size_t>(weights - probe.errors.begin());
+    axes.close_width =
+        std::min(text_width(type.note, "weights") + context.px(6),
+                 (axes.to.x - axes.from.x) * static_cast<float>(axes.close) / static_cast<float>(axes.count));
+  }
   const auto most = static_cast<size_t>((axes.to.x - axes.from.x) / context.px(kLeastColumn));
   const std::vector<StripColumn> columns = strip_columns(probe, most);
   draw_grid(context, axes);

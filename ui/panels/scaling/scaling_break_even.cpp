@@ -97,7 +97,7 @@ float draw_formula(const Context& context, const CrossingStudy& study, ImVec2 at
       "over two nodes, T\u00A0=\u00A0{}.",
       four_digits(even.compute_seconds), even.tp, four_digits(even.near_seconds),
       four_digits(even.far_seconds), 2 * even.tp);
-  y += draw_wrapped(list, {at.x, y}, type.note, numbers, width) + context.px(6);
+  y += draw_wrapped(list, {at.x, y}, in(type.body, theme.text), numbers, width) + context.px(6);
   const double before = even.compute_seconds + even.near_seconds,
                after = even.compute_seconds / 2 + even.far_seconds;
   const std::string verdict = fmt::format(

@@ -65,9 +65,8 @@ Columns columns_of(const Context& context, float left, float width) {
 std::string waited(const Context& context, const TrafficRow& row) {
   const std::string wait = format_seconds(row.wait_seconds);
   if (row.overlapped) return "later steps waited " + wait;
-  const bool keeps_rank_back = stage::kept_back(context).who;
-  return "waited " + wait + " for " +
-         (keeps_rank_back ? "the last rank" : "rank " + std::to_string(row.last_rank));
+  if (stage::kept_back(context).waiting) return "a lesson asks who waits";
+  return "waited " + wait + " for rank " + std::to_string(row.last_rank);
 }
 
 std::string flow(const TrafficRow& row) {

@@ -16,6 +16,7 @@
 #include "ui/commands/commands.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/break_it/break_view.h"
+#include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
 namespace break_it_test {
@@ -375,6 +376,38 @@ TEST(BreakItTab, TheBarsOfOneBlockAreNamed) {
     if (bars.Contains(words.at)) named.push_back(words.text);
   EXPECT_EQ(std::count(named.begin(), named.end(), "Y"), 1);
   EXPECT_THAT(named, AllOf(Contains("H"), Contains("G"), Contains("Z Σ"), Contains("Y Σ"), Contains("dH")));
+}
+
+// Of a whole layer too, most of them upwards. A click on a bar selects the tensor of its name.
+TEST(BreakItTab, EveryBarOfALayerIsNamed) {
+  Settings settings = small_settings();
+  settings.block = Block::Layer;
+  settings.tp = 2;
+  StudioHarness harness({2400, 1000}, settings);
+  open_tab(harness);
+  click_in(harness, "faults", "skip-f");
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  const BreakProbe& probe = *last->report->probes.front();
+  const auto computed = std::count_if(probe.errors.begin(), probe.errors.end(),
+                                      [](const TensorError& error) { return error.step >= 0; });
+  const ImRect bars = place_of(harness, "error of every tensor");
+  std::vector<mark::Words> named;
+  for (const mark::Words& words : words_on_screen(harness))
+    if (bars.Contains(words.at) && words.text != "≠") named.push_back(words);
+  EXPECT_GE(static_cast<std::ptrdiff_t>(named.size()), computed);
+  EXPECT_TRUE(std::any_of(named.begin(), named.end(), [](const mark::Words& one) { return one.upwards; }));
+  for (const char* symbol : {"H", "dH"}) {
+    const auto at =
+        std::find_if(named.begin(), named.end(), [&](const mark::Words& one) { return one.text == symbol; });
+    ASSERT_NE(at, named.end()) << symbol;
+    harness.perform([&](ImGuiTestContext& person) {
+      person.MouseMoveToPos({at->at.x, bars.Max.y - 4});
+      person.MouseClick(0);
+    });
+    const Program& program = shown_plan(harness.snapshot())->program;
+    EXPECT_EQ(program.tensor(harness.view().selected_tensor).symbol, symbol);
+  }
 }
 
 TEST(BreakStrip, ColumnsShowTheWorstOfTheirTensors) {
