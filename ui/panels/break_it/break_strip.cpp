@@ -117,6 +117,9 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
   const float row = axes.from.y + context.px(kDifferRow);
   bool has_ticks = false;
   const TextStyle unequal{context.fonts.bold, context.px(kSmallSize), context.theme.text};
+  const bool has_marks =  // all of them or none: bars differ by a pixel
+      axes.to.x - axes.from.x - axes.close_width >=
+      text_width(unequal, "≠") * static_cast<float>(axes.count - axes.close);
   for (const StripColumn& column : columns) {
     const TensorError& error = probe.errors[column.worst];
     const float left = axes.x(column.first);
@@ -129,7 +132,7 @@ void draw_bars(const Context& context, const Program& program, const BreakProbe&
       fill_rect(list, {left, top}, {right - gap, top + cap}, colour);
     }
     if (!column.ranks_differ) continue;
-    if (right - left >= text_width(unequal, "≠")) {
+    if (has_marks) {
       draw_text(list, {(left + right - gap) / 2, top - unequal.size}, unequal, "≠", Align::Centre);
     } else {
       has_ticks = true;
