@@ -1,15 +1,8 @@
-// Linux's futex: a thread sleeps in the kernel while a word has a value.
+// A thread sleeps in the kernel while a word has a value. Where a program has one thread (futex_web.cpp),
+// nobody sleeps.
 #pragma once
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
-#include <climits>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -17,23 +10,10 @@ namespace shardlens {
 
 /// Sleeps while `word` has `value`, for at most `seconds`. Returns false if it slept for the whole time; true
 /// if it was woken or the word had another value already. It may also wake without a reason: look again.
-inline bool sleep_while(std::atomic<uint32_t>& word, uint32_t value,
-                        double seconds = std::numeric_limits<double>::infinity()) {
-  static_assert(sizeof word == sizeof(uint32_t), "the kernel sleeps on 32 bits");
-  timespec time{};
-  const bool limited = std::isfinite(seconds);
-  if (limited) {
-    time.tv_sec = static_cast<time_t>(seconds);
-    time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-  }
-  const long woken =
-      syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, limited ? &time : nullptr, nullptr, 0);
-  return woken == 0 || errno != ETIMEDOUT;
-}
+bool sleep_while(std::atomic<uint32_t>& word, uint32_t value,
+                 double seconds = std::numeric_limits<double>::infinity());
 
 /// Wakes every thread that sleeps on `word`.
-inline void wake_sleepers(std::atomic<uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
+void wake_sleepers(std::atomic<uint32_t>& word);
 
 }  // namespace shardlens

@@ -11,6 +11,10 @@ extern "C" __attribute__((visibility("default"))) const char* shardlens_plugin_v
 
 namespace shardlens {
 
+/// Opens a library by its path or, where the system looks for libraries, by its name, so that plug-ins that
+/// need it find it open. Returns false if it cannot.
+bool open_library(const std::string& path);
+
 /// Opens `file` (for example libshardlens_mpi.so), which must be in the folder of the running program or in
 /// ../lib from there. Returns the address of its extern "C" symbol. The plug-in stays open until the program
 /// ends. Throws a request Error, which ends with `remedy`, if the file is not there, is damaged, cannot be

@@ -1,7 +1,6 @@
 // Finds the libraries that the GPU plug-in needs, and opens the plug-in.
 #include "engine/device/gpu_plugin.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <atomic>
@@ -29,7 +28,7 @@ void open_libraries() {
       const std::string damage = place == library ? "" : damage_of_library(place);
       if (!damage.empty())
         throw request_error(fmt::format("{} cannot be used: {}, or remove it: {}", place, damage, kRemedy));
-      if (dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) break;
+      if (open_library(place)) break;
     }
   }
 }

@@ -16,7 +16,7 @@ namespace shardlens {
 namespace {
 
 /// Returns the limit that is in force as a number, or "unlimited".
-std::string limit_text(__rlimit_resource resource) {
+std::string limit_text(decltype(RLIMIT_FSIZE) resource) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "unlimited";
   return fmt::format("{}", limit.rlim_cur);

@@ -21,7 +21,7 @@ int64_t bytes_of(const SampleTable& samples) {
 }
 
 int64_t bytes_of(const Plan& plan) {
-  const auto steps = static_cast<int64_t>(plan.program.steps.size()), ranks = std::ssize(plan.memory);
+  const int64_t steps = std::ssize(plan.program.steps), ranks = std::ssize(plan.memory);
   return steps * static_cast<int64_t>(sizeof(Step)) +
          std::ssize(plan.program.tensors) * static_cast<int64_t>(sizeof(Tensor)) +
          steps * ranks * static_cast<int64_t>(sizeof(BytesByKind) + sizeof(StepCost));

@@ -16,6 +16,7 @@
 #include "engine/config/model_config.h"
 #include "engine/config/settings_json.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/exchange_folders.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/json.h"
 #include "engine/io/json_text.h"
@@ -201,8 +202,7 @@ void move_aside(const fs::path& path, const fs::path& previous) {
 // without the files that belong to the user.
 void change_places(TemporaryFolder& part, const fs::path& path) {
   if (!fs::exists(path)) return rename_or_fail(part.path(), path);
-  const bool exchanged =
-      renameat2(AT_FDCWD, part.path().c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
+  const bool exchanged = exchange_folders(part.path(), path);
   if (!exchanged && errno != EINVAL && errno != ENOSYS) fail("put in its place", path);
   const fs::path old = exchanged ? fs::path(part.path()) : previous_of(path);
   if (!exchanged) {

@@ -23,6 +23,10 @@ std::string last_problem() {
 
 }  // namespace
 
+bool open_library(const std::string& path) {
+  return dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr;
+}
+
 void* plugin_symbol(const std::string& file, const std::string& symbol, const std::string& remedy) {
   std::error_code ignored;
   const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();

@@ -1,0 +1,24 @@
+// A page computes on one core, which the browser chooses.
+#include "engine/device/cpu/cores.h"
+
+#include "engine/device/device.h"
+
+namespace shardlens::cpu {
+
+void bind_to_core(int) {}
+
+int current_core() {
+  return -1;
+}
+
+void move_off_cores(std::span<const int>) {}
+
+}  // namespace shardlens::cpu
+
+namespace shardlens {
+
+int available_cores() {
+  return 1;
+}
+
+}  // namespace shardlens
