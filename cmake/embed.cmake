@@ -13,6 +13,14 @@ function(embed_files target function)
   foreach(file IN LISTS arg_FILES)
     file(RELATIVE_PATH name "${arg_ROOT}" "${file}")
     set(symbol "shardlens_${function}_${index}")
+    if(SHARDLENS_PLATFORM STREQUAL "web")  # its assembler knows other sections, and its compiler #embed
+      string(APPEND blobs "alignas(16) const unsigned char ${symbol}[] = {\n#embed \"${file}\" suffix(,)\n0};\n"
+        "const unsigned char* const ${symbol}_end = ${symbol} + sizeof ${symbol} - 1;\n")
+      string(APPEND entries
+        "      {\"${name}\", {reinterpret_cast<const char*>(${symbol}), reinterpret_cast<const char*>(${symbol}_end)}},\n")
+      math(EXPR index "${index} + 1")
+      continue()
+    endif()
     string(APPEND blobs
       "asm(\".section .rodata\\n.balign 16\\n${symbol}:\\n.incbin \\\"${file}\\\"\\n${symbol}_end:\\n.byte 0\\n.previous\\n\");\n")
     string(APPEND externs "extern const char ${symbol}[];\nextern const char ${symbol}_end[];\n")

@@ -1,35 +1,19 @@
-// Keeps the identities of inputs. A file system gives the inode of a removed file to a new one, so the time
-// at which a file was made belongs to its identity, where the file system knows it.
+// Keeps the identities of inputs.
 #include "engine/io/inputs.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <tuple>
+
+#include "engine/io/file_identity.h"
 
 namespace shardlens {
 namespace {
 
-using Identity = std::tuple<uint32_t, uint32_t, uint64_t, int64_t, uint32_t>;  // device, inode, made
-
 std::mutex inputs_mutex;
-std::set<Identity> inputs;
+std::set<FileIdentity> inputs;
 
-// A path of "" means the open file `at` itself.
-std::optional<Identity> identity_of(int at, const char* path) {
-  struct statx facts {};
-  if (statx(at, path, AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, &facts) != 0) return {};
-  if (!S_ISREG(facts.stx_mode)) return {};
-  const bool made = (facts.stx_mask & STATX_BTIME) != 0;
-  return Identity{facts.stx_dev_major, facts.stx_dev_minor, facts.stx_ino, made ? facts.stx_btime.tv_sec : 0,
-                  made ? facts.stx_btime.tv_nsec : 0};
-}
-
-void note(const std::optional<Identity>& identity) noexcept {
+void note(const std::optional<FileIdentity>& identity) noexcept {
   if (!identity) return;
   try {
     const std::lock_guard lock(inputs_mutex);
@@ -41,15 +25,15 @@ void note(const std::optional<Identity>& identity) noexcept {
 }  // namespace
 
 void note_input(int file) noexcept {
-  note(identity_of(file, ""));
+  note(identity_of_file(file));
 }
 
 void note_input(const std::string& path) noexcept {
-  note(identity_of(AT_FDCWD, path.c_str()));
+  note(identity_of_file(path));
 }
 
 bool is_input(const std::string& path) {
-  const std::optional<Identity> identity = identity_of(AT_FDCWD, path.c_str());
+  const std::optional<FileIdentity> identity = identity_of_file(path);
   if (!identity) return false;
   const std::lock_guard lock(inputs_mutex);
   return inputs.contains(*identity);

@@ -90,6 +90,8 @@ def main():
         if not name.endswith(".h"):
             return None  # no program of this build has it
         folder = pathlib.PurePath(name).parent
+        if any((root / folder).glob("*.cpp")) and not any(file.startswith(f"{folder}/") for file in commands):
+            return None  # nor is any file beside it: those of other kernels
         for above in [folder, *folder.parents]:
             for file, command in commands.items():
                 if file.startswith(f"{above}/"):

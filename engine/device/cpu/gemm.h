@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "engine/program/layout.h"
 
@@ -35,17 +34,12 @@ bool is_one_row(const auto& product) {
   return product.m == 1 && !product.transpose_a;
 }
 
-/// Computes the product on the calling thread: in fp32 with oneDNN's AVX-512 kernels, or with BLIS without
-/// AVX-512, in fp64 with Eigen, and a single row with gemv.h. An element's bits do not depend on the part of
-/// C that it is computed with, a shard's or a thread's. The part must have at least two columns and, if B is
-/// transposed, 16 rows. In fp64 its columns must begin and end at multiples of 48 and its rows at multiples
-/// of 16 (or where C ends).
+/// Computes the product on the calling thread: a single row with gemv.h, otherwise with whole_product.h. An
+/// element's bits do not depend on the part of C that it is computed with, a shard's or a thread's. The part
+/// must have at least two columns and, if B is transposed, 16 rows. In fp64 its columns must begin and end at
+/// multiples of 48 and its rows at multiples of 16 (or where C ends).
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
-
-/// The instructions that products use on this machine: "AVX-512 with AMX", "AVX-512 with bf16", "AVX-512" or
-/// "AVX2". If two machines differ in them, the last bits may differ.
-std::string product_kernels();
 
 /// The cut of C for threads: `rows` × `cols` tiles, each large enough to be worth its packing.
 struct Grid {

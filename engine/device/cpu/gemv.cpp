@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/device/cpu/aligned.h"
+#include "engine/device/cpu/processor.h"
 #include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
@@ -21,9 +22,9 @@ struct Ahead {
   int64_t first_bytes, second_bytes;
 };
 
-// The best way to prefetch depends on the processor and on the rest of the loop (TRIED.md). Near: close to
-// the processor's own prefetches, and not into the first cache; other prefetches would disturb them. Far:
-// early enough that the data has arrived when it is needed.
+// The best way to prefetch depends on the processor (Prefetching) and on the rest of the loop (TRIED.md).
+// Near: close to the processor's own prefetches, and not into the first cache; other prefetches would disturb
+// them. Far: early enough that the data has arrived when it is needed.
 struct Asking {
   Ahead ahead;
   int64_t together;  // vectors of y that are written together, after the same number of B was read
@@ -344,24 +345,16 @@ void multiply_panels_from(const T* x, const S* panels, int64_t n, int64_t k, Ran
   }
 }
 
-enum class Processor { UpToZen4, SinceZen5, Other };
-
-Processor this_processor() {
-  if (!__builtin_cpu_is("amd")) return Processor::Other;
-  const bool old = __builtin_cpu_is("amdfam17h") || __builtin_cpu_is("amdfam19h");
-  return old ? Processor::UpToZen4 : Processor::SinceZen5;
-}
-
 /// Calls body(Best) with the best way to prefetch on this processor.
 template <class Body>
 void with_asking(const Body& body) {
-  static const Processor processor = this_processor();
-  switch (processor) {
-    case Processor::UpToZen4:
+  static const Prefetching best = best_prefetching();
+  switch (best) {
+    case Prefetching::Near:
       return body(Best<kNear>());
-    case Processor::SinceZen5:
+    case Prefetching::Far:
       return body(Best<kFar>());
-    case Processor::Other:
+    case Prefetching::FarIntoSecond:
       return body(Best<kFarIntoSecond>());
   }
 }

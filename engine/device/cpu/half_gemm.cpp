@@ -1,7 +1,7 @@
 // C = op(A)·op(B) of 16-bit matrices, summed in fp32 and rounded once. If the processor has instructions for
-// bf16, bf16_gemm.cpp computes it. Otherwise A and B are widened, a panel at a time, into scratch that stays
-// in cache, and multiplied in fp32. A sum is broken at multiples of the panels' depth, so an element's bits
-// do not depend on the part of C that it is computed with.
+// bf16, x86/bf16_gemm.cpp computes it. Otherwise A and B are widened, a panel at a time, into scratch that
+// stays in cache, and multiplied in fp32. A sum is broken at multiples of the panels' depth, so an element's
+// bits do not depend on the part of C that it is computed with.
 #include <algorithm>
 #include <type_traits>
 #include <vector>

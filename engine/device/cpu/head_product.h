@@ -62,7 +62,7 @@ template <class T, int64_t rows, int64_t vectors>
 #pragma GCC unroll 4
     for (int64_t v = 0; v < vectors; ++v) {
       b_row[v] = load_part(b + v * kLanes<T>, lanes(v), T(0));
-      asm("" : "+v"(b_row[v]));  // read once into a register, not again by every multiply-add
+      registers::keep(b_row[v]);  // read once, not again by every multiply-add
     }
 #pragma GCC unroll 6
     for (int64_t r = 0; r < rows; ++r) {

@@ -28,7 +28,7 @@ Rows<T> room_for_copy(int64_t rows, int64_t cols, Aligned<T>& kept) {
 }
 
 /// Copies `from` [rows, cols] into `to` as [cols, rows]. `to` has room for both extents rounded up to
-/// kSquare; the padding is written with zeros. Needs AVX-512.
+/// kSquare; the padding is written with zeros. Needs AVX-512: only x86/transposed.cpp has it.
 void copy_transposed(Rows<const float> from, int64_t rows, int64_t cols, Rows<float> to);
 
 }  // namespace shardlens::cpu

@@ -13,10 +13,14 @@
 #include <utility>
 
 #include "engine/io/half.h"
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-#include "engine/device/cpu/registers_512.h"
+#if defined(SHARDLENS_PORTABLE_KERNELS)
+#include "engine/device/cpu/portable/registers_portable.h"
+#elif defined(__AVX512BW__) && defined(__AVX512VL__)
+#include "engine/device/cpu/x86/registers_512.h"
+#elif defined(__AVX2__) && defined(__FMA__)
+#include "engine/device/cpu/x86/registers_256.h"
 #else
-#include "engine/device/cpu/registers_256.h"
+#error "a file that includes vector.h must be compiled with the kernels' options (cmake/kernels.cmake)"
 #endif
 
 namespace shardlens::cpu {
@@ -72,7 +76,8 @@ struct ComputedIn<Fp16> {
 template <class Stored>
 using Computed = typename ComputedIn<Stored>::Type;
 
-/// Elements in a vector: 16 floats or 8 doubles with AVX-512, half as many without.
+/// Elements in a vector: 16 floats or 8 doubles with AVX-512, half as many with AVX2, a quarter of them in
+/// the portable kernels.
 template <class T>
 inline constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(T));
 
@@ -83,7 +88,8 @@ template <class T>
   return vector;
 }
 
-/// a·b + c, rounded once. It is explicit, so that the compiler does not choose where to round.
+/// a·b + c, rounded once (by portable kernels only where the processor has an instruction for it). It is
+/// explicit, so that the compiler does not choose where to round.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> a, Vector<T> b, Vector<T> c) {
   return registers::multiply_add(a, b, c);
@@ -109,7 +115,7 @@ template <class T>
 
 /// Orders writes past the caches before all later writes. Must be called before another thread may read them.
 [[gnu::always_inline]] inline void settle_past_caches() {
-  _mm_sfence();
+  registers::settle_past_caches();
 }
 
 // A vector of 16-bit numbers is loaded as fp32 and rounded when it is stored.

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/whole_product.h"
 #include "engine/runtime/processes/process_world.h"
 
 namespace shardlens {

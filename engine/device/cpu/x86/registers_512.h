@@ -1,5 +1,6 @@
 // Operations that the compiler's vector extensions lack, with AVX-512: registers of 64 bytes. Masks read and
-// write parts of a register. registers_256.h has the same operations with AVX2.
+// write parts of a register. registers_256.h has the same operations with AVX2, and
+// portable/registers_portable.h for every processor.
 #pragma once
 
 #include <immintrin.h>
@@ -59,6 +60,17 @@ template <class Half>
 /// Writes past the caches. `to` is aligned to a register.
 [[gnu::always_inline]] inline void stream(float* to, FloatVector vector) {
   _mm512_stream_ps(to, __m512(vector));
+}
+
+/// Orders what stream() wrote before all later writes.
+[[gnu::always_inline]] inline void settle_past_caches() {
+  _mm_sfence();
+}
+
+/// Makes the compiler hold the value in a register from here on, instead of reading it again from memory.
+template <class Vector>
+[[gnu::always_inline]] inline void keep(Vector& vector) {
+  asm("" : "+v"(vector));
 }
 
 /// Convert lane by lane; the compiler's own conversions take two halves. (The masks select all lanes. GCC 12

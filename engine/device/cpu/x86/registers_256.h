@@ -67,6 +67,15 @@ template <class Half>
   _mm256_stream_ps(to, __m256(vector));
 }
 
+[[gnu::always_inline]] inline void settle_past_caches() {
+  _mm_sfence();
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void keep(Vector& vector) {
+  asm("" : "+v"(vector));
+}
+
 [[gnu::always_inline]] inline WordVector words_of(ShortVector shorts) {
   return WordVector(_mm256_cvtepu16_epi32(__m128i(shorts)));
 }

@@ -7,16 +7,16 @@
 // product would round differently. This file cuts a sum by its length alone, into parts that oneDNN never
 // breaks, and adds them in order. Every extent is padded with zeros. This needs fewer kernels, and avoids odd
 // shapes: with some of them oneDNN 2.6 ended the program.
-#include "engine/device/cpu/bf16_blocks.h"
+#include "engine/device/cpu/x86/bf16_blocks.h"
 
 #include <algorithm>
 #include <map>
 #include <span>
 #include <vector>
 
-#include "engine/device/cpu/bf16_pairs.h"
-#include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/vector.h"
+#include "engine/device/cpu/x86/bf16_pairs.h"
+#include "engine/device/cpu/x86/onednn.h"
 
 namespace shardlens::cpu {
 

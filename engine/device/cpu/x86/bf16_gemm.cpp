@@ -17,12 +17,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/device/cpu/bf16_blocks.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
-#include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
+#include "engine/device/cpu/x86/bf16_blocks.h"
+#include "engine/device/cpu/x86/onednn.h"
 
 namespace shardlens::cpu {
 

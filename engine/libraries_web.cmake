@@ -1,9 +1,6 @@
 # The libraries of the page's engine, under the names that find_package() gives them on a desktop. Libraries of headers
 # are those that Debian has installed; this machine's other headers must not be found, so each has a link of its own in a
 # folder. cmark, SQLite and ICU are compiled from the sources that app/web-setup.sh has unpacked.
-include("${CMAKE_CURRENT_LIST_DIR}/libcxx.cmake")
-link_libraries(shardlens_libcxx)
-
 set(web_headers "${CMAKE_BINARY_DIR}/headers")
 file(MAKE_DIRECTORY "${web_headers}")
 foreach(name IN ITEMS fmt spdlog nlohmann CLI toml++ xxhash.h fast_float eigen3/Eigen eigen3/unsupported)
@@ -25,6 +22,7 @@ add_headers(nlohmann_json::nlohmann_json)
 add_headers(Eigen3::Eigen)
 add_headers(CLI11::CLI11)
 add_headers(Threads::Threads)
+add_headers(PkgConfig::SENTENCEPIECE)  # a page has none (cmake/platform.cmake)
 set(XXHASH_INCLUDE_DIR "${web_headers}")
 set(TOMLPLUSPLUS_INCLUDE_DIR "${web_headers}")
 
@@ -59,5 +57,5 @@ add_library(web_icu STATIC ${icu_sources})
 target_include_directories(web_icu SYSTEM PUBLIC "${SHARDLENS_WEB_THIRD_PARTY}/icu/common")
 target_compile_definitions(web_icu PRIVATE U_COMMON_IMPLEMENTATION PUBLIC U_STATIC_IMPLEMENTATION)
 target_compile_options(web_icu PRIVATE -Os -w
-  "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/libcxx/missing_from_libc.h")
+  "SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/web/libcxx/missing_from_libc.h")
 add_library(ICU::uc ALIAS web_icu)

@@ -2,7 +2,7 @@
 // the edges. It breaks a sum at multiples of a length that depends only on the processor. So a shard has the
 // bits of the full product. Its second method, for small matrices without packing, has other kernels at the
 // edges and is not used.
-#include "engine/device/cpu/blis_gemm.h"
+#include "engine/device/cpu/x86/blis_gemm.h"
 
 #include <blis.h>
 #include <stdlib.h>

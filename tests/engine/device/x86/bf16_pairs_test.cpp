@@ -1,6 +1,6 @@
 // The copies that matrix units read: every number is at its place, the padding is zero, and nothing else is
 // read or written.
-#include "engine/device/cpu/bf16_pairs.h"
+#include "engine/device/cpu/x86/bf16_pairs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Transposes 16 × 16 numbers at a time, and prefetches the next ones below.
 #include "engine/device/cpu/transposed.h"
 
-#include "engine/device/cpu/square.h"
+#include "engine/device/cpu/x86/square.h"
 
 #pragma GCC target("avx512f,avx512bw,avx512vl")
 

@@ -1,13 +1,13 @@
 // Two operations make all of these copies: interleaving the numbers of two rows, and transposing 16 × 16
 // pairs. oneDNN's reorder makes the same copies, but that of an untransposed B has a quarter of the speed. A
 // processor with AMX has AVX-512, so this file uses it even if the rest of the program does not.
-#include "engine/device/cpu/bf16_pairs.h"
+#include "engine/device/cpu/x86/bf16_pairs.h"
 
 #include <immintrin.h>
 
 #include <array>
 
-#include "engine/device/cpu/square.h"
+#include "engine/device/cpu/x86/square.h"
 
 #pragma GCC target("avx512f,avx512bw,avx512vl")
 
