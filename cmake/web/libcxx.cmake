@@ -24,4 +24,5 @@ target_include_directories(shardlens_libcxx PRIVATE
   "${SHARDLENS_WEB_THIRD_PARTY}/libcxxabi/include" "${SHARDLENS_WEB_THIRD_PARTY}/libunwind/include"
   "${SHARDLENS_WEB_THIRD_PARTY}/libcxx/src" "${SHARDLENS_WEB_THIRD_PARTY}/libcxx/src/include"
   "${SHARDLENS_WEB_THIRD_PARTY}/libcxx" "${SHARDLENS_WEB_THIRD_PARTY}/libcxx/libc")
-target_sources(shardlens_libcxx INTERFACE "${CMAKE_CURRENT_LIST_DIR}/libcxx/main.c")
+target_sources(shardlens_libcxx INTERFACE
+  "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${CMAKE_CURRENT_LIST_DIR}/libcxx/main.c>")

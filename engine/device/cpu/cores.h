@@ -3,8 +3,12 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 namespace shardlens::cpu {
+
+/// The numbers of the cores that the calling thread may run on; core 0 alone where that is not known.
+std::vector<int> usable_cores();
 
 /// Binds the calling thread to the index-th core that this process may use. Does nothing if there are fewer.
 void bind_to_core(int index);

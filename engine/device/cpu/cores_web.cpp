@@ -5,6 +5,10 @@
 
 namespace shardlens::cpu {
 
+std::vector<int> usable_cores() {
+  return {0};
+}
+
 void bind_to_core(int) {}
 
 int current_core() {

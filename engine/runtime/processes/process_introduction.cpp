@@ -2,11 +2,11 @@
 #include "engine/runtime/processes/process_introduction.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <fstream>
 
+#include "engine/device/cpu/cores.h"
 #include "engine/device/cpu/whole_product.h"
 #include "engine/runtime/processes/process_world.h"
 
@@ -15,11 +15,10 @@ namespace {
 
 ProcessCores own_cores() {
   ProcessCores cores{};
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return {1};
-  for (size_t core = 0; core < 64 * cores.size(); ++core)
-    if (CPU_ISSET(core, &set)) cores[core / 64] |= uint64_t{1} << core % 64;
+  for (const int core : cpu::usable_cores()) {
+    const auto bit = static_cast<size_t>(core);
+    if (bit < 64 * cores.size()) cores[bit / 64] |= uint64_t{1} << bit % 64;
+  }
   return cores;
 }
 
