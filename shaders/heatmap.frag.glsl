@@ -1,4 +1,3 @@
-#version 330 core
 // Makes the colour of a heatmap's value, as Colouring does on the processor (ui/theme/colour_scale.cpp).
 uniform sampler2D values;    // one value a texel
 uniform sampler2D shades;    // one colour map a row

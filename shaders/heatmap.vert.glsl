@@ -1,4 +1,3 @@
-#version 330 core
 // Places a heatmap's rectangle and unpacks its look from the vertex colour (ui/platform/value_shader.cpp).
 uniform mat4 projection;
 uniform sampler2D values;

@@ -16,9 +16,9 @@ namespace {
 class Stage {
  public:
   Stage(GLenum kind, const EmbeddedFile& file) : id_(glCreateShader(kind)) {
-    const char* text = file.contents.data();
-    const auto length = static_cast<GLint>(file.contents.size());
-    glShaderSource(id_, 1, &text, &length);
+    const char* const texts[] = {kShaderLanguage, kShaderHead, file.contents.data()};
+    const GLint lengths[] = {-1, -1, static_cast<GLint>(file.contents.size())};  // -1: up to its end
+    glShaderSource(id_, 3, texts, lengths);
     glCompileShader(id_);
     GLint compiled = GL_FALSE;
     glGetShaderiv(id_, GL_COMPILE_STATUS, &compiled);

@@ -51,14 +51,8 @@ ImVector<ImGuiInputEvent> take_later_input() {
 
 }  // namespace
 
-GuiContext::GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_by) {
-  const int version = gladLoadGL(load);
-  if (GLAD_VERSION_MAJOR(version) * 10 + GLAD_VERSION_MINOR(version) < 33) {
-    throw run_error(
-        fmt::format("the graphics driver has OpenGL {}.{}, but the studio needs 3.3; Mesa's software "
-                    "renderer has it (set LIBGL_ALWAYS_SOFTWARE=1)",
-                    GLAD_VERSION_MAJOR(version), GLAD_VERSION_MINOR(version)));
-  }
+GuiContext::GuiContext(GlLoader load, std::optional<ui::ColoursBy> colours_by) {
+  load_gl(load);
   value_shader_ = make_value_shader(colours_by);
   IMGUI_CHECKVERSION();
   gui_ = ImGui::CreateContext();
@@ -70,15 +64,14 @@ GuiContext::GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_b
   io.IniFilename = nullptr;  // the application saves the layout itself
   fonts_ = add_fonts(*io.Fonts);
   ImGui::GetStyle().FontSizeBase = ui::kBodySize;
-  ImGui_ImplOpenGL3_Init("#version 330 core");
+  ImGui_ImplOpenGL3_Init(kShaderLanguage);
   // At the first frame Dear ImGui would make its program itself, and draw with one that is none.
   if (ImGui_ImplOpenGL3_CreateDeviceObjects()) return;
   const std::string graphics = renderer();
   end();
   throw run_error(fmt::format(
-      "the graphics driver ({}) cannot make the program that draws the studio: its reason is above. "
-      "Mesa's software renderer can (set LIBGL_ALWAYS_SOFTWARE=1)",
-      graphics));
+      "the graphics driver ({}) cannot make the program that draws the studio: its reason is above; {}",
+      graphics, kOtherDriver));
 }
 
 GuiContext::~GuiContext() {

@@ -24,7 +24,7 @@ class GuiContext {
   // `load` finds an OpenGL function by name in the current context. `colours_by`: who makes the colours of
   // heatmaps; make_value_shader() decides if none is given. Its contexts are the current ones from here on.
   // Throws Error below OpenGL 3.3, and if the driver cannot link the program that draws.
-  explicit GuiContext(GLADloadfunc load, std::optional<ui::ColoursBy> colours_by = {});
+  explicit GuiContext(GlLoader load, std::optional<ui::ColoursBy> colours_by = {});
   ~GuiContext();
   GuiContext(const GuiContext&) = delete;
   GuiContext& operator=(const GuiContext&) = delete;

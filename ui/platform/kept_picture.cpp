@@ -33,8 +33,8 @@ void KeptPicture::allocate(PixelSize size) {
   if (possible(size.width) && possible(size.height)) {
     glBindTexture(GL_TEXTURE_2D, colour_);
     const bool of_windows = bytes_ == Bytes::OfWindows;
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, size.width, size.height, 0, of_windows ? GL_BGRA : GL_RGBA,
-                 of_windows ? GL_UNSIGNED_INT_8_8_8_8_REV : GL_UNSIGNED_BYTE, nullptr);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, size.width, size.height, 0, of_windows ? kWindowFormat : GL_RGBA,
+                 of_windows ? kWindowType : GL_UNSIGNED_BYTE, nullptr);
     glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, colour_, 0);
     if (glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) return;
   }

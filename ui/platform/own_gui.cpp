@@ -6,7 +6,7 @@
 
 namespace shardlens {
 
-OwnGui::OwnGui(GLADloadfunc load, KeptPicture::Bytes bytes) {
+OwnGui::OwnGui(GlLoader load, KeptPicture::Bytes bytes) {
   const CurrentGui before;
   gui_.emplace(load);
   picture_.emplace(bytes);

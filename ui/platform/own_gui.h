@@ -12,7 +12,7 @@ namespace shardlens {
 
 class OwnGui {
  public:
-  OwnGui(GLADloadfunc load, KeptPicture::Bytes bytes);
+  OwnGui(GlLoader load, KeptPicture::Bytes bytes);
   ~OwnGui();
   OwnGui(const OwnGui&) = delete;
   OwnGui& operator=(const OwnGui&) = delete;

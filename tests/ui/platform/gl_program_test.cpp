@@ -11,9 +11,9 @@ namespace shardlens {
 namespace gl_program_test {
 
 constexpr EmbeddedFile vertex{"test.vert.glsl",
-                              "#version 330 core\nvoid main() { gl_Position = vec4(0); }\n"};
+                              "void main() { gl_Position = vec4(0); }\n"};
 constexpr EmbeddedFile fragment{"test.frag.glsl",
-                                "#version 330 core\nuniform float scale;\nout vec4 colour;\n"
+                                "uniform float scale;\nout vec4 colour;\n"
                                 "void main() { colour = vec4(scale); }\n"};
 
 class GlProgramTest : public ::testing::Test {
@@ -28,7 +28,7 @@ TEST_F(GlProgramTest, LinksAndKnowsItsUniforms) {
 }
 
 TEST_F(GlProgramTest, AFaultNamesTheFileAndQuotesTheCompiler) {
-  constexpr EmbeddedFile broken{"broken.frag.glsl", "#version 330 core\nvoid main() { nonsense = 1; }\n"};
+  constexpr EmbeddedFile broken{"broken.frag.glsl", "void main() { nonsense = 1; }\n"};
   try {
     const GlProgram program(vertex, broken);
     FAIL();
