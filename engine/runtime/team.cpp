@@ -8,6 +8,7 @@
 
 #include "engine/program/overlap_waits.h"
 #include "engine/runtime/checksum.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/lockstep_team.h"
 #include "engine/runtime/rank_team.h"
 
@@ -137,7 +138,7 @@ std::vector<std::vector<StepEvent>> Team::events(int ranks) const {
 
 std::shared_ptr<Team> make_team(std::shared_ptr<const Plan> plan, std::shared_ptr<Team> lender,
                                 std::unique_ptr<Seats> seats) {
-  if (plan->program.settings.communicator == CommunicatorChoice::Lockstep)
+  if (ranks_take_turns(plan->program.settings))
     return std::make_shared<LockstepTeam>(std::move(plan), std::move(lender), std::move(seats));
   return std::make_shared<RankTeam>(std::move(plan), std::move(lender), std::move(seats));
 }
