@@ -15,6 +15,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/worker.h"
+
 namespace shardlens {
 
 template <typename Value>
@@ -123,11 +125,11 @@ inline Job<void> job::PromiseOf<void>::get_return_object() {
   return Job<void>(Job<void>::Handle::from_promise(*this));
 }
 
-/// Does all of it now, and returns what it returned.
+/// Does all of it now, and returns what it returned. Workers that take turns come forward meanwhile.
 template <typename Value>
 Value run_whole(Job<Value> job) {
-  while (!job.go_on()) {
-  }
+  while (!job.go_on()) take_turns(0);
+  take_turns(0);
   return job.take();
 }
 

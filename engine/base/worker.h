@@ -66,6 +66,7 @@ class WaitForWorkers {
   /// Blocks until `happened()`, which is called under `lock`, or until `seconds` have passed. Returns what
   /// happened() said last.
   bool wait_for(std::unique_lock<std::mutex>& lock, double seconds, const std::function<bool()>& happened);
+  void wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& happened);
 
  private:
   struct State;
@@ -76,6 +77,8 @@ class WaitForWorkers {
 /// at least one. Returns true if more are due. Always on one and the same thread. Threads need no call: does
 /// nothing.
 bool take_turns(double seconds);
+/// Waits for `seconds`, in which workers come forward.
+void let_workers_go_on(double seconds);
 /// When the next turn is due, from now on. Infinity: not before a worker is woken, or they are threads.
 double seconds_to_next_turn();
 

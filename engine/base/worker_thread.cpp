@@ -1,4 +1,5 @@
 // Workers that are threads.
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -10,22 +11,21 @@
 namespace shardlens {
 
 const bool kWorkersTakeTurns = false;
-const double kPieceSeconds = std::numeric_limits<double>::infinity();
+const double kPieceSeconds = 1e9;  // as long as a clock can hold
 
 struct WorkerState {
   void rest(double seconds) {
     std::unique_lock lock(mutex);
-    const auto is_woken = [this] { return woken; };
+    const auto is_woken = [this] { return woken.load(); };
     if (std::isfinite(seconds))
       changed.wait_for(lock, std::chrono::duration<double>(seconds), is_woken);
     else
       changed.wait(lock, is_woken);
-    woken = false;
   }
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool woken = false;
+  std::atomic<bool> woken = false;
   std::thread thread;
 };
 
@@ -34,8 +34,12 @@ BackgroundWorker::~BackgroundWorker() = default;
 
 void BackgroundWorker::start(const std::string& what, Turn turn) {
   state_->thread = start_thread(what, [state = state_.get(), turn = std::move(turn)] {
-    for (NextTurn next = turn(); !next.is_none; next = turn())
+    for (;;) {
+      state->woken.exchange(false);  // the turn sees what was there before
+      const NextTurn next = turn();
+      if (next.is_none) return;
       if (next.seconds > 0) state->rest(next.seconds);
+    }
   });
 }
 
@@ -71,8 +75,16 @@ bool WaitForWorkers::wait_for(std::unique_lock<std::mutex>& lock, double seconds
   return state_->changed.wait_for(lock, std::chrono::duration<double>(seconds), happened);
 }
 
+void WaitForWorkers::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& happened) {
+  state_->changed.wait(lock, happened);
+}
+
 bool take_turns(double) {
   return false;
+}
+
+void let_workers_go_on(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 double seconds_to_next_turn() {

@@ -57,7 +57,7 @@ class Round {
 
   void take(WorkerState& worker) {
     worker.in_turn = true;
-    worker.woken = false;
+    worker.woken.exchange(false);  // the turn sees what was there before
     const double begin = now_seconds();
     const NextTurn next = worker.turn();
     const double end = now_seconds();
@@ -83,10 +83,16 @@ class Round {
   LongestTurn longest_;
 };
 
+void rest(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
 }  // namespace
 
 BackgroundWorker::BackgroundWorker() : state_(std::make_unique<WorkerState>()) {}
-BackgroundWorker::~BackgroundWorker() = default;
+BackgroundWorker::~BackgroundWorker() {
+  Round::of_this_program().leave(*state_);
+}
 
 void BackgroundWorker::start(const std::string& what, Turn turn) {
   state_->what = what;
@@ -123,11 +129,14 @@ bool WaitForWorkers::wait_for(std::unique_lock<std::mutex>& lock, double seconds
   while (!happened()) {
     if (now_seconds() >= end) return false;
     lock.unlock();
-    if (!Round::of_this_program().take_one())
-      std::this_thread::sleep_for(std::chrono::duration<double>(kLookSeconds));
+    if (!Round::of_this_program().take_one()) rest(kLookSeconds);
     lock.lock();
   }
   return true;
+}
+
+void WaitForWorkers::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& happened) {
+  wait_for(lock, std::numeric_limits<double>::infinity(), happened);
 }
 
 bool take_turns(double seconds) {
@@ -135,6 +144,13 @@ bool take_turns(double seconds) {
   while (Round::of_this_program().take_one())
     if (now_seconds() >= end) return seconds_to_next_turn() == 0;
   return false;
+}
+
+void let_workers_go_on(double seconds) {
+  const double end = now_seconds() + seconds;
+  do {
+    if (!Round::of_this_program().take_one()) rest(std::min(seconds, kLookSeconds));
+  } while (now_seconds() < end);
 }
 
 double seconds_to_next_turn() {

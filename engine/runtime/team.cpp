@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/base/worker.h"
 #include "engine/program/overlap_waits.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/choose.h"
@@ -116,8 +117,8 @@ void Team::next_pass(PassInputs inputs) {
 }
 
 void Team::wait() {
-  while (!wait_for(kForeverSeconds)) {
-  }
+  while (!wait_for(kPieceSeconds)) take_turns(0);
+  take_turns(0);
 }
 
 CommunicatorInfo Team::communicator() const {
