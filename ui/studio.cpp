@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/base/worker.h"
 #include "engine/config/hardware_file.h"
 #include "engine/io/file_kind.h"
 #include "ui/collective/collective_view.h"
@@ -45,6 +46,7 @@ using Clock = std::chrono::steady_clock;
 constexpr float kBarHeight = 48;
 constexpr float kReplayBarHeight = 44;
 constexpr double kBusyFrameSeconds = 1.0 / 30;
+constexpr double kTurnsSeconds = 0.012;              // of a frame, for workers that take turns in it
 constexpr double kComputingFrameSeconds = 1.0 / 20;  ///< frames take time from cores that compute
 constexpr double kIdleSeconds = 1;
 constexpr double kLiveFrameSeconds = 0.2;        ///< for a followed run: new passes, and their age
@@ -436,6 +438,7 @@ void Studio::draw_notes_window(Platform& platform) {
 }
 
 void Studio::frame() {
+  take_turns(kTurnsSeconds);
   take_snapshots();
   selection_.follow(shared_shown_plan(*held_.shown), view_);
   if (!keeps_findings_back(context())) broken_run_.select_start(*held_.breaks, *held_.shown, view_);
@@ -559,6 +562,10 @@ void Studio::draw_words_beside_tabs(const Context& context) {
 }
 
 double Studio::idle_seconds() const {
+  return std::min(seconds_between_frames(), seconds_to_next_turn());
+}
+
+double Studio::seconds_between_frames() const {
   const bool runs_beside = view_.of<ReplayView>().beside && is_busy(*sessions_.run.snapshot());
   if (view_.playing || view_.of<CollectiveView>().playing || held_.replay->playing ||
       held_.history->is_busy() || view_.of<ClosingView>().awaited ||

@@ -111,6 +111,7 @@ class Studio {
   void prepare_style();
   void draw_words_beside_tabs(const Context& context);
   void take_snapshots();
+  double seconds_between_frames() const;
   void follow_calibration();
   void leave_frozen();
   bool stays_open();             ///< false, for may_close(), and the next frames come quickly

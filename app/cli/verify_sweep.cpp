@@ -148,7 +148,7 @@ int run_sweep(const Settings& settings, const std::vector<int>& degrees, std::op
   const Sweep& sweep = sweeper.sweep();
   if (!json) print_head(sweep);
   for (size_t i = 0; !sweeper.is_done(); ++i) {
-    sweeper.run_next({});
+    run_whole(sweeper.run_next({}));
     if (!json) print_row(sweep.points[i]);
   }
   bool any = false;

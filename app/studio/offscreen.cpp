@@ -11,12 +11,12 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <vector>
 
 #include "app/studio/offscreen_parts.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/base/worker.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/io/atomic_file.h"
@@ -59,7 +59,7 @@ void train_shortly(const std::string& view, Platform& platform, ui::Studio& stud
   studio.training().send(train.wish());
   do {
     draw_frame(platform, studio);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    let_workers_go_on(0.02);
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error(fmt::format("the training did not finish within {:.0f} s", kTimeoutSeconds));
   } while (studio.training().snapshot()->is_active() ||
@@ -76,7 +76,7 @@ void draw_until(Platform& platform, ui::Studio& studio, const char* what, const 
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error(fmt::format("{} after {:.0f} s", what, kTimeoutSeconds));
     draw_frame(platform, studio);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    let_workers_go_on(0.01);
   }
 }
 
@@ -178,7 +178,7 @@ void wait_for_frozen(bool frozen, Platform& platform, ui::Studio& studio) {
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error(fmt::format("the training step was not shown within {:.0f} s", kTimeoutSeconds));
     draw_frame(platform, studio);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    let_workers_go_on(0.02);
   }
 }
 
@@ -346,7 +346,7 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
   const auto begin = Clock::now();
   do {
     draw_frame(platform, studio);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    let_workers_go_on(0.02);
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error(fmt::format("the recording's settings did not run within {:.0f} s", kTimeoutSeconds));
   } while (studio.view().of<ui::ReplayView>().beside && !studio.has_beside());
@@ -378,7 +378,7 @@ void wait_for_rest(Platform& platform, ui::Studio& studio) {
                                   to_string(studio.snapshot().state)));
     }
     draw_frame(platform, studio);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    let_workers_go_on(0.01);
   }
   const Snapshot& snapshot = studio.snapshot();
   // A run that can only be planned here still gets a picture, because the studio shows the reason itself.
@@ -462,7 +462,7 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
     draw_frame();  // the page begins to compute them
     draw_frame();
     const auto& figures = studio_.view().of<ui::FiguresView>().figures;
-    if (figures.valid()) figures.wait();
+    if (figures) figures->get();
   }
   if (view != kFrozenView) return;
   studio_.training().send(train_command::Freeze{});

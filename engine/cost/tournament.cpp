@@ -120,7 +120,7 @@ CostSum uncut(Settings settings, const Split& split, const Hardware& hardware) {
 }
 
 // Enters all splits of one T x D.
-void enter(const Settings& settings, const Hardware& hardware, Tournament& tournament) {
+Job<> enter(const Settings& settings, const Hardware& hardware, Tournament& tournament) {
   const Choices all_layers = layer_choices(), all_ends = end_choices();
   for (const Choice& stream : stream_choices()) {
     // Two layers of the default cuts minus one give the cost of one layer; the ends are the rest.
@@ -137,6 +137,7 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
     base_ends -= base_layer;
     std::vector<Piece> layers, ends;
     for (const Choice& choice : all_layers) {
+      co_await GiveWay();
       auto piece = plan_piece(settings, chosen(stream, choice, keep), 1, hardware, tournament);
       if (!piece) continue;
       *piece -= base_ends;
@@ -144,6 +145,7 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
       layers.push_back(std::move(*piece));
     }
     for (const Choice& choice : all_ends) {
+      co_await GiveWay();
       auto piece = plan_piece(settings, chosen(stream, keep, choice), 1, hardware, tournament);
       if (!piece) continue;
       *piece -= base_layer;
@@ -151,6 +153,7 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
       ends.push_back(std::move(*piece));
     }
     tournament.not_legal += all_layers.size() * all_ends.size() - layers.size() * ends.size();
+    co_await GiveWay();
     for (const Piece& layer : layers) {
       for (const Piece& end : ends) {
         Entrant entrant;
@@ -168,7 +171,7 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
         entrant.seconds = entrant.sum.seconds();
         entrant.state_bytes = settings.model.layers * layer.state_bytes + end.state_bytes;
         tournament.entrants.push_back(std::move(entrant));
-        if (settings.tp == 1) return;  // on one rank every split is the same
+        if (settings.tp == 1) co_return;  // on one rank every split is the same
       }
     }
   }
@@ -176,8 +179,8 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
 
 // Plans the memory of the fastest entrants until `wanted` of them fit. An entrant whose state alone is too
 // large needs no plan.
-void find_those_that_fit(const Settings& settings, const Hardware& hardware, size_t wanted,
-                         Tournament& tournament) {
+Job<> find_those_that_fit(const Settings& settings, const Hardware& hardware, size_t wanted,
+                          Tournament& tournament) {
   constexpr size_t kMostPlans = 200;
   size_t plans = 0;
   for (size_t place = 0; place < tournament.entrants.size() && tournament.listed.size() < wanted; ++place) {
@@ -186,8 +189,9 @@ void find_those_that_fit(const Settings& settings, const Hardware& hardware, siz
     if (fits) {
       if (plans++ == kMostPlans) {
         tournament.complete = false;
-        return;
+        co_return;
       }
+      co_await GiveWay();
       entrant.memory_bytes = total_bytes(price_model(settings_of(settings, entrant), hardware).memory_bytes);
       fits = entrant.memory_bytes <= tournament.limit_bytes;
     }
@@ -215,6 +219,11 @@ std::string words_of(const Split& split) {
 
 Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& hardware, int64_t limit_bytes,
                            size_t listed) {
+  return run_whole(hold_in_pieces(settings, ranks, hardware, limit_bytes, listed));
+}
+
+Job<Tournament> hold_in_pieces(Settings settings, int ranks, Hardware hardware, int64_t limit_bytes,
+                               size_t listed) {
   if (ranks < 1) throw request_error("a tournament needs 1 rank or more");
   Tournament tournament;
   tournament.limit_bytes = limit_bytes;
@@ -226,7 +235,7 @@ Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& 
     entering.tp = tp;
     entering.dp = ranks / tp;
     if (settings.batch % (int64_t{entering.dp} * settings.micro_batches) != 0) continue;
-    enter(entering, hardware, tournament);
+    co_await enter(entering, hardware, tournament);
   }
   if (tournament.entrants.empty())
     throw request_error(fmt::format(
@@ -237,8 +246,8 @@ Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& 
                    [](const Entrant& a, const Entrant& b) { return a.seconds < b.seconds; });
   for (Entrant& entrant : tournament.entrants)
     entrant.split.name = entrant.tp == 1 ? "one rank, nothing to cut" : words_of(entrant.split);
-  find_those_that_fit(entering, hardware, listed, tournament);
-  return tournament;
+  co_await find_those_that_fit(entering, hardware, listed, tournament);
+  co_return tournament;
 }
 
 PairOrder order_of(const std::vector<double>& measured_seconds) {

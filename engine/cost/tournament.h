@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/job.h"
 #include "engine/cost/model_price.h"
 
 namespace shardlens {
@@ -40,6 +41,9 @@ std::string words_of(const Split& split);
 /// possible.
 Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& hardware, int64_t limit_bytes,
                            size_t listed);
+/// The same, in pieces of a plan each.
+Job<Tournament> hold_in_pieces(Settings settings, int ranks, Hardware hardware, int64_t limit_bytes,
+                               size_t listed);
 
 /// For a list in predicted order: the number of pairs, and the number of them that a measurement puts in the
 /// same order.

@@ -29,8 +29,36 @@ int64_t bytes_of(const Plan& plan) {
 
 }  // namespace
 
-Evidence::Evidence(const Settings& settings, std::optional<Fault> mistake, const std::stop_token& stop)
-    : stop_(stop), settings_(settings), mistake_(mistake) {}
+void LaterRuns::need(const std::shared_ptr<Evidence>& evidence, int what, int64_t steps, Job<> job) {
+  if (!is_wanted) return run_whole(std::move(job));
+  const Name name{evidence.get(), what, steps};
+  if (const auto failed = failures_.find(name); failed != failures_.end())
+    std::rethrow_exception(failed->second);
+  name_ = name;
+  job_ = std::move(job);
+  throw NotYet();
+}
+
+bool LaterRuns::go_on() {
+  if (!job_) return true;
+  try {
+    if (!job_->go_on()) return false;
+  } catch (const std::exception&) {  // the evaluation throws it, where it asks for it
+    failures_[name_] = std::current_exception();
+  }
+  job_.reset();
+  return true;
+}
+
+void LaterRuns::forget() {
+  job_.reset();
+  failures_.clear();
+  held_.clear();
+}
+
+Evidence::Evidence(const Settings& settings, std::optional<Fault> mistake, const std::stop_token& stop,
+                   LaterRuns& later)
+    : stop_(stop), later_(later), settings_(settings), mistake_(mistake) {}
 
 const Plan& Evidence::plan() {
   if (plan_) return *plan_;
@@ -66,7 +94,8 @@ std::shared_ptr<Evidence> EvidenceStore::of(const Settings& settings, std::optio
   make_room();
   Kept& kept = kept_[key];
   kept.asked = ++asked_;
-  if (!kept.evidence) kept.evidence = std::make_shared<Evidence>(settings, mistake, stop_);
+  if (!kept.evidence) kept.evidence = std::make_shared<Evidence>(settings, mistake, stop_, later_);
+  later_.hold(kept.evidence);
   return kept.evidence;
 }
 

@@ -1,15 +1,22 @@
 // What expressions read: the plan of some settings, and what was measured when it ran. Nothing is planned or
 // run before it is asked for; what is large is refused first (price.h); and the results are kept while there
 // is room. Used by one thread at a time; another one may stop it.
+//
+// An expression asks in the middle of its evaluation, and gets what ran there and then. Where workers take
+// turns that could hold up a frame for seconds, so it can also be run later: the evaluation ends with NotYet,
+// the run is done in pieces, and the evaluation begins anew, with what is there now.
 #pragma once
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "engine/base/job.h"
 #include "engine/program/fault.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/snapshot.h"
@@ -25,10 +32,43 @@ inline constexpr int64_t kMostKeptBytes = int64_t{256} << 20;  ///< of all resul
 /// How a lesson trains these settings, a whole model: by loss(step), and where a scene shows the curve.
 TrainOptions lesson_training(const Settings& settings, int64_t steps);
 
-class Evidence {
+/// Thrown through an evaluation that asked for what is to be run later. It is no error: nobody but whoever
+/// began the evaluation may catch it.
+struct NotYet {};
+
+class Evidence;
+
+/// What evaluations have asked for and is run later. All of it belongs to one evaluation, until forget().
+class LaterRuns {
  public:
-  /// `stop`: the store's. Once it is requested, whatever plans or runs here throws a Cancelled Error.
-  Evidence(const Settings& settings, std::optional<Fault> mistake, const std::stop_token& stop);
+  /// False: what is asked for is run at once.
+  bool is_wanted = false;
+
+  /// Runs `job`, which is about `evidence`, at once. Or, if later runs are wanted, keeps it and throws
+  /// NotYet; asked for again, after it has failed, throws what it threw. `what` and `steps` name it.
+  void need(const std::shared_ptr<Evidence>& evidence, int what, int64_t steps, Job<> job);
+  /// Does a piece. Returns true if nothing is left: the evaluation can begin anew.
+  bool go_on();
+  /// So that it is not freed before the evaluation has come to its end.
+  void hold(const std::shared_ptr<Evidence>& evidence) {
+    if (is_wanted) held_.push_back(evidence);
+  }
+  void forget();
+
+ private:
+  using Name = std::tuple<const Evidence*, int, int64_t>;
+  std::optional<Job<>> job_;
+  Name name_;
+  std::map<Name, std::exception_ptr> failures_;
+  std::vector<std::shared_ptr<Evidence>> held_;
+};
+
+class Evidence : public std::enable_shared_from_this<Evidence> {
+ public:
+  /// `stop` and `later`: the store's. Once `stop` is requested, whatever plans or runs here throws a
+  /// Cancelled Error.
+  Evidence(const Settings& settings, std::optional<Fault> mistake, const std::stop_token& stop,
+           LaterRuns& later);
 
   const Settings& settings() const { return settings_; }
   const std::optional<Fault>& mistake() const { return mistake_; }
@@ -58,9 +98,17 @@ class Evidence {
  private:
   void require_wanted() const;
   void check_size(int64_t steps);
-  std::shared_ptr<const SerialReference> run_serial();
+  void need(int what, int64_t steps, Job<> job) {
+    later_.need(shared_from_this(), what, steps, std::move(job));
+  }
+  Job<std::shared_ptr<const SerialReference>> run_serial();
+  Job<> run_once();
+  Job<> run_for_serial();
+  Job<> run_broken(int64_t steps);
+  Job<> train(int64_t steps);
 
   const std::stop_token& stop_;
+  LaterRuns& later_;
   Settings settings_;
   std::optional<Fault> mistake_;
   std::shared_ptr<const Plan> plan_;
@@ -78,6 +126,7 @@ class EvidenceStore {
   std::shared_ptr<Evidence> of(const Settings& settings, std::optional<Fault> mistake = {});
   /// From now on a request of `stop` ends what plans or runs, with a Cancelled Error.
   void stop_with(std::stop_token stop) { stop_ = std::move(stop); }
+  LaterRuns& later() { return later_; }
   int64_t kept_bytes() const;
 
  private:
@@ -88,6 +137,7 @@ class EvidenceStore {
   void make_room();
 
   std::stop_token stop_;
+  LaterRuns later_;
   std::map<std::string, Kept> kept_;
   uint64_t asked_ = 0;
 };

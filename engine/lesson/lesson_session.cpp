@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/suggest.h"
-#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/file_state.h"
 #include "engine/lesson/built_in.h"
@@ -26,12 +24,12 @@ class LessonSession::Worker {
  public:
   Worker() {
     mail_.publish(std::make_shared<LessonSnapshot>());
-    thread_ = start_thread("a lesson", [this] { main(); });
+    mail_.start("a lesson", [this] { return turn(); });
   }
 
   ~Worker() {
     mail_.close([this] { stop_.request_stop(); });
-    thread_.join();
+    mail_.join();
   }
 
   void send(LessonCommand command) {
@@ -52,7 +50,9 @@ class LessonSession::Worker {
   const Mailbox<LessonCommand, LessonSnapshot>& mail() const { return mail_; }
 
  private:
-  void main();
+  NextTurn turn();
+  void begin(const LessonCommand& command);
+  bool carry_out(const LessonCommand& command);
   void handle(const lesson_command::Open& command);
   void handle(const lesson_command::Close& command);
   void handle(const lesson_command::Look& command);
@@ -79,10 +79,10 @@ class LessonSession::Worker {
   std::unique_ptr<LessonRun> run_;        ///< of now_.lesson
   std::shared_ptr<EvidenceStore> store_;  ///< what was planned and run; it outlives a changed file
   std::optional<uint64_t> seed_;
-  FileState file_;     ///< of now_.path, when it was read
-  FileState failed_;   ///< of now_.path, when it could not be read
-  bool news_ = false;  ///< the present command has changed something
-  std::thread thread_;
+  FileState file_;                        ///< of now_.path, when it was read
+  FileState failed_;                      ///< of now_.path, when it could not be read
+  std::optional<LessonCommand> command_;  ///< the present one
+  bool news_ = false;                     ///< it has changed something
 };
 
 namespace {
@@ -107,31 +107,49 @@ void LessonSession::Worker::publish() {
   mail_.publish(std::make_shared<LessonSnapshot>(now_));
 }
 
-void LessonSession::Worker::main() {
-  while (mail_.wait(false)) {
+NextTurn LessonSession::Worker::turn() {
+  if (!mail_.begin_turn()) return kEnds;
+  if (!command_) {
     // Made before the command is taken: what arrives from here on stops it.
     token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
-    const std::optional<LessonCommand> command = mail_.take();
-    if (!command) continue;
-    // A look at a file that has not changed is no news.
-    news_ = !std::holds_alternative<lesson_command::Look>(*command);
-    if (news_) {
-      now_.busy = true;
-      now_.message.clear();
-      publish();
-    }
-    if (store_) store_->stop_with(token_);
-    try {
-      std::visit([this](const auto& wish) { handle(wish); }, *command);
-    } catch (const std::exception& error) {
-      if (!is_stopped(error)) now_.message = message_of(error);
-      news_ = true;
-    }
-    if (const std::string* const question = asked_about(*command)) ++now_.carried_out[*question];
-    now_.making = -1;
-    now_.busy = false;
-    if (news_) publish();
+    command_ = mail_.take();
+    if (!command_) return mail_.end_turn(false);
+    begin(*command_);
+  } else if (!store_->later().go_on()) {
+    return mail_.end_turn(true);
   }
+  if (!carry_out(*command_)) return mail_.end_turn(true);
+  command_.reset();
+  return mail_.end_turn(false);
+}
+
+void LessonSession::Worker::begin(const LessonCommand& command) {
+  // A look at a file that has not changed is no news.
+  news_ = !std::holds_alternative<lesson_command::Look>(command);
+  if (news_) {
+    now_.busy = true;
+    now_.message.clear();
+    publish();
+  }
+  if (store_) store_->stop_with(token_);
+}
+
+/// Returns false if something must be run first; then it is carried out anew.
+bool LessonSession::Worker::carry_out(const LessonCommand& command) {
+  try {
+    std::visit([this](const auto& wish) { handle(wish); }, command);
+  } catch (const NotYet&) {
+    return false;
+  } catch (const std::exception& error) {
+    if (!is_stopped(error)) now_.message = message_of(error);
+    news_ = true;
+  }
+  if (store_) store_->later().forget();
+  if (const std::string* const question = asked_about(command)) ++now_.carried_out[*question];
+  now_.making = -1;
+  now_.busy = false;
+  if (news_) publish();
+  return true;
 }
 
 void LessonSession::Worker::take(std::shared_ptr<const Lesson> lesson, const FileState& file) {
@@ -157,6 +175,7 @@ void LessonSession::Worker::handle(const lesson_command::Open& command) {
   const std::optional<uint64_t> seed = std::exchange(seed_, command.seed);
   if (!store_) store_ = std::make_shared<EvidenceStore>();
   store_->stop_with(token_);
+  store_->later().is_wanted = kWorkersTakeTurns;
   std::shared_ptr<const Lesson> old = now_.lesson;  // run_ needs it until it is replaced
   try {
     take(std::move(lesson), file);

@@ -28,7 +28,6 @@
 //                                          rows x cols is made
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -36,10 +35,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "engine/base/job.h"
+#include "engine/base/worker.h"
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program.h"
 #include "engine/record/sample.h"
@@ -149,9 +149,9 @@ std::string free_recording_path(const std::filesystem::path& wanted);
 /// SQLite's journal, which is deleted at the end.
 std::vector<std::string> files_of_recording(const std::string& recording);
 
-/// Writes a recording on its own thread: offer() never waits for the disk. The thread commits a few times a
-/// second. So a run that is killed at any moment leaves a file that opens and holds all but the last moment,
-/// and a Recording can read it while it is written.
+/// Writes a recording by a worker of its own: offer() never waits for the disk. The worker commits a few
+/// times a second. So a run that is killed at any moment leaves a file that opens and holds all but the last
+/// moment, and a Recording can read it while it is written.
 class RecordingWriter {
  public:
   /// Creates the file. Throws a request Error if it exists already or cannot be made.
@@ -167,7 +167,7 @@ class RecordingWriter {
   RecordingTotals totals() const;
   int64_t file_bytes() const;
   bool is_settled() const;  ///< nothing waits to be written
-  /// The processor time of the writer's thread so far, in seconds, and that time per sample; 0 before the
+  /// The processor time of the writer's worker so far, in seconds, and that time per sample; 0 before the
   /// first sample.
   double worked_seconds() const;
   double seconds_per_sample() const;
@@ -176,7 +176,9 @@ class RecordingWriter {
   RecordingTotals finish(const std::string& failure = {});
 
  private:
-  void main();
+  NextTurn turn();
+  void begin_batch();
+  Job<> write_batch(std::deque<RecordedPass> batch, int64_t bytes, RecordingTotals reached);
   void write_header(const RecordingHeader& header);
   void write(const RecordedPass& pass, RecordingTotals& added);
   void write_samples(const RecordedPass& pass, int64_t number, RecordingTotals& added);
@@ -190,20 +192,23 @@ class RecordingWriter {
   RecordingLimits limits_;
   const Program program_;
   std::unique_ptr<LiveLink> link_;      ///< exists before the file, and until it is closed
-  std::unique_ptr<Database> database_;  ///< the thread's own while it runs
+  std::unique_ptr<Database> database_;  ///< the worker's own while it runs
   std::unique_ptr<Pictures> pictures_;
   std::unique_ptr<OverviewBuilder> overview_;  ///< null: building it failed
   int64_t next_pass_ = 0;
 
+  std::optional<Job<>> batch_;    ///< what is left to write of the present one; only the worker's
+  double batch_due_seconds_ = 0;  ///< when the waiting passes are to be written; 0: none waited
+  double working_seconds_ = 0, piece_began_seconds_ = 0;  ///< processor time, as worked_seconds_
+
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::deque<RecordedPass> waiting_;
   int64_t waiting_bytes_ = 0;
   int64_t file_bytes_ = 0;
   RecordingTotals totals_;
   double worked_seconds_ = 0;  ///< processor time
   bool ending_ = false;
-  std::thread thread_;
+  BackgroundWorker worker_;
 };
 
 /// A recording that is opened for reading, also while it is written. Then each function reads what was

@@ -1,4 +1,4 @@
-// The writer's thread: writes the waiting passes a few times a second, in one transaction.
+// The writer's worker: writes the waiting passes a few times a second, in one transaction.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/io/json_text.h"
 #include "engine/io/sqlite.h"
@@ -23,8 +23,7 @@
 namespace shardlens {
 namespace {
 
-constexpr auto kCommitEvery = std::chrono::milliseconds(250);
-constexpr auto kBeatEvery = std::chrono::milliseconds(500);
+constexpr double kCommitEverySeconds = 0.25, kBeatEverySeconds = 0.5;
 constexpr int64_t kNoSpillPages = 1 << 30;  // more pages than a batch can have
 
 int64_t nanoseconds(double seconds) {
@@ -119,7 +118,7 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
     overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
     pictures_ = std::make_unique<Pictures>(*database_, limits_.file_bytes / 2);
     link_->made();
-    thread_ = start_thread("the writer of a recording", [this] { main(); });
+    worker_.start("the writer of a recording", [this] { return turn(); });
   } catch (...) {  // for example on a full disk: removes the empty file, which would block the next run
     pictures_.reset();
     overview_.reset();
@@ -224,7 +223,7 @@ void RecordingWriter::offer(RecordedPass pass) {
     waiting_bytes_ += bytes;
     waiting_.push_back(std::move(pass));
   }
-  changed_.notify_all();
+  worker_.wake();
 }
 
 double seconds_of(const RecordedPass& pass) {
@@ -382,53 +381,75 @@ void RecordingWriter::add_to_overview(int64_t number, const RecordedPass& pass) 
     }
 }
 
-void RecordingWriter::main() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    while (!changed_.wait_for(lock, kBeatEvery, [this] { return ending_ || !waiting_.empty(); }))
+NextTurn RecordingWriter::turn() {
+  if (!batch_) {
+    const double now = now_seconds();
+    std::unique_lock lock(mutex_);
+    if (waiting_.empty()) {
+      if (ending_) return kEnds;
+      lock.unlock();
       link_->beat();
-    if (waiting_.empty()) return;
-    if (!ending_) changed_.wait_for(lock, kCommitEvery, [this] { return ending_; });  // collects a batch
-    std::deque<RecordedPass> batch = std::move(waiting_);
-    const int64_t batch_bytes = waiting_bytes_;
-    waiting_.clear();
-    RecordingTotals reached = totals_;
-    lock.unlock();
-    RecordingTotals added;
-    std::string problem;
-    const int64_t first = next_pass_;
-    try {
-      database_->run("BEGIN");
-      pictures_->begin();
-      for (const RecordedPass& pass : batch) {
-        write(pass, added);
-        link_->beat();
-      }
-      add(reached, added);
-      write_totals(reached);
-      commit();
-      const int64_t bytes = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
-      if (bytes > limits_.file_bytes)
-        problem = fmt::format("{} has reached its limit of {} bytes", database_->path(), limits_.file_bytes);
-      lock.lock();
-      add(totals_, added);
-      file_bytes_ = bytes;
-    } catch (const std::exception& error) {
-      problem = message_of(error);
-      try {
-        database_->run("ROLLBACK");
-      } catch (const std::exception&) {  // SQLite may have rolled it back itself
-      }
-      overview_.reset();  // it holds passes that the file lacks; a reader of the file builds a new overview
-      next_pass_ = first;
-      pictures_->undo();
-      lock.lock();
-      totals_.dropped_passes += static_cast<int64_t>(batch.size());
+      return {kBeatEverySeconds};
     }
-    waiting_bytes_ -= batch_bytes;
-    worked_seconds_ = processor_seconds();
-    if (!problem.empty()) totals_.problem = problem;
+    if (batch_due_seconds_ == 0) batch_due_seconds_ = now + kCommitEverySeconds;
+    if (!ending_ && now < batch_due_seconds_) return {batch_due_seconds_ - now};  // collects a batch
+    begin_batch();
   }
+  piece_began_seconds_ = processor_seconds();
+  const bool done = batch_->go_on();
+  working_seconds_ += processor_seconds() - piece_began_seconds_;
+  if (done) batch_.reset();
+  return kAtOnce;
+}
+
+// Takes all passes that wait; under the lock.
+void RecordingWriter::begin_batch() {
+  std::deque<RecordedPass> batch = std::exchange(waiting_, {});
+  batch_due_seconds_ = 0;
+  batch_ = write_batch(std::move(batch), waiting_bytes_, totals_);
+}
+
+// Writes them in one transaction, in pieces of a pass. `reached`: what was written before.
+Job<> RecordingWriter::write_batch(std::deque<RecordedPass> batch, int64_t bytes, RecordingTotals reached) {
+  RecordingTotals added;
+  std::string problem;
+  int64_t file_bytes = -1;  // of a file that holds the batch
+  const int64_t first = next_pass_;
+  try {
+    database_->run("BEGIN");
+    pictures_->begin();
+    for (const RecordedPass& pass : batch) {
+      write(pass, added);
+      link_->beat();
+      co_await GiveWay();
+    }
+    add(reached, added);
+    write_totals(reached);
+    commit();
+    file_bytes = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
+    if (file_bytes > limits_.file_bytes)
+      problem = fmt::format("{} has reached its limit of {} bytes", database_->path(), limits_.file_bytes);
+  } catch (const std::exception& error) {
+    problem = message_of(error);
+    try {
+      database_->run("ROLLBACK");
+    } catch (const std::exception&) {  // SQLite may have rolled it back itself
+    }
+    overview_.reset();  // it holds passes that the file lacks; a reader of the file builds a new overview
+    next_pass_ = first;
+    pictures_->undo();
+    file_bytes = -1;
+  }
+  const std::lock_guard lock(mutex_);
+  if (file_bytes >= 0) {
+    add(totals_, added);
+    file_bytes_ = file_bytes;
+  } else {
+    totals_.dropped_passes += static_cast<int64_t>(batch.size());
+  }
+  waiting_bytes_ -= bytes;
+  worked_seconds_ = working_seconds_ + processor_seconds() - piece_began_seconds_;
+  if (!problem.empty()) totals_.problem = problem;
 }
 
 // Commits. If that fails, the changed pages are restored before readers may read.
@@ -461,9 +482,9 @@ RecordingTotals RecordingWriter::finish(const std::string& failure) {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  changed_.notify_all();
-  if (thread_.joinable()) {
-    thread_.join();
+  worker_.wake();
+  if (worker_.is_started()) {
+    worker_.join();
     if (totals_.problem.empty() && totals_.dropped_passes > 0)
       totals_.problem = "the disk was slower than the run";
     try {

@@ -11,6 +11,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/worker.h"
 #include "engine/comm/nccl_sharing.h"
 
 namespace shardlens {
@@ -79,6 +80,7 @@ Choice on_cpu(const Settings& settings, const std::string& why) {
     case CommunicatorChoice::Local:
       break;
   }
+  if (ranks_take_turns(settings)) return {false, CommunicatorChoice::Lockstep, {}, why};
   return {false, CommunicatorChoice::Local, {}, why};
 }
 
@@ -278,9 +280,15 @@ std::string nccl_version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
+bool ranks_take_turns(const Settings& settings) {
+  if (settings.communicator == CommunicatorChoice::Lockstep) return true;
+  return kWorkersTakeTurns && settings.backend != BackendChoice::Cuda &&
+         (settings.communicator == CommunicatorChoice::Auto ||
+          settings.communicator == CommunicatorChoice::Local);
+}
+
 Choice choose(const Settings& settings, const GpuFacts& facts) {
-  const bool in_turns =
-      settings.backend == BackendChoice::Auto && settings.communicator == CommunicatorChoice::Lockstep;
+  const bool in_turns = settings.backend == BackendChoice::Auto && ranks_take_turns(settings);
   if (settings.backend == BackendChoice::Cpu || in_turns) {
     refuse_gpu_options(settings);
     return on_cpu(settings, "");
@@ -292,8 +300,7 @@ Choice choose(const Settings& settings, const GpuFacts& facts) {
 }
 
 Settings settled(Settings settings, const GpuFacts& facts) {
-  const bool may_use_gpus = settings.communicator != CommunicatorChoice::Mpi &&
-                            settings.communicator != CommunicatorChoice::Lockstep;
+  const bool may_use_gpus = settings.communicator != CommunicatorChoice::Mpi && !ranks_take_turns(settings);
   if (settings.backend == BackendChoice::Auto && may_use_gpus && !facts.gpus.empty())
     settings.backend = BackendChoice::Cuda;
   return settings;

@@ -4,7 +4,7 @@
 //   one rank a GPU                 nccl
 //   several ranks on a GPU         nccl where it can (2.30.3 and newer, each rank in one group, and room for
 //                                  the kernels of all: nccl_sharing.h), else local_cuda, all on one GPU
-//   no GPU, or not asked for       local
+//   no GPU, or not asked for       local; lockstep in a build without threads (SHARDLENS_WORKERS)
 //   processes on CPUs              mpi
 //   processes, one a GPU           nccl, begun over mpi
 //   several processes on a GPU     nccl where it can and NVIDIA's MPS joins them, else refused: only threads
@@ -36,6 +36,10 @@ struct Choice {
 /// The number of groups of several ranks that each rank of a run is in: its neighbours, its copies, and, if
 /// there are fewer key heads than ranks, the ranks that hold the same key heads.
 int groups_of_a_rank(const Settings& settings);
+
+/// True if the ranks take turns on the caller's thread: they were asked to, or they compute on the CPU in a
+/// build whose workers take turns, where no rank can be a thread.
+bool ranks_take_turns(const Settings& settings);
 
 /// The choice for ranks that are threads of this process. Throws a request Error that names what is missing
 /// and what would work.

@@ -7,18 +7,17 @@
 #include <mutex>
 
 #include "engine/base/error.h"
-#include "engine/config/settings.h"
 #include "engine/runtime/observer.h"
 
 namespace shardlens {
 
 /// Holds one world rank (numbered replica by replica of `ranks`) after a step, until let_go(). The others
 /// miss it in their next collective with it, and give it up after Settings::timeout_seconds. Ranks that take
-/// turns (`communicator` lockstep) would never be reached again: there it fails at once.
+/// turns (ranks_take_turns()) would never be reached again: there it fails at once.
 class HangingRank : public StepObserver {
  public:
-  HangingRank(int rank, int ranks, StepId step, CommunicatorChoice communicator = CommunicatorChoice::Auto)
-      : rank_(rank), ranks_(ranks), step_(step), fails_(communicator == CommunicatorChoice::Lockstep) {}
+  HangingRank(int rank, int ranks, StepId step, bool take_turns = false)
+      : rank_(rank), ranks_(ranks), step_(step), fails_(take_turns) {}
   ~HangingRank() override { let_go(); }
 
   void on_tensor(int rank, StepId step, const Tensor&, const void*) override { look(rank, step); }

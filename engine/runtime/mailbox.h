@@ -1,15 +1,23 @@
-// Connects a worker thread with its callers: Commands go in through one queue, Snapshots come out as
-// immutable data. A caller that sends or reads never waits for the worker, and the worker never waits for a
-// caller. Every worker of the studio (Session, TrainingSession, ScalingSession and so on) has one.
+// Connects a worker with its callers: Commands go in through one queue, Snapshots come out as immutable data.
+// A caller that sends or reads never waits for the worker, and the worker never waits for a caller. Every
+// worker of the studio (Session, TrainingSession, ScalingSession and so on) has one.
+//
+// The worker is a BackgroundWorker (engine/base/worker.h). Each of its turns is
+//
+//   if (!mail.begin_turn()) return kEnds;
+//   ... take commands, do a piece of the present work, publish ...
+//   return mail.end_turn(there_is_work_left);
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
+
+#include "engine/base/worker.h"
 
 namespace shardlens {
 
@@ -40,13 +48,25 @@ class Mailbox {
   /// Returns the newest snapshot in both cases.
   std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const {
     std::unique_lock lock(mutex_);
-    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds),
-                   [this] { return queue_.empty() && resting_ && held_ == 0; });
+    idle_.wait_for(lock, timeout_seconds, [this] { return queue_.empty() && resting_ && held_ == 0; });
     return published_;
   }
 
-  /// Closes the mailbox: from now on the worker's wait() returns false. `stop()` is called under the lock: it
-  /// stops what runs.
+  /// Starts the worker. After the turn that returns kEnds, `at_end` is called in its place. Throws a run
+  /// Error if it cannot start.
+  void start(const std::string& what, BackgroundWorker::Turn turn, std::function<void()> at_end = {}) {
+    worker_.start(what, [turn = std::move(turn), at_end = std::move(at_end)] {
+      const NextTurn next = turn();
+      if (next.is_none && at_end) at_end();
+      return next;
+    });
+  }
+  bool is_started() const { return worker_.is_started(); }
+  /// Returns when the worker has ended; close the mailbox before.
+  void join() { worker_.join(); }
+
+  /// Closes the mailbox: the worker's next turn is its last. `stop()` is called under the lock: it stops what
+  /// runs.
   template <typename Stop>
   void close(Stop stop) {
     {
@@ -54,7 +74,7 @@ class Mailbox {
       closed_ = true;
       stop();
     }
-    changed_.notify_all();
+    worker_.wake();
   }
   void close() {
     close([] {});
@@ -67,24 +87,20 @@ class Mailbox {
     published_ = std::move(snapshot);
   }
 
-  /// Blocks until there is a command; does not block if `work_left`. Returns false if the mailbox is closed.
-  bool wait(bool work_left) {
-    std::unique_lock lock(mutex_);
-    if (queue_.empty() && !work_left) {
-      resting_ = true;
-      idle_.notify_all();
-      changed_.wait(lock, [this] { return closed_ || !queue_.empty(); });
-    }
+  /// Begins a turn. Returns false if the mailbox is closed.
+  bool begin_turn() {
+    const std::lock_guard lock(mutex_);
     resting_ = false;
     return !closed_;
   }
-  /// The same for at most `seconds`. Returns true if there is a command or the mailbox is closed.
-  bool rest_for(double seconds) {
-    std::unique_lock lock(mutex_);
+  /// Ends a turn: the next one is due at once if there is a command or `work_left`. If not, the worker rests
+  /// and its mailbox is idle, until a command comes or `seconds` have passed.
+  NextTurn end_turn(bool work_left, double seconds = kWhenWoken.seconds) {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || work_left || !queue_.empty()) return kAtOnce;
     resting_ = true;
     idle_.notify_all();
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                             [this] { return closed_ || !queue_.empty(); });
+    return {seconds};
   }
 
   /// Takes the oldest command, if there is one and `wanted(command)` is true.
@@ -117,7 +133,7 @@ class Mailbox {
     return change();
   }
 
-  /// Marks work that goes on outside the worker's thread: the mailbox is not idle until release().
+  /// Marks work that goes on outside the worker: the mailbox is not idle until release().
   void hold() {
     const std::lock_guard lock(mutex_);
     ++held_;
@@ -140,17 +156,17 @@ class Mailbox {
       queue_.push_back(std::move(command));
       resting_ = false;
     }
-    changed_.notify_all();
+    worker_.wake();
   }
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  mutable std::condition_variable idle_;
+  mutable WaitForWorkers idle_;
   Queue queue_;
   std::shared_ptr<const Snapshot> published_;
   bool resting_ = false;  ///< the worker waits for a command
   bool closed_ = false;
   int held_ = 0;
+  BackgroundWorker worker_;
 };
 
 }  // namespace shardlens

@@ -6,8 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/base/worker.h"
 #include "engine/program/overlap_waits.h"
 #include "engine/runtime/checksum.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/lockstep_team.h"
 #include "engine/runtime/rank_team.h"
 
@@ -115,8 +117,8 @@ void Team::next_pass(PassInputs inputs) {
 }
 
 void Team::wait() {
-  while (!wait_for(kForeverSeconds)) {
-  }
+  while (!wait_for(kPieceSeconds)) take_turns(0);
+  take_turns(0);
 }
 
 CommunicatorInfo Team::communicator() const {
@@ -137,7 +139,7 @@ std::vector<std::vector<StepEvent>> Team::events(int ranks) const {
 
 std::shared_ptr<Team> make_team(std::shared_ptr<const Plan> plan, std::shared_ptr<Team> lender,
                                 std::unique_ptr<Seats> seats) {
-  if (plan->program.settings.communicator == CommunicatorChoice::Lockstep)
+  if (ranks_take_turns(plan->program.settings))
     return std::make_shared<LockstepTeam>(std::move(plan), std::move(lender), std::move(seats));
   return std::make_shared<RankTeam>(std::move(plan), std::move(lender), std::move(seats));
 }

@@ -19,6 +19,7 @@
 #include "engine/runtime/not_finite.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/processes/process_world.h"
+#include "engine/runtime/run_in_pieces.h"
 #include "engine/train/checkpoint_room.h"
 #include "engine/train/model_state.h"
 
@@ -46,12 +47,6 @@ TensorId tensor_named(const Program& program, const std::string& name) {
     if (tensor.name == name) return tensor.id;
   }
   throw std::logic_error("the Program has no tensor " + name);
-}
-
-void run_pass(Executor& executor, const PassInputs& inputs) {
-  executor.next_pass(inputs);
-  executor.start(executor.steps());
-  executor.wait();
 }
 
 // The rows of one validation pass: as many as a part of the training batch, which has room for them.
@@ -128,8 +123,12 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
 }
 
 void Trainer::measure_ceiling() {
-  hold_against(measured_ceiling_flops(options_.settings, gemm_shapes(plan_->program, 0)) *
-               ceilings_of_all_ranks(*plan_));
+  run_whole(measure_ceiling_in_pieces());
+}
+
+Job<> Trainer::measure_ceiling_in_pieces() {
+  const double flops = co_await measured_ceiling_flops(options_.settings, gemm_shapes(plan_->program, 0));
+  hold_against(flops * ceilings_of_all_ranks(*plan_));
 }
 
 void Trainer::hold_against(double ceiling_flops) {
@@ -164,11 +163,16 @@ void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double n
 }
 
 StepReport Trainer::step() {
+  return run_whole(step_in_pieces());
+}
+
+Job<StepReport> Trainer::step_in_pieces() {
   const Settings& settings = options_.settings;
   const PassInputs inputs = inputs_of(done_ + 1);
   check_batch(settings, *inputs.batch);
   const double begin = now_seconds();
-  run_pass(*executor_, inputs);
+  executor_->next_pass(inputs);
+  co_await run_to_end(*executor_);
   StepReport report;
   report.seconds = now_seconds() - begin;
   report.loss = read_scalar(*executor_, plan_->program, loss_);
@@ -191,7 +195,7 @@ StepReport Trainer::step() {
   report.flops_per_second = per_second(static_cast<double>(flops_), report.seconds);
   if (ceiling_flops_ > 0) {
     if (report.flops_per_second > ceiling_flops_) {
-      measure_ceiling();
+      co_await measure_ceiling_in_pieces();
       hold_against(report.flops_per_second);
     }
     report.ceiling_flops = ceiling_flops_;
@@ -199,10 +203,14 @@ StepReport Trainer::step() {
   }
   report.seconds_left =
       timed_seconds_ / static_cast<double>(timed_) * static_cast<double>(options_.steps - done_);
-  return report;
+  co_return report;
 }
 
 ValidationReport Trainer::validate() {
+  return run_whole(validate_in_pieces());
+}
+
+Job<ValidationReport> Trainer::validate_in_pieces() {
   if (!validation_) throw request_error("there is no validation text; give one, or train without validation");
   if (!validation_pass_)
     validation_pass_ = std::make_unique<ForwardPass>(validation_settings(options_.settings));
@@ -216,8 +224,10 @@ ValidationReport Trainer::validate() {
   const int64_t at_once = validation_pass_->settings().batch;
   LossSums sums;
   try {
-    for (int64_t row = 0; row < report.rows; row += at_once)
+    for (int64_t row = 0; row < report.rows; row += at_once) {
       sums += validation_pass_->run(validation_->rows(row, std::min(at_once, report.rows - row)));
+      co_await GiveWay();
+    }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Run) throw;
     throw run_error(fmt::format("validation failed after step {}: {}. {}", done_, error.what(),
@@ -227,7 +237,7 @@ ValidationReport Trainer::validate() {
   report.tokens = sums.tokens;
   if (options_.settings.model.architecture == Architecture::Bert) report.parts = sums.mean_parts();
   report.seconds = now_seconds() - begin;
-  return report;
+  co_return report;
 }
 
 void Trainer::save() {

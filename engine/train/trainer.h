@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/job.h"
 #include "engine/program/fault.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/snapshot.h"
@@ -33,11 +34,11 @@ inline constexpr int64_t kValidationRows = 128;
 struct TrainOptions {
   Settings settings;  ///< the trainer sets block and update
   Schedule schedule;
-  int64_t steps = 1000;             ///< the run ends after this many steps, counted from its first step ever
-  int64_t validate_every = 0;       ///< steps; 0: only on request
+  int64_t steps = 1000;        ///< the run ends after this many steps, counted from its first step ever
+  int64_t validate_every = 0;  ///< steps; 0: only on request
   int64_t validation_rows = kValidationRows;  ///< the first ones of the validation text; 0: all
-  std::string checkpoint;           ///< folder; empty: nothing is saved
-  int64_t checkpoint_every = 0;     ///< steps; 0: only at the end
+  std::string checkpoint;                     ///< folder; empty: nothing is saved
+  int64_t checkpoint_every = 0;               ///< steps; 0: only at the end
   int64_t shard_bytes = kShardBytes;  ///< tensors of a checkpoint are written into files of at most this size
   std::string resume;                 ///< the checkpoint to resume from; empty: from the beginning
   double first_loss_scale = LossScaler::kFirstScale;  ///< fp16 only; a resumed run has its own
@@ -108,6 +109,7 @@ class Trainer {
   /// step is faster than the ceiling, the machine was busy during the measurement. Then the ceiling is
   /// measured again, and it is at least the speed of that step.
   void measure_ceiling();
+  Job<> measure_ceiling_in_pieces();  ///< the same, in pieces of a product
   /// Sets a known ceiling, unless the present one is higher.
   void hold_against(double ceiling_flops);
 
@@ -115,10 +117,12 @@ class Trainer {
   /// loss scale does not help. The error names the step and the first tensor that was not a number. The
   /// parameters are then still those of the step before.
   StepReport step();
+  Job<StepReport> step_in_pieces();  ///< the same
   /// The mean loss over the first rows of the validation text: forward passes on their own plan, with the
   /// present weights and without dropout. It changes neither parameters nor the optimizer's state. Throws a
   /// run Error that names step and tensor if the loss is no number.
   ValidationReport validate();
+  Job<ValidationReport> validate_in_pieces();  ///< the same, in pieces of a pass
   /// Writes the checkpoint, to a folder that no other run can reserve until the last step is saved or the
   /// trainer is destroyed; see save_checkpoint().
   void save();

@@ -1,6 +1,7 @@
 // The worker behind a TrainingSession.
 //
-// Protocol. send() appends to a queue under a lock. The worker takes all commands from it between two steps.
+// Protocol. send() appends to a queue under a lock. The worker takes all commands from it between two steps,
+// and makes a step, or the preparations of a start, piece by piece.
 // Only Stop, Start, Restart and the end of the session interrupt a step: they cancel the executor that runs.
 // A step that is to be frozen samples every tensor in its pass, and so does the last step of all, so that a
 // run that is done can be shown too. The pass is the training step itself, so the values shown are those that
@@ -13,15 +14,15 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <future>
 #include <iterator>
+#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
+#include "engine/base/job.h"
 #include "engine/io/file_problem.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
@@ -37,8 +38,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPublishSeconds = 0.05;       // seconds between publications while steps are fast
-constexpr std::chrono::seconds kLastStep{20};  // for the last step before an end that saves
+constexpr double kPublishSeconds = 0.05;  // seconds between publications while steps are fast
+constexpr double kLastStepSeconds = 20;   // for the last step before an end that saves
 
 /// Releases the hanging rank when the step ends, for whatever reason.
 struct LetGo {
@@ -103,22 +104,22 @@ class TrainingSession::Worker {
   Worker() {
     now_.machine = machine_description();
     publish();
-    thread_ = start_thread("a training", [this] { main(); });
+    mail_.start(
+        "a training", [this] { return turn(); }, [this] { finish(); });
   }
 
   ~Worker() { end({}); }
 
   /// `others`: nothing is saved if left out.
   void end(std::optional<Others> others) {
-    if (!thread_.joinable()) return;
+    if (!mail_.is_started()) return;
     saved_at_end_ = others;
     mail_.close([&] {
       if (!others) cancel_running();
     });
     // A step in which a rank hangs may never end by itself.
-    if (others && ended_.get_future().wait_for(kLastStep) == std::future_status::timeout)
-      mail_.locked([this] { cancel_running(); });
-    thread_.join();
+    if (others && !wait_for_last_step()) mail_.locked([this] { cancel_running(); });
+    mail_.join();
   }
 
   void send(TrainCommand command) {
@@ -133,22 +134,27 @@ class TrainingSession::Worker {
   const Mailbox<TrainCommand, TrainSnapshot>& mail() const { return mail_; }
 
  private:
-  void main();
+  NextTurn turn();
+  NextTurn end_turn();
+  void finish();
+  bool wait_for_last_step() {
+    std::unique_lock lock(end_mutex_);
+    return last_step_done_.wait_for(lock, kLastStepSeconds, [this] { return ended_; });
+  }
   void handle(TrainCommand command);
-  void start(const train_command::Start& wish, const std::vector<TrainedModel>& before);
+  Job<> start(const train_command::Start& wish, std::vector<TrainedModel> before);
   void restart();
   void lose_rank(int rank);
   void write(const train_command::Write& wish);
   void write(TrainedModel& run);
   void freeze(size_t curve);
-  void train_one_step();
-  void make_step(TrainedModel& run, bool sampled);
+  Job<> train_one_step();
+  Job<> make_step(TrainedModel& run, bool sampled);
   void finish_if_done();
   void save_rest(Others others);
   void stop_with(TrainState state, const std::string& message);
   void touch(TrainedModel& run) { run.published = nullptr; }
   void publish();
-  bool wait();
   void cancel_running() {
     if (running_ != nullptr) running_->cancel("training was stopped");
   }
@@ -160,15 +166,17 @@ class TrainingSession::Worker {
   // the worker's own
   TrainSnapshot now_;
   std::vector<TrainedModel> runs_;
-  size_t turn_ = 0;
+  size_t next_run_ = 0;        ///< of runs_: the one whose step comes next
+  std::optional<Job<>> work_;  ///< the present step, or the preparations of a start
   std::optional<size_t> freeze_wanted_;
   std::optional<int> lose_wanted_;  ///< the world rank to lose in the next step
   train_command::Start wish_;       ///< what is trained, or was trained last
   Clock::time_point last_published_;
   RunRecorder recordings_{"studio train"};
   std::optional<Others> saved_at_end_;  ///< set before the mailbox is closed, read after
-  std::promise<void> ended_;            ///< of the last step
-  std::thread thread_;
+  std::mutex end_mutex_;
+  WaitForWorkers last_step_done_;
+  bool ended_ = false;  ///< the last step is done
 };
 
 void TrainingSession::Worker::publish() {
@@ -183,28 +191,38 @@ void TrainingSession::Worker::publish() {
   mail_.publish(std::make_shared<const TrainSnapshot>(now_));
 }
 
-// Blocks until there is work. Returns false if the session ends. Between steps the recorder's thread can
-// still write, so its progress is published.
-bool TrainingSession::Worker::wait() {
-  if (now_.state == TrainState::Running) return mail_.wait(true);
-  while (!recordings_.is_settled() && !mail_.rest_for(kPublishSeconds)) {
-  }
+// While no step is made the recorder can still write, so its progress is published.
+NextTurn TrainingSession::Worker::end_turn() {
+  if (work_ || now_.state == TrainState::Running) return mail_.end_turn(true);
+  const bool settled = recordings_.is_settled();
   if (recordings_.state() != now_.recording) publish();
-  return mail_.wait(false);
+  return settled ? mail_.end_turn(false) : mail_.end_turn(false, kPublishSeconds);
 }
 
-void TrainingSession::Worker::main() {
-  while (wait()) {
-    try {
-      while (std::optional<TrainCommand> command = mail_.take()) handle(std::move(*command));
-      if (now_.state == TrainState::Running) train_one_step();
-    } catch (const Error& error) {
-      stop_with(error.kind() == ErrorKind::Request ? TrainState::Refused : TrainState::Failed, error.what());
-    } catch (const std::exception& error) {
-      stop_with(TrainState::Failed, message_of(error));
+NextTurn TrainingSession::Worker::turn() {
+  if (!mail_.begin_turn() && !work_) return kEnds;  // a step that has begun comes to its end, or is cancelled
+  try {
+    while (!work_) {
+      std::optional<TrainCommand> command = mail_.take();
+      if (!command) break;
+      handle(std::move(*command));
     }
+    if (!work_ && now_.state == TrainState::Running) work_ = train_one_step();
+    if (work_ && work_->go_on()) work_.reset();
+  } catch (const Error& error) {
+    stop_with(error.kind() == ErrorKind::Request ? TrainState::Refused : TrainState::Failed, error.what());
+  } catch (const std::exception& error) {
+    stop_with(TrainState::Failed, message_of(error));
   }
-  ended_.set_value();
+  return end_turn();
+}
+
+void TrainingSession::Worker::finish() {
+  {
+    const std::lock_guard lock(end_mutex_);
+    ended_ = true;
+  }
+  last_step_done_.notify_all();
   if (saved_at_end_) save_rest(*saved_at_end_);
   recordings_.close();
   publish();
@@ -222,7 +240,8 @@ void TrainingSession::Worker::save_rest(Others others) {
 void TrainingSession::Worker::handle(TrainCommand command) {
   if (const auto* wish = std::get_if<train_command::Start>(&command)) {
     wish_ = *wish;
-    return start(wish_, {});
+    work_ = start(wish_, {});
+    return;
   }
   if (std::holds_alternative<train_command::Restart>(command)) return restart();
   if (const auto* wish = std::get_if<train_command::LoseRank>(&command)) return lose_rank(wish->rank);
@@ -256,7 +275,7 @@ void TrainingSession::Worker::restart() {
   if (wish_.models.empty() || now_.state == TrainState::Preparing) return;
   std::vector<TrainedModel> before = std::move(runs_);
   for (TrainedModel& run : before) run.let_go();  // also frees the reserved checkpoint folders
-  start(wish_, before);
+  work_ = start(wish_, std::move(before));
 }
 
 void TrainingSession::Worker::lose_rank(int rank) {
@@ -290,13 +309,12 @@ void TrainingSession::Worker::write(TrainedModel& run) {
 }
 
 /// `before`: the models of the run that is restarted. Their curves continue from their checkpoints.
-void TrainingSession::Worker::start(const train_command::Start& wish,
-                                    const std::vector<TrainedModel>& before) {
+Job<> TrainingSession::Worker::start(const train_command::Start& wish, std::vector<TrainedModel> before) {
   recordings_.close();
   runs_.clear();
   freeze_wanted_.reset();
   lose_wanted_.reset();
-  turn_ = 0;
+  next_run_ = 0;
   TrainSnapshot fresh;
   fresh.version = now_.version;
   fresh.saves = now_.saves;
@@ -306,6 +324,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
   now_.activity = "reading the text";
   now_.text.name = wish.text.empty() ? kBuiltInText : wish.text;
   publish();
+  co_await GiveWay();
   const Model& first = wish.models.front().options.settings.model;  // one text for all
   const TrainData data =
       wish.text.empty() ? open_built_in_text(first) : open_train_data(wish.text, {}, first);
@@ -328,6 +347,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
     run.curve.checkpoint = run.curve.options.checkpoint;
     now_.activity = fmt::format("preparing {}", model.name);
     publish();
+    co_await GiveWay();
     TrainOptions options = run.curve.options;
     options.text = {now_.text.name, data.train->tokens(), data.tokenizer, data.train->hash()};
     const Settings& settings = options.settings;
@@ -345,7 +365,8 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
     now_.activity = "measuring this machine's GEMM ceiling";
     touch(run);
     publish();
-    run.trainer->measure_ceiling();
+    co_await GiveWay();
+    co_await run.trainer->measure_ceiling_in_pieces();
     run.curve.ceiling_flops = run.trainer->ceiling_flops();
     touch(run);
   }
@@ -367,22 +388,22 @@ void TrainingSession::Worker::freeze(size_t curve) {
     if (now_.state == TrainState::Running) now_.state = TrainState::Paused;
   } else if (run.goes_on() && (now_.state == TrainState::Running || now_.state == TrainState::Paused)) {
     freeze_wanted_ = curve;
-    turn_ = curve;
+    next_run_ = curve;
     now_.frozen = nullptr;
     now_.state = TrainState::Running;
   }
   publish();
 }
 
-void TrainingSession::Worker::train_one_step() {
-  while (!runs_[turn_].goes_on()) turn_ = (turn_ + 1) % runs_.size();
-  const size_t curve = turn_;
+Job<> TrainingSession::Worker::train_one_step() {
+  while (!runs_[next_run_].goes_on()) next_run_ = (next_run_ + 1) % runs_.size();
+  const size_t curve = next_run_;
   TrainedModel& run = runs_[curve];
-  turn_ = (turn_ + 1) % runs_.size();
+  next_run_ = (next_run_ + 1) % runs_.size();
   const bool last = run.trainer->steps_done() + 1 == run.curve.options.steps;
   const bool frozen = freeze_wanted_ == curve;
   try {
-    make_step(run, last || frozen);
+    co_await make_step(run, last || frozen);
   } catch (const RunFailed& error) {
     run.curve.failure = error.failure();
     run.show_failure(error, now_.version);
@@ -390,7 +411,7 @@ void TrainingSession::Worker::train_one_step() {
     run.let_go();
     touch(run);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Cancelled) return;  // by a command that is in the queue, or by the end
+    if (error.kind() == ErrorKind::Cancelled) co_return;  // by a command that is in the queue, or by the end
     run.curve.ended = error.what();
     run.let_go();
     touch(run);
@@ -408,7 +429,7 @@ void TrainingSession::Worker::train_one_step() {
   if (since.count() > kPublishSeconds || now_.state != TrainState::Running) publish();
 }
 
-void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
+Job<> TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   Trainer& trainer = *run.trainer;
   Recorder* const recorder = recordings_.open(run.curve.plan, run.curve.communicator, PictureOptions{});
   if (!mail_.begin_unless_called([&] { running_ = &trainer.executor(); }))
@@ -427,7 +448,7 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   std::shared_ptr<HangingRank> hanging;
   if (lose_wanted_ && *lose_wanted_ < program.tp() * program.dp()) {
     hanging = std::make_shared<HangingRank>(*lose_wanted_, program.tp(), middle_of(program),
-                                            program.settings.communicator);
+                                            ranks_take_turns(program.settings));
     observers.push_back(hanging);
   }
   lose_wanted_.reset();
@@ -443,7 +464,7 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   {
     const Done done{*this};
     run.whole = false;
-    step.report = trainer.step();
+    step.report = co_await trainer.step_in_pieces();
     run.whole = true;
   }
   step.gradient_norms = run.norms->norms();
@@ -451,7 +472,8 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   const int64_t number = trainer.steps_done(), every = run.curve.options.validate_every;
   const bool last = number >= run.curve.options.steps;
   std::optional<ValidationReport> validation;
-  if (run.validates && (is_due(every, number) || (every > 0 && last))) validation = trainer.validate();
+  if (run.validates && (is_due(every, number) || (every > 0 && last)))
+    validation = co_await trainer.validate_in_pieces();
   if (recorder != nullptr) {
     std::vector<Metric> metrics = metrics_of(step.report);
     for (size_t group = 0; group < step.gradient_norms.size(); ++group)
@@ -492,6 +514,7 @@ void TrainingSession::Worker::finish_if_done() {
 
 void TrainingSession::Worker::stop_with(TrainState state, const std::string& message) {
   recordings_.close();
+  work_.reset();
   for (TrainedModel& run : runs_) run.let_go();
   freeze_wanted_.reset();
   now_.state = state;

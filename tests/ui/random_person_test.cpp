@@ -13,8 +13,8 @@
 #include <memory>
 #include <mutex>
 #include <random>
-#include <thread>
 
+#include "engine/base/worker.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/lesson/built_in.h"
@@ -206,7 +206,7 @@ class RandomPerson : public TestFolderWithCache {
       }
       default:
         did("waits");
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        let_workers_go_on(0.3);
     }
   }
 
@@ -235,7 +235,7 @@ TEST_F(RandomPerson, MeetsNoFrameThatFails) {
       FAIL() << "seed " << seed << ", action " << actions << ": " << error.what() << last_actions();
     }
     ASSERT_EQ(heard_->not_drawn, "") << "seed " << seed << ", action " << actions << last_actions();
-    if (one_in(3)) std::this_thread::sleep_for(std::chrono::milliseconds(16));  // what runs goes on meanwhile
+    if (one_in(3)) let_workers_go_on(0.016);  // what runs goes on meanwhile
   }
   EXPECT_GT(actions, 10);
 }

@@ -4,8 +4,8 @@
 #include <imgui_internal.h>
 
 #include <chrono>
-#include <thread>
 
+#include "engine/base/worker.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "ui/panels/start/start_view.h"
@@ -14,7 +14,7 @@ namespace shardlens::ui {
 namespace {
 
 // Of a window; what is waited for needs the cores meanwhile.
-constexpr std::chrono::milliseconds kFrameTime{16};
+constexpr double kFrameSeconds = 0.016;
 constexpr double kTimeoutSeconds = 500;  ///< only turns a hang into a message; a loaded machine is slow
 
 }  // namespace
@@ -79,7 +79,7 @@ bool StudioHarness::draw_until(const std::function<bool()>& is_so) {
   while (!is_so()) {
     if (std::chrono::steady_clock::now() > end) return false;
     draw_frames(1);
-    std::this_thread::sleep_for(kFrameTime);
+    let_workers_go_on(kFrameSeconds);
   }
   draw_frames(4);
   return true;

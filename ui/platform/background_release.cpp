@@ -1,21 +1,21 @@
-// The thread that frees the objects.
+// The worker that frees the objects: one in each turn, because each can take milliseconds.
 #include "ui/platform/background_release.h"
 
 #include <utility>
 
-#include "engine/base/threads.h"
-
 namespace shardlens::ui {
 
-BackgroundRelease::BackgroundRelease() : thread_(start_thread("freeing memory", [this] { main(); })) {}
+BackgroundRelease::BackgroundRelease() {
+  worker_.start("freeing memory", [this] { return turn(); });
+}
 
 BackgroundRelease::~BackgroundRelease() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  changed_.notify_all();
-  thread_.join();
+  worker_.wake();
+  worker_.join();
 }
 
 void BackgroundRelease::release(std::shared_ptr<const void> thing) {
@@ -24,19 +24,16 @@ void BackgroundRelease::release(std::shared_ptr<const void> thing) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(thing));
   }
-  changed_.notify_all();
+  worker_.wake();
 }
 
-void BackgroundRelease::main() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    std::vector<std::shared_ptr<const void>> taken = std::exchange(waiting_, {});
-    lock.unlock();
-    taken.clear();
-    lock.lock();
-  }
+NextTurn BackgroundRelease::turn() {
+  std::shared_ptr<const void> taken;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  if (waiting_.empty()) return closed_ ? kEnds : kWhenWoken;
+  taken = std::move(waiting_.back());
+  waiting_.pop_back();
+  return kAtOnce;
 }
 
 }  // namespace shardlens::ui

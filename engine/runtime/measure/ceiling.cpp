@@ -59,12 +59,17 @@ GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShap
   return measure_gemm_ceiling(settings.dtype, shapes, static_cast<int>(gpus.size()), 1, repetitions, on_gpus);
 }
 
-double measured_ceiling_flops(const Settings& settings, const std::vector<GemmShape>& shapes) {
+Job<double> measured_ceiling_flops(Settings settings, std::vector<GemmShape> shapes) {
   constexpr int kRepetitions = 4;
   // Each shape runs once, to find the fastest; the largest may take seconds.
-  const GemmRate once = measure_ceiling(settings, shapes, 1).best();
+  GemmCeiling all;
+  for (const GemmShape& shape : shapes) {
+    all.rates.push_back(measure_ceiling(settings, {shape}, 1).best());
+    co_await GiveWay();
+  }
+  const GemmRate& once = all.best();
   const GemmRate again = measure_ceiling(settings, {once.shape}, kRepetitions).best();
-  return std::max(once.highest_flops, again.highest_flops);
+  co_return std::max(once.highest_flops, again.highest_flops);
 }
 
 }  // namespace shardlens

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/base/job.h"
 #include "engine/config/settings.h"
 #include "engine/device/gemm_bench.h"
 #include "engine/device/gpu_facts.h"
@@ -25,7 +26,7 @@ std::vector<int> gpus_of(const Settings& settings);
 GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShape>& shapes, int repetitions);
 
 /// FLOP/s of all of these together at the fastest of `shapes`, the best of several measurements. On a busy
-/// machine it is too low, never too high: if a run is faster, measure again.
-double measured_ceiling_flops(const Settings& settings, const std::vector<GemmShape>& shapes);
+/// machine it is too low, never too high: if a run is faster, measure again. In pieces of a product.
+Job<double> measured_ceiling_flops(Settings settings, std::vector<GemmShape> shapes);
 
 }  // namespace shardlens

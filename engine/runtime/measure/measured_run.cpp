@@ -4,30 +4,30 @@
 #include <algorithm>
 
 #include "engine/runtime/plan.h"
+#include "engine/runtime/run_in_pieces.h"
 
 namespace shardlens {
 namespace {
 
-void run_pass(Executor& executor, const std::stop_token& stop) {
-  executor.start(executor.steps());
+Job<> run_pass(Executor& executor, std::stop_token stop) {
   const std::stop_callback cancel(stop, [&executor] { executor.cancel("the measurement was stopped"); });
-  executor.wait();
+  co_await run_to_end(executor);
 }
 
 }  // namespace
 
-MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
-                        std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish) {
+Job<MeasuredRun> measure_in_pieces(std::shared_ptr<const Plan> plan,
+                                   std::vector<std::shared_ptr<StepObserver>> observers, RunWish wish) {
   check_runnable(*plan);
   Executor executor(plan);
   executor.observe(std::move(observers));
-  run_pass(executor, wish.stop);
+  co_await run_pass(executor, wish.stop);
   executor.observe({});
   MeasuredRun run;
   run.communicator = executor.communicator();
   for (int pass = 0; pass < wish.passes; ++pass) {
     executor.next_pass();  // an optimizer continues from its last step
-    run_pass(executor, wish.stop);
+    co_await run_pass(executor, wish.stop);
     std::vector<std::vector<StepEvent>> events = executor.events(plan->program.tp());
     TimeComparison times = compare_times(*plan, events);
     run.pass_seconds.push_back(times.measured_seconds);
@@ -39,15 +39,15 @@ MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
   std::sort(run.pass_seconds.begin(), run.pass_seconds.end());
   for (int rank = 0; rank < plan->program.tp(); ++rank)
     run.high_water_bytes.push_back(executor.high_water_bytes(rank));
-  return run;
+  co_return run;
 }
 
-void observe_run(const std::shared_ptr<const Plan>& plan,
-                 std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish) {
+Job<> observe_in_pieces(std::shared_ptr<const Plan> plan,
+                        std::vector<std::shared_ptr<StepObserver>> observers, RunWish wish) {
   check_runnable(*plan);
   Executor executor(plan);
   executor.observe(std::move(observers));
-  run_pass(executor, wish.stop);
+  co_await run_pass(executor, wish.stop);
 }
 
 }  // namespace shardlens

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "engine/base/job.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/step_times.h"
 
@@ -26,11 +27,11 @@ struct MeasuredRun {
 };
 
 /// Runs the plan; `observers` see the first pass. Throws what check_runnable() and the run throw.
-MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
-                        std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish);
+Job<MeasuredRun> measure_in_pieces(std::shared_ptr<const Plan> plan,
+                                   std::vector<std::shared_ptr<StepObserver>> observers, RunWish wish);
 
 /// Runs one pass, only for its observers.
-void observe_run(const std::shared_ptr<const Plan>& plan,
-                 std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish);
+Job<> observe_in_pieces(std::shared_ptr<const Plan> plan,
+                        std::vector<std::shared_ptr<StepObserver>> observers, RunWish wish);
 
 }  // namespace shardlens

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "engine/base/rate.h"
+#include "engine/base/worker.h"
 #include "engine/config/heads.h"
 #include "engine/config/splits.h"
 #include "engine/planner/planner.h"
@@ -65,8 +66,8 @@ struct Ran {
   int64_t flops = 0;
 };
 
-Ran run(const Settings& settings, int repetitions, const Measuring& measuring, const std::string& doing,
-        double share) {
+Job<Ran> run(const Settings& settings, int repetitions, const Measuring& measuring, std::string doing,
+             double share) {
   const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
   check_runnable(*plan);
   Executor executor(plan);
@@ -75,9 +76,11 @@ Ran run(const Settings& settings, int repetitions, const Measuring& measuring, c
   for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first one warms up
     executor.next_pass();
     executor.start(executor.steps());
-    do {
+    measuring.tell(doing, share);
+    while (!executor.wait_for(std::min(kPollSeconds, kPieceSeconds))) {
+      co_await GiveWay();
       measuring.tell(doing, share);
-    } while (!executor.wait_for(kPollSeconds));
+    }
     double seconds = 0;
     for (int rank = 0; rank < plan->program.tp(); ++rank)
       seconds = std::max(seconds, executor.trace(rank).events().back().end_seconds);
@@ -85,7 +88,7 @@ Ran run(const Settings& settings, int repetitions, const Measuring& measuring, c
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (repetition + 1 >= kLeastRepetitions && elapsed > kLongEnoughSeconds) break;
   }
-  return ran;
+  co_return ran;
 }
 
 }  // namespace
@@ -137,6 +140,11 @@ std::vector<ScalingRun> scaling_runs(const Settings& settings) {
 
 MeasuredScaling measure_scaling(const Settings& settings, int repetitions, const Measuring& measuring,
                                 const std::function<void(const MeasuredScaling&)>& on_point) {
+  return run_whole(measure_scaling_in_pieces(settings, repetitions, measuring, on_point));
+}
+
+Job<MeasuredScaling> measure_scaling_in_pieces(Settings settings, int repetitions, Measuring measuring,
+                                               std::function<void(const MeasuredScaling&)> on_point) {
   const std::vector<ScalingRun> runs = scaling_runs(settings);
   MeasuredScaling measured;
   measured.layer = scaling_layer(settings);
@@ -148,7 +156,7 @@ MeasuredScaling measure_scaling(const Settings& settings, int repetitions, const
     const std::string doing = fmt::format("{}: T = {}, hidden {} in {} heads", to_string(one.series), s.tp,
                                           s.model.hidden, s.model.heads);
     const double share = static_cast<double>(measured.done) / static_cast<double>(runs.size());
-    const Ran ran = run(s, repetitions, measuring, doing, share);
+    const Ran ran = co_await run(s, repetitions, measuring, doing, share);
     if (measured.done == 0) alone = ran;
     MeasuredPoint point{one.series, s.tp, s.model.hidden, s.model.heads, ran.seconds};
     point.flops_per_second = per_second(static_cast<double>(ran.flops), ran.seconds);
@@ -163,7 +171,7 @@ MeasuredScaling measure_scaling(const Settings& settings, int repetitions, const
     }
     if (on_point) on_point(measured);
   }
-  return measured;
+  co_return measured;
 }
 
 }  // namespace shardlens

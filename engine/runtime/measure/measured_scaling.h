@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/job.h"
 #include "engine/cost/scaling.h"
 #include "engine/runtime/measure/calibrate.h"
 
@@ -49,5 +50,8 @@ struct MeasuredScaling {
 /// throws, and what `measuring` or `on_point` throw.
 MeasuredScaling measure_scaling(const Settings& settings, int repetitions, const Measuring& measuring = {},
                                 const std::function<void(const MeasuredScaling&)>& on_point = {});
+/// The same, in pieces of some steps.
+Job<MeasuredScaling> measure_scaling_in_pieces(Settings settings, int repetitions, Measuring measuring,
+                                               std::function<void(const MeasuredScaling&)> on_point);
 
 }  // namespace shardlens

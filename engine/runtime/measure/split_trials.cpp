@@ -54,8 +54,8 @@ void begin_rounds(SplitTrial& trial) {
   if (trial.plan) trial.refused.clear();
 }
 
-void run_trial(SplitTrial& trial, const RunWish& wish) {
-  if (!trial.plan || (trial.round_seconds.empty() && !trial.refused.empty())) return;
+Job<> run_trial(SplitTrial& trial, RunWish wish) {
+  if (!trial.plan || (trial.round_seconds.empty() && !trial.refused.empty())) co_return;
   try {
     const bool is_first = trial.round_seconds.empty();
     // Beside other splits a tensor is drawn small: its exact values are not kept.
@@ -65,12 +65,12 @@ void run_trial(SplitTrial& trial, const RunWish& wish) {
                                           Sampler::NotFinite::StopsTheRun);
     std::vector<std::shared_ptr<StepObserver>> observers;
     if (sampler) observers.push_back(sampler);
-    MeasuredRun run = measure_run(trial.plan, observers, wish);
+    MeasuredRun run = co_await measure_in_pieces(trial.plan, observers, wish);
     const double seconds = run.times.measured_seconds;
     const bool is_fastest = is_first || seconds < spread_of(trial.round_seconds).least;
     trial.round_seconds.push_back(seconds);
     trial.measured_seconds = spread_of(trial.round_seconds).median;
-    if (!is_fastest) return;
+    if (!is_fastest) co_return;
     auto result = std::make_shared<Result>();
     result->plan = trial.plan;
     result->communicator = run.communicator;

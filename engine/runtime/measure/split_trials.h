@@ -40,7 +40,8 @@ SplitTrials plan_trials(const Settings& settings, const std::vector<Split>& spli
 
 /// Runs a round of a trial that was planned; the first round also takes its samples. Trials are compared by
 /// running a round of each in turn (rounds.h). Throws a Cancelled Error if the wish is stopped.
-void run_trial(SplitTrial& trial, const RunWish& wish);
+/// `trial` must outlive the Job.
+Job<> run_trial(SplitTrial& trial, RunWish wish);
 /// Forgets the rounds of earlier measurements; the next round replaces the result.
 void begin_rounds(SplitTrial& trial);
 

@@ -101,26 +101,30 @@ void Sweeper::plan(SweepPoint& point) {
   }
 }
 
-std::shared_ptr<const SerialReference> Sweeper::serial_at(const Settings& settings, const Plan& sharded,
-                                                          const RunWish& wish) {
+Job<std::shared_ptr<const SerialReference>> Sweeper::serial_at(const Settings& settings, const Plan& sharded,
+                                                               RunWish wish) {
   const std::shared_ptr<const Plan> plan = make_plan(plan_serial(settings));
-  if (serial_ && plan->program.settings == serial_settings_) return serial_;
+  if (serial_ && plan->program.settings == serial_settings_) co_return serial_;
   serial_ = nullptr;  // freed before its successor is made
   if (const std::string why = why_not_comparable(sharded, *plan); !why.empty()) throw request_error(why);
   auto reference = std::make_shared<SerialReference>();
-  observe_run(plan, {reference}, wish);
+  std::vector<std::shared_ptr<StepObserver>> observers{reference};
+  co_await observe_in_pieces(plan, std::move(observers), wish);
   serial_ = reference;
   serial_settings_ = plan->program.settings;
-  return serial_;
+  co_return serial_;
 }
 
-void Sweeper::run(SweepPoint& point, const RunWish& wish) {
+Job<> Sweeper::run(SweepPoint& point, RunWish wish) {
   const std::shared_ptr<const Plan> plan = make_plan(program_at(point.tp));
   check_runnable(*plan);
   Settings settings = sweep_.settings;
   settings.tp = point.tp;
-  auto check = std::make_shared<ParityCheck>(plan->program, serial_at(settings, *plan, wish), false);
-  const MeasuredRun run = measure_run(plan, {std::make_shared<FiniteCheck>(plan->program.tp()), check}, wish);
+  const std::shared_ptr<const SerialReference> serial = co_await serial_at(settings, *plan, wish);
+  auto check = std::make_shared<ParityCheck>(plan->program, serial, false);
+  std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(plan->program.tp()),
+                                                       check};
+  const MeasuredRun run = co_await measure_in_pieces(plan, std::move(observers), wish);
   const ParityTable table = check->results();
   const ParitySummary summary = summarise(plan->program, table);
   const auto name = [&](TensorId id) { return id == kNoTensor ? "" : plan->program.tensor(id).name; };
@@ -138,10 +142,10 @@ void Sweeper::run(SweepPoint& point, const RunWish& wish) {
   point.measured = true;
 }
 
-void Sweeper::run_next(const RunWish& wish) {
+Job<> Sweeper::run_next(RunWish wish) {
   SweepPoint& point = sweep_.points[next_];
   try {
-    if (point.planned()) run(point, wish);
+    if (point.planned()) co_await run(point, wish);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Request) throw;
     point.refused = error.what();

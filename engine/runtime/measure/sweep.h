@@ -66,14 +66,15 @@ class Sweeper {
   bool is_done() const { return next_ == sweep_.points.size(); }
   int next_degree() const { return sweep_.points[next_].tp; }
   /// Runs the next degree, or records why it cannot run. Throws a Cancelled Error if the wish is stopped.
-  void run_next(const RunWish& wish);
+  /// This must outlive the Job.
+  Job<> run_next(RunWish wish);
 
  private:
   Program program_at(int tp) const;
   void plan(SweepPoint& point);
-  void run(SweepPoint& point, const RunWish& wish);
-  std::shared_ptr<const SerialReference> serial_at(const Settings& settings, const Plan& sharded,
-                                                   const RunWish& wish);
+  Job<> run(SweepPoint& point, RunWish wish);
+  Job<std::shared_ptr<const SerialReference>> serial_at(const Settings& settings, const Plan& sharded,
+                                                        RunWish wish);
 
   Sweep sweep_;
   std::optional<Fault> fault_;

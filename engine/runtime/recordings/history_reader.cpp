@@ -3,10 +3,8 @@
 #include "engine/runtime/recordings/history_reader.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
 #include "engine/io/file_problem.h"
 #include "engine/runtime/mailbox.h"
 
@@ -23,11 +21,11 @@ class HistoryReader::Worker {
  public:
   Worker() {
     mailbox_.publish(std::make_shared<HistorySnapshot>());
-    thread_ = start_thread("the curves of a recording", [this] { main(); });
+    mailbox_.start("the curves of a recording", [this] { return turn(); });
   }
   ~Worker() {
     mailbox_.close();
-    thread_.join();
+    mailbox_.join();
   }
 
   void send(HistoryCommand command) {
@@ -42,34 +40,41 @@ class HistoryReader::Worker {
   const Mailbox<HistoryCommand, HistorySnapshot>& mailbox() const { return mailbox_; }
 
  private:
-  void main() {
-    while (wait_for_work()) {
-      try {
-        if (auto command = mailbox_.take())
-          std::visit([this](const auto& known) { handle(known); }, *command);
-        else if (live_ && !history_->is_behind())
-          follow();
-        else if (history_)
-          build();
-      } catch (const std::exception& error) {  // a damaged file, or a disk that is gone
-        const auto* known = dynamic_cast<const Error*>(&error);
-        if (live_ && known != nullptr && known->kind() != ErrorKind::Request) continue;  // the file was busy
+  NextTurn turn() {
+    if (!mailbox_.begin_turn()) return kEnds;
+    try {
+      if (work()) publish();
+    } catch (const std::exception& error) {  // a damaged file, or a disk that is gone
+      const auto* known = dynamic_cast<const Error*>(&error);
+      const bool was_busy = live_ && known != nullptr && known->kind() != ErrorKind::Request;
+      if (!was_busy) {
         live_ = false;
         history_.reset();
         now_.whole = now_.slice = nullptr;
         now_.message = message_of(error);
+        publish();
       }
-      publish();
     }
+    return live_ ? mailbox_.end_turn(can_build(), kFollowSeconds) : mailbox_.end_turn(can_build());
   }
 
-  /// Returns false if there will be no more work.
-  bool wait_for_work() {
-    if (history_ && (!history_->ready() || history_->is_behind()) && history_->passes() > 0)
-      return mailbox_.wait(true);
-    if (!live_) return mailbox_.wait(history_ && !history_->ready());
-    mailbox_.rest_for(kFollowSeconds);
-    return mailbox_.wait(true);
+  /// Returns true if there was something to do.
+  bool work() {
+    if (auto command = mailbox_.take())
+      std::visit([this](const auto& known) { handle(known); }, *command);
+    else if (live_ && !history_->is_behind())
+      follow();
+    else if (can_build())
+      build();
+    else
+      return false;
+    return true;
+  }
+
+  bool can_build() const {
+    if (!history_) return false;
+    const bool has_passes = history_->passes() > 0;
+    return history_->ready() ? history_->is_behind() && has_passes : has_passes || !live_;
   }
 
   void handle(const history_command::Open& wish) {
@@ -140,7 +145,6 @@ class HistoryReader::Worker {
   std::unique_ptr<History> history_;
   std::shared_ptr<const Program> program_;
   bool live_ = false;  ///< a run still writes it
-  std::thread thread_;
 };
 
 HistoryReader::HistoryReader() : worker_(std::make_unique<Worker>()) {}

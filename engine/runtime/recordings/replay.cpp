@@ -18,7 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kTick = std::chrono::milliseconds(16);  // between two positions while it plays
 constexpr size_t kFewSamples = 256;  // up to so many are read without a Look: they fit with pictures
 
 // True if the command shows something other than the newest pass.
@@ -31,25 +30,24 @@ bool moves_away(const ReplayCommand& command) {
 
 }  // namespace
 
-void Replay::Worker::main() {
-  while (wait_for_work()) {
-    try {
-      while (const std::optional<ReplayCommand> command = mail_.take()) handle(*command);
-      look_at_writer();
-      if (now_.playing) advance();
-    } catch (const std::exception& error) {
-      now_.playing = false;
-      fail(message_of(error));
-    }
-    try {
-      if (has_metrics_left()) read_metrics();
-    } catch (const std::exception& error) {
-      metrics_.complete = true;  // what could be read is shown
-      now_.metrics = std::make_shared<const MetricTable>(metrics_);
-      fail(message_of(error));
-    }
-    if (now_.playing) std::this_thread::sleep_for(kTick);
+NextTurn Replay::Worker::turn() {
+  if (!mail_.begin_turn()) return kEnds;
+  try {
+    while (const std::optional<ReplayCommand> command = mail_.take()) handle(*command);
+    look_at_writer();
+    if (now_.playing) advance();
+  } catch (const std::exception& error) {
+    now_.playing = false;
+    fail(message_of(error));
   }
+  try {
+    if (has_metrics_left()) read_metrics();
+  } catch (const std::exception& error) {
+    metrics_.complete = true;  // what could be read is shown
+    now_.metrics = std::make_shared<const MetricTable>(metrics_);
+    fail(message_of(error));
+  }
+  return end_turn();
 }
 
 void Replay::Worker::publish() {

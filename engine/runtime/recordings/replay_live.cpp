@@ -11,17 +11,16 @@
 namespace shardlens {
 namespace {
 
-constexpr double kLookSeconds = 0.25;  // between two checks of the writer
-constexpr double kTakeSeconds = 0.5;   // between two reads of what it wrote
+constexpr double kTickSeconds = 0.016;  // between two positions while it plays
+constexpr double kLookSeconds = 0.25;   // between two checks of the writer
+constexpr double kTakeSeconds = 0.5;    // between two reads of what it wrote
 
 }  // namespace
 
-// Returns false if there will be no more work.
-bool Replay::Worker::wait_for_work() {
-  const bool works = now_.playing || has_metrics_left();
-  if (works || !now_.is_live()) return mail_.wait(works);
-  mail_.rest_for(kLookSeconds);
-  return mail_.wait(true);
+NextTurn Replay::Worker::end_turn() {
+  if (now_.playing) return {kTickSeconds};  // it does not rest
+  return now_.is_live() ? mail_.end_turn(has_metrics_left(), kLookSeconds)
+                        : mail_.end_turn(has_metrics_left());
 }
 
 void Replay::Worker::look_at_writer() {

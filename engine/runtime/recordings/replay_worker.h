@@ -1,4 +1,4 @@
-// The Replay's worker: its thread, the open recording, and the clock of playing. Private to the replay's
+// The Replay's worker: its turns, the open recording, and the clock of playing. Private to the replay's
 // files.
 //
 // Protocol. Commands come from the mailbox. Between them the worker reads the rest of the metrics, a part at
@@ -12,11 +12,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "engine/base/threads.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/recordings/replay.h"
 
@@ -28,11 +26,11 @@ class Replay::Worker {
  public:
   Worker() {
     publish();
-    thread_ = start_thread("a replay", [this] { main(); });
+    mail_.start("a replay", [this] { return turn(); });
   }
   ~Worker() {
     mail_.close();
-    thread_.join();
+    mail_.join();
   }
 
   /// Of several moves that wait in a row only the last counts.
@@ -59,7 +57,7 @@ class Replay::Worker {
     LatestSamples samples;                 ///< those in the result
   };
 
-  void main();
+  NextTurn turn();
   void handle(const ReplayCommand& command);
   void open(const std::string& path_or_piece);
   void close();
@@ -84,7 +82,7 @@ class Replay::Worker {
   void write_note(const ReplayCommand& command);
   std::string save_notes();
 
-  bool wait_for_work();
+  NextTurn end_turn();
   void look_at_writer();
   void take_in();
   void settle();
@@ -108,7 +106,6 @@ class Replay::Worker {
   uint64_t taken_generation_ = 0;
   std::chrono::steady_clock::time_point played_at_;
   double played_from_seconds_ = 0;
-  std::thread thread_;
 };
 
 /// The Plan of the recorded Program, with arenas as large as in the recording. If this program has no preset

@@ -1,17 +1,17 @@
 // The worker behind a Comparison.
 //
 // Protocol. send() appends to a queue under a lock; the worker takes one command after the other and
-// completes it. A stop token ends a measurement: Stop, another measurement and the destructor set it. Of
-// several plans asked for in a row only the last is made.
+// completes it, piece by piece. A stop token ends a measurement: Stop, another measurement and the destructor
+// set it. Of several plans asked for in a row only the last is made.
 #include "engine/runtime/session/comparison.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
+#include <chrono>
 
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
+#include "engine/base/job.h"
 #include "engine/config/hardware_file.h"
 #include "engine/io/file_problem.h"
 #include "engine/planner/planner.h"
@@ -19,7 +19,6 @@
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
-namespace {}  // namespace
 
 bool measures(const ComparisonCommand& command) {
   return std::holds_alternative<comparison_command::RunSplits>(command) ||
@@ -31,12 +30,12 @@ class Comparison::Worker {
  public:
   Worker() {
     mail_.publish(std::make_shared<ComparisonSnapshot>());
-    thread_ = start_thread("a comparison", [this] { main(); });
+    mail_.start("a comparison", [this] { return turn(); });
   }
 
   ~Worker() {
     mail_.close([this] { stop_.request_stop(); });
-    thread_.join();
+    mail_.join();
   }
 
   void send(ComparisonCommand command) {
@@ -53,13 +52,14 @@ class Comparison::Worker {
   const Mailbox<ComparisonCommand, ComparisonSnapshot>& mail() const { return mail_; }
 
  private:
-  void main();
-  void handle(const comparison_command::PlanSplits& wish);
-  void handle(const comparison_command::RunSplits&);
-  void handle(const comparison_command::SweepDegrees& wish);
-  void handle(const comparison_command::HoldTournament& wish);
-  void handle(const comparison_command::RunTop& wish);
-  void handle(const comparison_command::Stop&) {}
+  NextTurn turn();
+  bool begin();
+  Job<> handle(const comparison_command::PlanSplits& wish);
+  Job<> handle(const comparison_command::RunSplits&);
+  Job<> handle(const comparison_command::SweepDegrees& wish);
+  Job<> handle(const comparison_command::HoldTournament& command);
+  Job<> handle(const comparison_command::RunTop& wish);
+  Job<> handle(const comparison_command::Stop&) { co_return; }
   void rest();
   void publish();
   /// Publishes what is measured now.
@@ -77,7 +77,8 @@ class Comparison::Worker {
   // only the worker uses these
   ComparisonSnapshot now_;
   std::stop_token token_;
-  std::thread thread_;
+  std::optional<ComparisonCommand> command_;  ///< the present one
+  std::optional<Job<>> job_;                  ///< what is left to do for it
 };
 
 void Comparison::Worker::publish() {
@@ -92,32 +93,41 @@ void Comparison::Worker::rest() {
   publish();
 }
 
-void Comparison::Worker::main() {
-  while (mail_.wait(false)) {
-    // Before the command is taken: a command that arrives from here on stops it.
-    token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
-    const std::optional<ComparisonCommand> command = mail_.take();
-    if (!command) continue;
-    now_.busy = true;
-    if (measures(*command)) now_.message.clear();
-    try {
-      std::visit([this](const auto& wish) { handle(wish); }, *command);
-    } catch (const Error& error) {
-      now_.message =
-          error.kind() == ErrorKind::Cancelled ? "The measurement was stopped before its end." : error.what();
-    } catch (const std::exception& error) {
-      now_.message = message_of(error);
-    }
-    rest();
+NextTurn Comparison::Worker::turn() {
+  if (!mail_.begin_turn()) return kEnds;
+  try {
+    if (!job_ && !begin()) return mail_.end_turn(false);
+    if (!job_->go_on()) return mail_.end_turn(true);
+  } catch (const Error& error) {
+    now_.message =
+        error.kind() == ErrorKind::Cancelled ? "The measurement was stopped before its end." : error.what();
+  } catch (const std::exception& error) {
+    now_.message = message_of(error);
   }
+  job_.reset();
+  rest();
+  return mail_.end_turn(false);
 }
 
-void Comparison::Worker::handle(const comparison_command::PlanSplits& wish) {
+/// Begins with the next command. Returns false if there is none.
+bool Comparison::Worker::begin() {
+  // Before the command is taken: a command that arrives from here on stops it.
+  token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
+  command_ = mail_.take();
+  if (!command_) return false;
+  now_.busy = true;
+  if (measures(*command_)) now_.message.clear();
+  job_ = std::visit([this](const auto& wish) { return handle(wish); }, *command_);
+  return true;
+}
+
+Job<> Comparison::Worker::handle(const comparison_command::PlanSplits& wish) {
   now_.trials = std::make_shared<SplitTrials>(plan_trials(wish.settings, wish.splits));
+  co_return;
 }
 
-void Comparison::Worker::handle(const comparison_command::RunSplits&) {
-  if (!now_.trials) return;
+Job<> Comparison::Worker::handle(const comparison_command::RunSplits&) {
+  if (!now_.trials) co_return;
   SplitTrials trials = *now_.trials;
   for (SplitTrial& trial : trials.trials) begin_rounds(trial);
   // A round of each split in turn, so that a busy moment of the machine does not meet only one of them; every
@@ -126,25 +136,26 @@ void Comparison::Worker::handle(const comparison_command::RunSplits&) {
     for (size_t i = 0; i < trials.trials.size(); ++i) {
       SplitTrial& trial = trials.trials[round % 2 == 0 ? i : trials.trials.size() - 1 - i];
       measure(fmt::format("measuring {}, round {} of {}", trial.split.name, round + 1, kSplitRounds));
-      run_trial(trial, {.passes = 1, .stop = token_});
+      const RunWish wish{.passes = 1, .stop = token_};
+      co_await run_trial(trial, wish);
       now_.trials = std::make_shared<SplitTrials>(trials);
     }
   }
 }
 
-void Comparison::Worker::handle(const comparison_command::SweepDegrees& wish) {
+Job<> Comparison::Worker::handle(const comparison_command::SweepDegrees& wish) {
   now_.activity = "planning";
   publish();
   Sweeper sweeper(wish.settings, wish.degrees);
   for (;;) {
     now_.sweep = std::make_shared<Sweep>(sweeper.sweep());
-    if (sweeper.is_done()) return;
+    if (sweeper.is_done()) co_return;
     measure(fmt::format("measuring T = {}", sweeper.next_degree()));
-    sweeper.run_next(run_wish());
+    co_await sweeper.run_next(run_wish());
   }
 }
 
-void Comparison::Worker::handle(const comparison_command::HoldTournament& command) {
+Job<> Comparison::Worker::handle(const comparison_command::HoldTournament& command) {
   now_.activity = "ranking every split";
   publish();
   auto held = std::make_shared<HeldTournament>();
@@ -159,7 +170,7 @@ void Comparison::Worker::handle(const comparison_command::HoldTournament& comman
       command.wish.limit_bytes > 0 ? command.wish.limit_bytes : memory_of_a_rank(hardware, ranks);
   const auto begin = std::chrono::steady_clock::now();
   try {
-    held->tournament = hold_tournament(settings, ranks, hardware, limit, command.wish.listed);
+    held->tournament = co_await hold_in_pieces(settings, ranks, hardware, limit, command.wish.listed);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Request) throw;
     held->refused = error.what();
@@ -173,8 +184,8 @@ void Comparison::Worker::handle(const comparison_command::HoldTournament& comman
   now_.tournament = std::move(held);
 }
 
-void Comparison::Worker::handle(const comparison_command::RunTop& wish) {
-  if (!now_.tournament || !now_.tournament->can_run) return;
+Job<> Comparison::Worker::handle(const comparison_command::RunTop& wish) {
+  if (!now_.tournament || !now_.tournament->can_run) co_return;
   HeldTournament held = *now_.tournament;
   held.runs.clear();
   held.round_seconds.clear();
@@ -183,11 +194,14 @@ void Comparison::Worker::handle(const comparison_command::RunTop& wish) {
   for (size_t i = 0; i < count; ++i) {
     const Entrant& entrant = held.tournament.entrants[held.tournament.listed[i]];
     plans.push_back(make_plan(plan_program(settings_of(held.wish.settings, entrant))));
+    co_await GiveWay();
   }
   for (int round = 0; round < kSplitRounds; ++round) {
     for (size_t i = 0; i < count; ++i) {
       measure(fmt::format("running number {} of {}, round {} of {}", i + 1, count, round + 1, kSplitRounds));
-      TimeComparison times = measure_run(plans[i], {}, {.passes = 1, .stop = token_}).times;
+      std::vector<std::shared_ptr<StepObserver>> nobody;
+      const RunWish run{.passes = 1, .stop = token_};
+      TimeComparison times = (co_await measure_in_pieces(plans[i], std::move(nobody), run)).times;
       if (round == 0) held.round_seconds.emplace_back();
       held.round_seconds[i].push_back(times.measured_seconds);
       if (round == 0)

@@ -1,10 +1,8 @@
 // Asks the machine about its memory and GPUs.
 #include "engine/runtime/session/machine_watch.h"
 
-#include <chrono>
 #include <utility>
 
-#include "engine/base/threads.h"
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
 #include "engine/device/gpu_plugin.h"
@@ -22,15 +20,17 @@ MachineFacts ask_machine() {
   return facts;
 }
 
-MachineWatch::MachineWatch() : thread_(start_thread("the look at this machine", [this] { main(); })) {}
+MachineWatch::MachineWatch() {
+  worker_.start("the look at this machine", [this] { return turn(); });
+}
 
 MachineWatch::~MachineWatch() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  changed_.notify_all();
-  thread_.join();
+  worker_.wake();
+  worker_.join();
 }
 
 void MachineWatch::look(double oldest_seconds) {
@@ -39,7 +39,7 @@ void MachineWatch::look(double oldest_seconds) {
     if (wanted_ || (facts_->known && now_seconds() - answered_seconds_ < oldest_seconds)) return;
     wanted_ = true;
   }
-  changed_.notify_all();
+  worker_.wake();
 }
 
 std::shared_ptr<const MachineFacts> MachineWatch::facts() const {
@@ -49,23 +49,25 @@ std::shared_ptr<const MachineFacts> MachineWatch::facts() const {
 
 std::shared_ptr<const MachineFacts> MachineWatch::wait_until_idle(double timeout_seconds) const {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !wanted_; });
+  changed_.wait_for(lock, timeout_seconds, [this] { return !wanted_; });
   return facts_;
 }
 
-void MachineWatch::main() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return wanted_ || closed_; });
-    if (closed_) return;
-    lock.unlock();
-    auto told = std::make_shared<const MachineFacts>(ask_machine());
-    lock.lock();
+NextTurn MachineWatch::turn() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return kEnds;
+    if (!wanted_) return kWhenWoken;
+  }
+  auto told = std::make_shared<const MachineFacts>(ask_machine());
+  {
+    const std::lock_guard lock(mutex_);
     facts_ = std::move(told);
     answered_seconds_ = now_seconds();
     wanted_ = false;
-    changed_.notify_all();
   }
+  changed_.notify_all();
+  return kWhenWoken;
 }
 
 }  // namespace shardlens

@@ -1,13 +1,12 @@
 // Asks the operating system and the GPU driver about this machine's memory and GPUs, in addition to what a
-// plan counts. It asks on its own thread, because a driver may be slow and drawing must not wait for it.
+// plan counts. A worker of its own asks, because a driver may be slow and drawing must not wait for it.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "engine/base/clock.h"
+#include "engine/base/worker.h"
 #include "engine/device/gpu_facts.h"
 
 namespace shardlens {
@@ -38,14 +37,14 @@ class MachineWatch {
   std::shared_ptr<const MachineFacts> wait_until_idle(double timeout_seconds) const;
 
  private:
-  void main();
+  NextTurn turn();
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable WaitForWorkers changed_;
   std::shared_ptr<const MachineFacts> facts_ = std::make_shared<MachineFacts>();
   double answered_seconds_ = 0;  ///< now_seconds() of the last answer
   bool wanted_ = false, closed_ = false;
-  std::thread thread_;
+  BackgroundWorker worker_;
 };
 
 }  // namespace shardlens

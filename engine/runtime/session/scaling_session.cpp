@@ -1,9 +1,9 @@
 // The worker behind a ScalingSession.
 //
-// Protocol. send() appends to a queue under a lock; the pricing thread takes from it. A price takes
+// Protocol. send() appends to a queue under a lock; the pricing worker takes from it. A price takes
 // milliseconds, so it is never interrupted; of several commands of one kind in a row only the last counts. A
-// measurement has a thread of its own, so sliders are answered while it goes on; it often checks if it must
-// stop. Both threads change the one snapshot under the same lock, and a published snapshot is never changed
+// measurement has a worker of its own, so sliders are answered while it goes on; it often checks if it must
+// stop. Both workers change the one snapshot under the same lock, and a published snapshot is never changed
 // again.
 #include "engine/runtime/session/scaling_session.h"
 
@@ -13,10 +13,10 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
+#include "engine/base/job.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "engine/io/file_problem.h"
@@ -94,7 +94,7 @@ class ScalingSession::Worker {
   Worker() {
     now_.machine = machine_description();
     mail_.publish(std::make_shared<ScalingSnapshot>(now_));
-    thread_ = start_thread("the prices of the scaling page", [this] { main(); });
+    mail_.start("the prices of the scaling page", [this] { return turn(); });
   }
 
   ~Worker() {
@@ -103,8 +103,8 @@ class ScalingSession::Worker {
       quit_ = stop_ = true;
     }
     mail_.close();
-    thread_.join();
-    if (measuring_.joinable()) measuring_.join();
+    mail_.join();
+    if (measuring_.is_started()) measuring_.join();
   }
 
   void send(ScalingCommand command) {
@@ -123,10 +123,10 @@ class ScalingSession::Worker {
   const Mailbox<ScalingCommand, ScalingSnapshot>& mail() const { return mail_; }
 
  private:
-  void main() {
-    while (mail_.wait(false)) {
-      if (const std::optional<ScalingCommand> command = mail_.take()) handle(*command);
-    }
+  NextTurn turn() {
+    if (!mail_.begin_turn()) return kEnds;
+    if (const std::optional<ScalingCommand> command = mail_.take()) handle(*command);
+    return mail_.end_turn(false);
   }
 
   void handle(const ScalingCommand& command) {
@@ -141,9 +141,9 @@ class ScalingSession::Worker {
     } else if (const auto* cluster = std::get_if<scaling_command::PriceCluster>(&command)) {
       change([result = study(*cluster)](ScalingSnapshot& now) { now.cluster = result; });
     } else if (const auto* measure = std::get_if<scaling_command::Measure>(&command)) {
-      start("measuring this machine", [this, settings = measure->settings] { run_study(settings); });
+      start("measuring this machine", run_study(measure->settings));
     } else if (const auto* calibration = std::get_if<scaling_command::Calibrate>(&command)) {
-      start("calibrating this machine", [this, asked = *calibration] { run_calibration(asked); });
+      start("calibrating this machine", run_calibration(*calibration));
     }
   }
 
@@ -155,8 +155,8 @@ class ScalingSession::Worker {
     mail_.publish(std::make_shared<ScalingSnapshot>(now_));
   }
 
-  /// Begins a measurement on its thread, unless one is already running.
-  void start(const char* activity, std::function<void()> work) {
+  /// Begins a measurement by its worker, unless one is already running.
+  void start(const char* activity, Job<> work) {
     {
       const std::lock_guard lock(mutex_);
       if (quit_ || now_.measures()) return;
@@ -167,30 +167,35 @@ class ScalingSession::Worker {
       now.share = 0;
       now.message.clear();
     });
-    if (measuring_.joinable()) measuring_.join();
+    if (measuring_.is_started()) measuring_.join();
+    work_ = std::move(work);
     mail_.hold();
-    const auto measure = [this, work = std::move(work)] {
-      std::string message;
-      try {
-        work();
-      } catch (const std::exception& error) {
-        message = message_of(error);
-      }
-      change([&](ScalingSnapshot& now) {
-        now.activity.clear();
-        now.message = message;
-      });
-      mail_.release();
-    };
     try {
-      measuring_ = start_thread("the measurement of scaling", measure);
+      measuring_.start("the measurement of scaling", [this] { return measure(); });
     } catch (const std::exception& error) {
-      change([&](ScalingSnapshot& now) {
-        now.activity.clear();
-        now.message = message_of(error);
-      });
-      mail_.release();
+      end_measurement(message_of(error));
     }
+  }
+
+  /// A turn of the measuring worker.
+  NextTurn measure() {
+    std::string message;
+    try {
+      if (!work_->go_on()) return kAtOnce;
+    } catch (const std::exception& error) {
+      message = message_of(error);
+    }
+    end_measurement(message);
+    return kEnds;
+  }
+
+  void end_measurement(const std::string& message) {
+    work_.reset();
+    change([&](ScalingSnapshot& now) {
+      now.activity.clear();
+      now.message = message;
+    });
+    mail_.release();
   }
 
   /// Writes the progress into the snapshot; throws at once if the measurement must stop.
@@ -209,13 +214,16 @@ class ScalingSession::Worker {
     }};
   }
 
-  void run_study(const Settings& settings) {
-    measure_scaling(settings, kRepetitions, measuring("measuring"), [this](const MeasuredScaling& so_far) {
+  Job<> run_study(Settings settings) {
+    const std::function<void(const MeasuredScaling&)> on_point = [this](const MeasuredScaling& so_far) {
       change([&](ScalingSnapshot& now) { now.measured = std::make_shared<MeasuredScaling>(so_far); });
-    });
+    };
+    const Measuring tells = measuring("measuring");
+    co_await measure_scaling_in_pieces(settings, kRepetitions, tells, on_point);
   }
 
-  void run_calibration(const scaling_command::Calibrate& asked) {
+  Job<> run_calibration(scaling_command::Calibrate asked) {
+    co_await GiveWay();
     const Hardware hardware = with_other_dtypes(
         calibrate(calibration_models(asked.dtype), asked.repetitions, measuring("calibrating")),
         find_hardware(kThisMachine));
@@ -236,15 +244,15 @@ class ScalingSession::Worker {
 
   Mailbox<ScalingCommand, ScalingSnapshot> mail_;
 
-  // shared by the two threads, and by the thread that sends Stop
+  // shared by the two workers, and by who sends Stop
   std::mutex mutex_;
   ScalingSnapshot now_;
   bool quit_ = false;
   bool stop_ = false;
   std::string why_ = "the studio ends";
 
-  std::thread thread_;     ///< prices
-  std::thread measuring_;  ///< measures; started and joined by the pricing thread, and by the destructor
+  std::optional<Job<>> work_;   ///< what is measured; only the measuring worker's while it runs
+  BackgroundWorker measuring_;  ///< started and joined by the pricing worker, and joined by the destructor
 };
 
 ScalingSession::ScalingSession() : worker_(std::make_unique<Worker>()) {}

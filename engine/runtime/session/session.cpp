@@ -1,8 +1,7 @@
 // The Session and its worker's loop: takes Commands, publishes Snapshots.
 #include "engine/runtime/session/session.h"
 
-#include <chrono>
-
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/config/validate.h"
 #include "engine/io/file_problem.h"
@@ -69,11 +68,11 @@ void Session::Worker::record_result() {
 }
 
 // While nothing runs, the writer may still write: publishes what it has written.
-void Session::Worker::follow_recording() {
-  while (!recordings_.is_settled() && !mail_.rest_for(kRecordingSeconds)) {
-    if (recordings_.state() != now_.recording) publish();
-  }
+NextTurn Session::Worker::end_turn() {
+  if (!passes_.empty()) return mail_.end_turn(true);
+  const bool settled = recordings_.is_settled();
   if (recordings_.state() != now_.recording) publish();
+  return settled ? mail_.end_turn(false) : mail_.end_turn(false, kRecordingSeconds);
 }
 
 // Returns the next command; of several SetSettings in a row only the last counts.
@@ -88,42 +87,44 @@ std::optional<Command> Session::Worker::take_command() {
   return command;
 }
 
-void Session::Worker::main() {
-  auto last_progress = std::chrono::steady_clock::now();
-  const auto wait = [&] {
-    if (passes_.empty()) follow_recording();
-    return mail_.wait(!passes_.empty());
-  };
-  while (wait()) {
-    try {
-      while (std::optional<Command> command = take_command()) handle(std::move(*command));
-      begin_windows();
-      if (passes_.empty()) continue;
-      if (!pass_running_) begin_pass();
-      if (wait_for_pass(kPollSeconds)) {
-        finish_pass();
-        begin_windows();
-      } else if (passes_.front() == Pass::Sample && std::chrono::steady_clock::now() - last_progress >
-                                                        std::chrono::duration<double>(kProgressSeconds)) {
-        last_progress = std::chrono::steady_clock::now();
-        now_.position = executor_->position();
-        publish();
-      }
-    } catch (const RunFailed& error) {
-      stop_with(error.kind() == ErrorKind::Request ? RunState::Refused : RunState::Failed, error.what(),
-                error.failure());
-    } catch (const TooLarge& error) {
-      now_.fitting = error.fitting();
-      stop_with(RunState::Refused, error.what());
-    } catch (const Error& error) {
-      const RunState state = error.kind() == ErrorKind::Request     ? RunState::Refused
-                             : error.kind() == ErrorKind::Cancelled ? RunState::Cancelled
-                                                                    : RunState::Failed;
-      stop_with(state, error.what());
-    } catch (const std::exception& error) {
-      stop_with(RunState::Failed, message_of(error));
-    }
+NextTurn Session::Worker::turn() {
+  if (!mail_.begin_turn()) return kEnds;
+  try {
+    while (std::optional<Command> command = take_command()) handle(std::move(*command));
+    begin_windows();
+    work();
+  } catch (const RunFailed& error) {
+    stop_with(error.kind() == ErrorKind::Request ? RunState::Refused : RunState::Failed, error.what(),
+              error.failure());
+  } catch (const TooLarge& error) {
+    now_.fitting = error.fitting();
+    stop_with(RunState::Refused, error.what());
+  } catch (const Error& error) {
+    const RunState state = error.kind() == ErrorKind::Request     ? RunState::Refused
+                           : error.kind() == ErrorKind::Cancelled ? RunState::Cancelled
+                                                                  : RunState::Failed;
+    stop_with(state, error.what());
+  } catch (const std::exception& error) {
+    stop_with(RunState::Failed, message_of(error));
   }
+  return end_turn();
+}
+
+// Brings the pass that runs forward, or begins the next one.
+void Session::Worker::work() {
+  if (passes_.empty()) return;
+  if (!pass_running_) begin_pass();
+  if (wait_for_pass(kPollSeconds)) {
+    finish_pass();
+    begin_windows();
+  } else if (passes_.front() == Pass::Sample && now_seconds() - told_progress_seconds_ > kProgressSeconds) {
+    told_progress_seconds_ = now_seconds();
+    now_.position = executor_->position();
+    publish();
+  }
+}
+
+void Session::Worker::finish() {
   record_result();
   recordings_.close();
   publish();  // what became of the recording

@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <future>
-#include <system_error>
 
 #include "engine/base/units.h"
 #include "engine/device/device.h"
@@ -282,6 +279,17 @@ void Session::Worker::begin_result() {
   result_.not_exact = why_not_exact(sampler_->plan());
 }
 
+Job<std::pair<Session::Worker::CeilingOf, double>> Session::Worker::measure_ceiling(
+    Settings settings, std::vector<GemmShape> shapes) {
+  double flops = 0;
+  try {
+    flops = co_await measured_ceiling_flops(settings, shapes);
+  } catch (const Error&) {
+    // The GPU has no room for it beside a run: the speed that the run reaches is used instead.
+  }
+  co_return std::make_pair(ceiling_of(settings), flops);
+}
+
 void Session::Worker::begin_pass() {
   const Pass pass = passes_.front();
   pass_running_ = true;
@@ -317,25 +325,13 @@ void Session::Worker::begin_pass() {
       executor_->start(steps);
       break;
     case Pass::Ceiling:
-      // In a thread of its own, so a change of settings need not wait for it.
-      if (!ceiling_.valid()) {
-        const auto measure = [settings = now_.settings, shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
-          double flops = 0;
-          try {
-            flops = measured_ceiling_flops(settings, shapes);
-          } catch (const Error&) {
-            // The GPU has no room for it beside a run: the speed that the run reaches is used instead.
-          }
-          return std::make_pair(ceiling_of(settings), flops);
-        };
-        try {
-          ceiling_ = std::async(std::launch::async, measure);
-        } catch (const std::system_error&) {  // no thread can start: the same
-          std::promise<std::pair<CeilingOf, double>> unknown;
-          unknown.set_value({ceiling_of(now_.settings), 0});
-          ceiling_ = unknown.get_future();
+      // By a worker of its own, so a change of settings need not wait for it.
+      if (!ceiling_) try {
+          ceiling_ = std::make_unique<BackgroundCall<std::pair<CeilingOf, double>>>(
+              "the speed of this machine",
+              measure_ceiling(now_.settings, gemm_shapes(plan_serial(now_.settings), 0)));
+        } catch (const Error&) {  // no worker can start: it stays null, and the speed of the run is used
         }
-      }
       break;
     case Pass::LossFused:
       begin_loss(LossForm::Fused);
@@ -369,7 +365,7 @@ bool Session::Worker::wait_for_pass(double seconds) {
     case Pass::LossGathered:
       return wait_for_loss(seconds);
     case Pass::Ceiling:
-      return ceiling_.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
+      return !ceiling_ || ceiling_->wait_for(seconds);
     default:
       return executor_->wait_for(seconds);
   }
@@ -416,7 +412,8 @@ void Session::Worker::finish_pass() {
       parity_.reset();
       break;
     case Pass::Ceiling: {
-      const auto [of, flops] = ceiling_.get();
+      const auto [of, flops] = ceiling_ ? ceiling_->get() : std::make_pair(ceiling_of(now_.settings), 0.0);
+      ceiling_.reset();
       double& ceiling = ceilings_[of];
       ceiling = std::max(ceiling, flops);
       if (of == ceiling_of(now_.settings)) {

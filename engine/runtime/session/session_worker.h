@@ -1,21 +1,20 @@
-// The Session's worker: its thread, its queue and its passes. Private to the session's two files.
+// The Session's worker: its turns, its queue and its passes. Private to the session's two files.
 //
-// Protocol. The worker takes commands from its mailbox between waits of a few milliseconds, so a new command
-// interrupts whatever runs. The work to do is a list of passes over the Program: one that samples every
-// tensor, two that are only timed (the first warms up), one serial run, one that compares. Each pass is a
-// real execution of the same Program. Runs are deterministic, so pictures, times and errors belong together
-// though they come from different passes. A Snapshot is copied out after every change and never changed
-// again.
+// Protocol. In each turn the worker takes the commands from its mailbox, and waits a few milliseconds for
+// what runs. So a new command interrupts whatever runs. The work to do is a list of passes over the Program:
+// one that samples every tensor, two that are only timed (the first warms up), one serial run, one that
+// compares. Each pass is a real execution of the same Program. Runs are deterministic, so pictures, times and
+// errors belong together though they come from different passes. A Snapshot is copied out after every change
+// and never changed again.
 #pragma once
 
 #include <deque>
-#include <future>
 #include <map>
-#include <thread>
 #include <tuple>
 #include <utility>
 
-#include "engine/base/threads.h"
+#include "engine/base/background_call.h"
+#include "engine/device/gemm_bench.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/measure/loss_lens.h"
@@ -41,21 +40,25 @@ class Session::Worker {
     }
     publish();
     if (begin == Begin::AtOnce) mail_.send(command::SetSettings{settings});
-    thread_ = start_thread("a session", [this] { main(); });
+    mail_.start(
+        "a session", [this] { return turn(); }, [this] { finish(); });
   }
 
   ~Worker() { end(); }
 
   void end() {
-    if (!thread_.joinable()) return;
+    if (!mail_.is_started()) return;
     mail_.close();
-    thread_.join();
+    mail_.join();
   }
 
   Mailbox<Command, Snapshot>& mail() { return mail_; }
 
  private:
-  void main();
+  NextTurn turn();
+  NextTurn end_turn();
+  void work();
+  void finish();
   std::optional<Command> take_command();
   void handle(Command command);
   void set_settings(const Settings& settings);
@@ -79,7 +82,6 @@ class Session::Worker {
   void stop_with(RunState state, const std::string& message, std::optional<RunFailure> failure = {});
   void publish();
   void record_result();
-  void follow_recording();
 
   Mailbox<Command, Snapshot> mail_;
 
@@ -104,16 +106,17 @@ class Session::Worker {
   static CeilingOf ceiling_of(const Settings& settings) {
     return {settings.backend, settings.tf32, settings.dtype};
   }
+  static Job<std::pair<CeilingOf, double>> measure_ceiling(Settings settings, std::vector<GemmShape> shapes);
   /// Being measured; may outlive the settings that asked for it.
-  std::future<std::pair<CeilingOf, double>> ceiling_;
+  std::unique_ptr<BackgroundCall<std::pair<CeilingOf, double>>> ceiling_;
   std::map<CeilingOf, double> ceilings_;  ///< FLOP/s of all cores or GPUs together, measured once per process
   std::deque<Pass> passes_;
+  double told_progress_seconds_ = 0;  ///< when a running pass was published last
   bool pass_running_ = false;
   size_t move_target_ = 0;
   RunRecorder recordings_{"studio"};
   bool to_record_ = false;      ///< the run is whole and timed, but not yet in its recording
   bool last_recorded_ = false;  ///< the recording ends with that run
-  std::thread thread_;
 };
 
 }  // namespace shardlens

@@ -11,6 +11,7 @@
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/run_in_pieces.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/model_state.h"
 
@@ -82,18 +83,18 @@ void copy_ranks(const Executor& from, Executor& to, const Program& program) {
   }
 }
 
-void run_observed(Executor& executor, std::vector<std::shared_ptr<StepObserver>> observers) {
+Job<> run_observed(Executor& executor, std::vector<std::shared_ptr<StepObserver>> observers) {
   executor.observe(std::move(observers));
-  executor.start(executor.steps());
-  executor.wait();
+  co_await run_to_end(executor);
   executor.observe({});
 }
 
 // Runs one more pass that nobody looks into. Its times are those of the pass before: the steps and their
 // sizes are the same, and looking makes ranks wait for each other.
-void time_pass(Executor& executor, Result& result) {
+Job<> time_pass(Executor& executor, Result& result) {
   executor.next_pass();
-  run_observed(executor, {});
+  std::vector<std::shared_ptr<StepObserver>> nobody;
+  co_await run_observed(executor, std::move(nobody));
   set_times(result, executor.events(result.plan->program.tp()));
   for (int rank = 0; rank < result.plan->program.tp(); ++rank)
     result.high_water_bytes.push_back(executor.high_water_bytes(rank));
@@ -170,9 +171,17 @@ void BreakRun::cancel() {
 }
 
 void BreakRun::step() {
-  if (done()) return;
-  if (broken_) return train_once();
-  report_.probes.push_back(look(0));
+  run_whole(step_in_pieces());
+}
+
+Job<> BreakRun::step_in_pieces() {
+  if (done()) co_return;
+  if (broken_) {
+    co_await train_once();
+  } else {
+    std::shared_ptr<BreakProbe> probe = co_await look(0);
+    report_.probes.push_back(std::move(probe));
+  }
 }
 
 // 1, 2, 5, 10, 20, 50 and so on, and the last.
@@ -190,7 +199,7 @@ int64_t BreakRun::probes_wanted() const {
 }
 
 // Runs the present pass of both Programs and compares them.
-std::shared_ptr<BreakProbe> BreakRun::look(int64_t step) {
+Job<std::shared_ptr<BreakProbe>> BreakRun::look(int64_t step) {
   const Program &sound = sound_plan_->program, &broken = report_.plan->program;
   const int64_t tables = 3 * probes_wanted();
   const auto kept = [&](const Program& program) {
@@ -203,7 +212,7 @@ std::shared_ptr<BreakProbe> BreakRun::look(int64_t step) {
   const std::shared_ptr<Sampler> of_sound = keeps_passes_ ? sampler(sound) : nullptr;
   std::vector<std::shared_ptr<StepObserver>> observers{right};
   if (keeps_passes_) observers.push_back(of_sound);
-  run_observed(*sound_pass_, observers);
+  co_await run_observed(*sound_pass_, observers);
   right->finish();
 
   const auto check = std::make_shared<ParityCheck>(broken, right->of_replicas(), false);
@@ -212,17 +221,17 @@ std::shared_ptr<BreakProbe> BreakRun::look(int64_t step) {
   const auto differences =
       keeps_passes_ ? std::make_shared<Differences>(broken, right, kept(broken)) : nullptr;
   if (keeps_passes_) observers.insert(observers.end(), {of_broken, differences});
-  run_observed(*broken_pass_, observers);
+  co_await run_observed(*broken_pass_, observers);
 
   const std::shared_ptr<BreakProbe> probe = probe_of(broken, step, *check);
-  if (!keeps_passes_) return probe;
+  if (!keeps_passes_) co_return probe;
   Result one = result_of(sound_plan_, *sound_pass_, of_sound->plan(), of_sound->samples());
-  time_pass(*sound_pass_, one);
+  co_await time_pass(*sound_pass_, one);
   one.provenance = "measured, sound run";
   one.not_compared = "This is the sound run that a broken one is compared with.";
   probe->pass.sound = std::make_shared<const Result>(std::move(one));
   Result two = result_of(report_.plan, *broken_pass_, of_broken->plan(), of_broken->samples());
-  time_pass(*broken_pass_, two);
+  co_await time_pass(*broken_pass_, two);
   two.provenance = "measured, broken run";
   two.not_compared = "This is the broken run. Break it compares every tensor with the sound run.";
   Result apart = two;
@@ -230,10 +239,10 @@ std::shared_ptr<BreakProbe> BreakRun::look(int64_t step) {
   apart.provenance = "measured, broken minus sound";
   probe->pass.broken = std::make_shared<const Result>(std::move(two));
   probe->pass.difference = std::make_shared<const Result>(std::move(apart));
-  return probe;
+  co_return probe;
 }
 
-void BreakRun::train_once() {
+Job<> BreakRun::train_once() {
   const int64_t number = broken_->steps_done() + 1;
   std::shared_ptr<BreakProbe> probe;
   if (is_looked_into(number)) {
@@ -241,11 +250,11 @@ void BreakRun::train_once() {
     copy_ranks(broken_->executor(), *broken_pass_, report_.plan->program);
     sound_pass_->next_pass(broken_->inputs_of(number));
     broken_pass_->next_pass(broken_->inputs_of(number));
-    probe = look(number);
+    probe = co_await look(number);
   }
-  const StepReport sound = sound_->step();
+  const StepReport sound = co_await sound_->step_in_pieces();
   try {
-    const StepReport broken = broken_->step();
+    const StepReport broken = co_await broken_->step_in_pieces();
     report_.steps.push_back({sound.loss, broken.loss, sound.gradient_norm, broken.gradient_norm});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Run) throw;

@@ -31,6 +31,7 @@ class BreakRun {
   /// Runs one more step of both runs. Compares it in steps 1, 2, 5, 10, 20, 50 and so on, and in the last
   /// step. The broken run ends if its loss is no longer a number.
   void step();
+  Job<> step_in_pieces();  ///< the same
   bool done() const { return report_.done(); }
   const BreakReport& report() const { return report_; }
 
@@ -40,8 +41,8 @@ class BreakRun {
  private:
   bool is_looked_into(int64_t step) const;
   int64_t probes_wanted() const;
-  std::shared_ptr<BreakProbe> look(int64_t step);
-  void train_once();
+  Job<std::shared_ptr<BreakProbe>> look(int64_t step);
+  Job<> train_once();
 
   BreakReport report_;
   std::shared_ptr<const Plan> sound_plan_;

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <optional>
 
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
+#include "engine/base/job.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/io/file_problem.h"
@@ -56,12 +56,13 @@ class BreakSession::Worker {
  public:
   Worker() {
     publish();
-    thread_ = start_thread("the experiments with mistakes", [this] { main(); });
+    mail_.start(
+        "the experiments with mistakes", [this] { return turn(); }, [this] { let_go(); });
   }
 
   ~Worker() {
     mail_.close([this] { cancel_running(); });
-    thread_.join();
+    mail_.join();
   }
 
   void send(BreakCommand command) {
@@ -74,7 +75,7 @@ class BreakSession::Worker {
   const Mailbox<BreakCommand, BreakSnapshot>& mail() const { return mail_; }
 
  private:
-  void main();
+  NextTurn turn();
   void handle(const BreakCommand& command);
   void look(const Settings& settings);
   void start(const break_command::Start& wish);
@@ -93,8 +94,8 @@ class BreakSession::Worker {
   // the worker's own
   BreakSnapshot now_;
   std::unique_ptr<BreakRun> run_;
+  std::optional<Job<>> step_;  ///< of the run, the present one
   Clock::time_point last_published_;
-  std::thread thread_;
 };
 
 void BreakSession::Worker::publish() {
@@ -103,23 +104,26 @@ void BreakSession::Worker::publish() {
   mail_.publish(std::make_shared<const BreakSnapshot>(now_));
 }
 
-void BreakSession::Worker::main() {
-  while (mail_.wait(run_ != nullptr)) {
-    try {
-      while (const std::optional<BreakCommand> command = mail_.take()) handle(*command);
-      if (run_) make_step();
-    } catch (const Error& error) {
-      // Cancelled by a command that is in the queue; that command decides what comes next.
-      if (error.kind() == ErrorKind::Cancelled) {
-        let_go();
-        continue;
-      }
-      stop_with(error.kind() == ErrorKind::Request ? BreakState::Refused : BreakState::Failed, error.what());
-    } catch (const std::exception& error) {
-      stop_with(BreakState::Failed, message_of(error));
+// Commands are taken between two steps; those that end what runs have cancelled the present one.
+NextTurn BreakSession::Worker::turn() {
+  if (!mail_.begin_turn()) return kEnds;
+  try {
+    while (!step_) {
+      const std::optional<BreakCommand> command = mail_.take();
+      if (!command) break;
+      handle(*command);
     }
+    if (run_) make_step();
+  } catch (const Error& error) {
+    // Cancelled by a command that is in the queue; that command decides what comes next.
+    if (error.kind() == ErrorKind::Cancelled)
+      let_go();
+    else
+      stop_with(error.kind() == ErrorKind::Request ? BreakState::Refused : BreakState::Failed, error.what());
+  } catch (const std::exception& error) {
+    stop_with(BreakState::Failed, message_of(error));
   }
-  let_go();
+  return mail_.end_turn(run_ != nullptr);
 }
 
 void BreakSession::Worker::handle(const BreakCommand& command) {
@@ -178,8 +182,12 @@ void BreakSession::Worker::start(const break_command::Start& wish) {
 }
 
 void BreakSession::Worker::make_step() {
-  if (!mail_.begin_unless_called([this] { running_ = run_.get(); })) return;
-  run_->step();
+  if (!step_) {
+    if (!mail_.begin_unless_called([this] { running_ = run_.get(); })) return;
+    step_ = run_->step_in_pieces();
+  }
+  if (!step_->go_on()) return;
+  step_.reset();
   const size_t looked_into = now_.report->probes.size();
   const bool done = run_->done();
   const std::chrono::duration<double> since = Clock::now() - last_published_;
@@ -194,6 +202,7 @@ void BreakSession::Worker::make_step() {
 
 void BreakSession::Worker::let_go() {
   mail_.locked([this] { running_ = nullptr; });
+  step_.reset();
   run_.reset();
 }
 

@@ -8,10 +8,9 @@
 #include <filesystem>
 #include <optional>
 #include <stop_token>
-#include <thread>
 
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
+#include "engine/base/job.h"
 #include "engine/io/file_problem.h"
 #include "engine/record/gallery.h"
 #include "engine/runtime/mailbox.h"
@@ -62,12 +61,12 @@ class DiffSession::Worker {
  public:
   Worker() {
     mail_.publish(std::make_shared<DiffSnapshot>());
-    thread_ = start_thread("a comparison of recordings", [this] { main(); });
+    mail_.start("a comparison of recordings", [this] { return turn(); });
   }
 
   ~Worker() {
     mail_.close([this] { stop_.request_stop(); });
-    thread_.join();
+    mail_.join();
   }
 
   void send(DiffCommand command) {
@@ -80,13 +79,15 @@ class DiffSession::Worker {
   const Mailbox<DiffCommand, DiffSnapshot>& mail() const { return mail_; }
 
  private:
-  void main();
-  void handle(const diff_command::Compare& command);
-  void handle(const diff_command::Stop&) {}
-  void handle(const diff_command::Clear&) {
+  NextTurn turn();
+  bool begin();
+  Job<> handle(const diff_command::Compare& command);
+  Job<> handle(const diff_command::Stop&) { co_return; }
+  Job<> handle(const diff_command::Clear&) {
     const uint64_t version = now_.version;
     now_ = {};
     now_.version = version;
+    co_return;
   }
   void publish();
 
@@ -97,7 +98,8 @@ class DiffSession::Worker {
   // the worker's own
   DiffSnapshot now_;
   std::stop_token token_;
-  std::thread thread_;
+  std::optional<DiffCommand> command_;  ///< the present one
+  std::optional<Job<>> job_;            ///< what is left to do for it
 };
 
 void DiffSession::Worker::publish() {
@@ -105,27 +107,35 @@ void DiffSession::Worker::publish() {
   mail_.publish(std::make_shared<DiffSnapshot>(now_));
 }
 
-void DiffSession::Worker::main() {
-  while (mail_.wait(false)) {
-    // Made before the command is taken: a command that arrives from here on stops it.
-    token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
-    const std::optional<DiffCommand> command = mail_.take();
-    if (!command) continue;
-    try {
-      std::visit([this](const auto& wish) { handle(wish); }, *command);
-    } catch (const Error& error) {
-      now_.message = error.kind() == ErrorKind::Cancelled ? "The comparison was stopped before it was done."
-                                                          : error.what();
-    } catch (const std::exception& error) {
-      now_.message = message_of(error);
-    }
-    now_.busy = now_.running = false;
-    now_.activity.clear();
-    publish();
+NextTurn DiffSession::Worker::turn() {
+  if (!mail_.begin_turn()) return kEnds;
+  try {
+    if (!job_ && !begin()) return mail_.end_turn(false);
+    if (!job_->go_on()) return mail_.end_turn(true);
+  } catch (const Error& error) {
+    now_.message = error.kind() == ErrorKind::Cancelled ? "The comparison was stopped before it was done."
+                                                        : error.what();
+  } catch (const std::exception& error) {
+    now_.message = message_of(error);
   }
+  job_.reset();
+  now_.busy = now_.running = false;
+  now_.activity.clear();
+  publish();
+  return mail_.end_turn(false);
 }
 
-void DiffSession::Worker::handle(const diff_command::Compare& command) {
+/// Begins with the next command. Returns false if there is none.
+bool DiffSession::Worker::begin() {
+  // Made before the command is taken: a command that arrives from here on stops it.
+  token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
+  command_ = mail_.take();
+  if (!command_) return false;
+  job_ = std::visit([this](const auto& wish) { return handle(wish); }, *command_);
+  return true;
+}
+
+Job<> DiffSession::Worker::handle(const diff_command::Compare& command) {
   const auto& [a_path, b_path] = command.wish;
   now_.wish = command.wish;
   now_.compared = nullptr;
@@ -133,6 +143,7 @@ void DiffSession::Worker::handle(const diff_command::Compare& command) {
   now_.busy = true;
   now_.activity = "reading both recordings";
   publish();
+  co_await GiveWay();
   const std::string a_file = recording_path(a_path);
   const Recording a(a_file);
   std::optional<RunAgain> again;
@@ -140,17 +151,21 @@ void DiffSession::Worker::handle(const diff_command::Compare& command) {
     now_.running = true;
     now_.activity = "running A's settings here";
     publish();
+    co_await GiveWay();
     again.emplace(a, std::filesystem::path(a_path).filename().string(), token_);
     now_.running = false;
     now_.activity = "comparing";
     publish();
+    co_await GiveWay();
   }
   const std::string b_file = again ? again->path() : recording_path(b_path);
   const Recording b(b_file);
   auto compared = std::make_shared<ComparedRuns>();
   compared->a = told(a, a_path, a_file);
   compared->b = told(b, b_path, again ? "" : b_file);
+  co_await GiveWay();
   compared->diff = diff_recordings(a, b, token_);
+  co_await GiveWay();
   compared->curves = curves_of(a, b, compared->diff);
   now_.compared = std::move(compared);
 }

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "engine/base/error.h"
+#include "engine/base/worker.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
 
@@ -179,7 +180,7 @@ TEST_F(HistoryTest, AFileCopiedFromUnderItsWriterGetsOneToo) {
   RecordingWriter writer(path("live"), drawn.header());
   for (const RecordedPass& pass : drawn.passes()) writer.offer(pass);
   for (int wait = 0; wait < 1000; ++wait) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    let_workers_go_on(0.02);
     if (Database(path("live"), Database::Access::Read).integer("SELECT count(*) FROM passes") == 12) break;
   }
   fs::copy_file(path("live"), path("copy"));

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/worker.h"
 #include "engine/io/sqlite.h"
 #include "engine/planner/planner.h"
 #include "engine/program/program_json.h"
@@ -84,7 +84,7 @@ TEST_F(RecordingTest, SaysThatItsFileIsGone) {
     executor.start(executor.steps());
     executor.wait();
     recorder.take(executor);
-    while (!recorder.is_settled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!recorder.is_settled()) let_workers_go_on(0.001);
     is_moved ? fs::rename(path("a"), path("b")) : (void)fs::remove(path("a"));
     const RecordingTotals totals = recorder.finish();
     EXPECT_EQ(totals.passes, 0);
@@ -104,7 +104,7 @@ TEST_F(RecordingTest, IsFinishedInTwoCommits) {
   executor.start(executor.steps());
   executor.wait();
   recorder.take(executor);
-  while (!recorder.is_settled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!recorder.is_settled()) let_workers_go_on(0.001);
   const auto commits = [&] {  // SQLite counts them in its header
     std::ifstream file(path("a"), std::ios::binary);
     unsigned char count[4] = {};

@@ -1,12 +1,11 @@
 // Waits until another thread or process has done something, however busy the machine is.
 #pragma once
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/worker.h"
 #include "engine/record/recording.h"
 
 namespace shardlens::testing {
@@ -17,7 +16,7 @@ bool comes(const IsSo& is_so) {
   constexpr double kNeverSeconds = 100;
   for (const double begin = now_seconds(); now_seconds() - begin < kNeverSeconds;) {
     if (is_so()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    let_workers_go_on(0.01);
   }
   return is_so();
 }

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <string>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -14,24 +17,32 @@ namespace mailbox_test {
 
 using Box = Mailbox<int, std::vector<int>>;
 
-/// Publishes every command it took; `work` is done with each.
-template <typename Work>
-std::thread worker(Box& box, Work work) {
-  return std::thread([&box, work] {
-    std::vector<int> taken;
-    while (box.wait(false)) {
-      while (const std::optional<int> command = box.take()) {
+/// A mailbox whose worker publishes every command that it took; `work` is done with each.
+class WorkingBox : public Box {
+ public:
+  template <typename Work>
+  explicit WorkingBox(Work work) {
+    start("a test", [this, work] {
+      if (!begin_turn()) return kEnds;
+      while (const std::optional<int> command = take()) {
         work(*command);
-        taken.push_back(*command);
-        box.publish(std::make_shared<std::vector<int>>(taken));
+        taken_.push_back(*command);
+        publish(std::make_shared<std::vector<int>>(taken_));
       }
-    }
-  });
-}
+      return end_turn(false);
+    });
+  }
+  ~WorkingBox() {
+    close();
+    join();
+  }
+
+ private:
+  std::vector<int> taken_;
+};
 
 TEST(Mailbox, EveryCommandIsTakenInOrderAndThenItIsIdle) {
-  Box box;
-  std::thread thread = worker(box, [](int) {});
+  WorkingBox box([](int) {});
   std::vector<int> sent;
   for (int i = 0; i < 500; ++i) {
     box.send(i);
@@ -40,31 +51,34 @@ TEST(Mailbox, EveryCommandIsTakenInOrderAndThenItIsIdle) {
   const std::shared_ptr<const std::vector<int>> last = box.wait_until_idle(60);
   EXPECT_EQ(*last, sent);
   EXPECT_EQ(box.snapshot(), last);
-  box.close();
-  thread.join();
 }
 
 TEST(Mailbox, ItIsNotIdleBeforeTheLastCommandIsDone) {
   Box box;
   std::atomic<bool> may_end = false, ended = false;
-  std::thread thread = worker(box, [&](int) {
-    may_end.wait(false);
-    ended = true;
+  bool works = false;
+  box.start("a test", [&] {
+    if (!box.begin_turn()) return kEnds;
+    if (box.take()) works = true;
+    if (works && may_end) {
+      works = false;
+      ended = true;
+    }
+    return box.end_turn(works);
   });
   box.send(1);
-  EXPECT_EQ(box.wait_until_idle(0.05), nullptr) << "the command is still worked on";
+  EXPECT_EQ(box.wait_until_idle(0.05), nullptr);
+  EXPECT_FALSE(ended) << "the command is still worked on";
   may_end = true;
-  may_end.notify_all();
   box.wait_until_idle(60);
   EXPECT_TRUE(ended);
   box.close();
-  thread.join();
+  box.join();
 }
 
 TEST(Mailbox, WorkBesideTheWorkerIsNotIdleEither) {
-  Box box;
+  WorkingBox box([](int) {});
   std::atomic<bool> released = false;
-  std::thread thread = worker(box, [](int) {});
   box.hold();
   std::thread beside([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -74,8 +88,38 @@ TEST(Mailbox, WorkBesideTheWorkerIsNotIdleEither) {
   box.wait_until_idle(60);
   EXPECT_TRUE(released);
   beside.join();
+}
+
+TEST(Mailbox, ARestingWorkerTakesATurnWhenItsTimeHasCome) {
+  Box box;
+  std::atomic<int> turns = 0;
+  box.start("a test", [&] {
+    if (!box.begin_turn()) return kEnds;
+    return ++turns < 3 ? box.end_turn(false, 0.01) : box.end_turn(false);
+  });
+  std::mutex mutex;
+  WaitForWorkers nobody_tells;
+  while (turns < 3) {
+    std::unique_lock lock(mutex);
+    nobody_tells.wait_for(lock, 0.005, [&] { return turns >= 3; });
+  }
+  box.wait_until_idle(60);
+  EXPECT_EQ(turns, 3);
+  bool ended = false;
+  box.close([&] { ended = true; });
+  box.join();
+  EXPECT_TRUE(ended);
+}
+
+TEST(Mailbox, TheWorkersEndIsItsLastTurn) {
+  Box box;
+  bool at_end = false;
+  box.start(
+      "a test", [&] { return box.begin_turn() ? box.end_turn(false) : kEnds; }, [&] { at_end = true; });
+  box.wait_until_idle(60);
   box.close();
-  thread.join();
+  box.join();
+  EXPECT_TRUE(at_end);
 }
 
 TEST(Mailbox, OneThatArrivesMayReplaceWhatWaits) {
@@ -99,7 +143,7 @@ TEST(Mailbox, WorkBeginsOnlyWhereNothingCalls) {
   EXPECT_TRUE(stopped);
   EXPECT_FALSE(box.begin_unless_called([&] { ++begun; }));
   EXPECT_EQ(begun, 2);
-  EXPECT_FALSE(box.wait(true));
+  EXPECT_FALSE(box.begin_turn());
 }
 
 }  // namespace mailbox_test

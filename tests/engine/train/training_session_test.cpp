@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cmath>
 #include <set>
-#include <thread>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/worker.h"
 #include "engine/record/recording.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/data/train_data.h"
@@ -49,8 +49,7 @@ Snap trained(TrainingSession& session, const train_command::Start& start) {
 /// Waits until the newest snapshot satisfies `is_so`; the last one either way.
 template <typename Condition>
 Snap wait_for(const TrainingSession& session, const Condition& is_so) {
-  for (int i = 0; i < 20000 && !is_so(*session.snapshot()); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 20000 && !is_so(*session.snapshot()); ++i) let_workers_go_on(0.005);
   return session.snapshot();
 }
 
@@ -96,7 +95,7 @@ TEST(TrainingSession, PausesBetweenStepsAndGoesOn) {
   const Snap paused = session.wait_until_idle(kTimeoutSeconds);
   ASSERT_EQ(paused->state, TrainState::Paused) << paused->message;
   const size_t steps = paused->curves[0]->steps.size();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  let_workers_go_on(0.05);
   EXPECT_EQ(session.snapshot()->curves[0]->steps.size(), steps) << "it stands still";
   session.send(train_command::Resume{});
   const Snap on =

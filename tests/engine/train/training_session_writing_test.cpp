@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
 
+#include "engine/base/worker.h"
 #include "engine/train/generate/writing.h"
 #include "engine/train/tokenizer/bytes_tokenizer.h"
 #include "engine/train/training_session.h"
@@ -130,7 +129,7 @@ TEST_F(TrainingSessionWriting, AnotherCommandCutsATextShort) {
   endless.temperature = 0;  // the likeliest token is a letter and not the end of the text
   session.send(train_command::Write{endless, true});
   for (int i = 0; i < 20000 && session.snapshot()->curves.front()->texts.empty(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    let_workers_go_on(0.005);
   session.send(train_command::Write{wish_of(20, 0), false});
   const Snap last = session.wait_until_idle(kTimeoutSeconds);
   ASSERT_EQ(last->curves.front()->texts.size(), 1u);

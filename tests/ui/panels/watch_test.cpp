@@ -7,8 +7,8 @@
 
 #include <chrono>
 #include <functional>
-#include <thread>
 
+#include "engine/base/worker.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
@@ -38,7 +38,7 @@ class WatchedJob : public TestFolderWithCache {
     RecordingWriter writer(file_, drawn_.header());
     for (int64_t pass = 0;; ++pass) {
       drawn_.offer(writer, pass, pass + 1);
-      std::this_thread::sleep_for(20ms);
+      let_workers_go_on(0.02);
     }
   }
 

@@ -1,6 +1,5 @@
 // Runs the example "by hand" beside the frames, and finds the number that is written out.
 #include <algorithm>
-#include <chrono>
 
 #include "engine/io/file_problem.h"
 #include "ui/panels/program/by_hand_view.h"
@@ -9,7 +8,7 @@ namespace shardlens::ui {
 namespace {
 
 /// Most runs end within it, so that what was typed is shown in the same frame.
-constexpr std::chrono::milliseconds kAwaited{4};
+constexpr double kAwaitedSeconds = 0.004;
 
 /// The first number that is wrong, in the order of the steps.
 std::optional<HandNumber> first_wrong_number(const lab::HandRun& run) {
@@ -26,34 +25,36 @@ std::optional<HandNumber> first_wrong_number(const lab::HandRun& run) {
 }  // namespace
 
 bool HandRuns::take() {
-  if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    return false;
-  const Made& made = running_.get();
+  if (!running_ || !running_->wait_for(0)) return false;
+  const Made& made = running_->get();
   shown_ = made.run;
   failed_ = made.failed;
-  running_ = {};
+  running_.reset();
   return true;
+}
+
+Job<HandRuns::Made> HandRuns::make(HandForm form) {
+  Made made;
+  try {
+    made.run = lab::run_by_hand(form.operands, form.choice);
+  } catch (const std::exception& error) {
+    made.failed = message_of(error);
+  }
+  co_return made;
 }
 
 void HandRuns::follow(const HandForm& form) {
   take();
   if (is_running() || form_ == form) return;
   form_ = form;
-  const auto make = [form]() -> Made {
-    try {
-      return {lab::run_by_hand(form.operands, form.choice), {}};
-    } catch (const std::exception& error) {
-      return {nullptr, message_of(error)};
-    }
-  };
   try {
-    running_ = std::async(std::launch::async, make).share();
-  } catch (const std::exception& error) {  // no thread could start
+    running_ = std::make_shared<BackgroundCall<Made>>("the example by hand", make(form));
+  } catch (const std::exception& error) {  // no worker could start
     shown_ = nullptr;
     failed_ = message_of(error);
     return;
   }
-  running_.wait_for(kAwaited);
+  running_->wait_for(kAwaitedSeconds);
   take();
 }
 

@@ -2,11 +2,11 @@
 // the run of it.
 #pragma once
 
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "engine/base/background_call.h"
 #include "engine/laboratory/worked_by_hand.h"
 #include "ui/context.h"
 
@@ -45,7 +45,7 @@ struct ByHandView {
   const HandForm& own_form() const { return before_lesson ? *before_lesson : form; }  ///< a person's
 };
 
-/// Runs what the form says, on a thread of its own, one run after another. A frame never waits for it longer
+/// Runs what the form says, by a worker of its own, one run after another. A frame never waits for it longer
 /// than a few milliseconds.
 class HandRuns {
  public:
@@ -54,16 +54,17 @@ class HandRuns {
   /// The newest run that is done; null: none yet, or it failed.
   const std::shared_ptr<const lab::HandRun>& shown() const { return shown_; }
   const std::string& failed() const { return failed_; }
-  bool is_running() const { return running_.valid(); }
+  bool is_running() const { return running_ != nullptr; }
 
  private:
   struct Made {
     std::shared_ptr<const lab::HandRun> run;
     std::string failed;
   };
+  static Job<Made> make(HandForm form);
   bool take();
 
-  std::shared_future<Made> running_;
+  std::shared_ptr<BackgroundCall<Made>> running_;
   std::optional<HandForm> form_;  ///< of the run that is under way, or of the last one
   std::shared_ptr<const lab::HandRun> shown_;
   std::string failed_;

@@ -3,7 +3,6 @@
 #include "ui/panels/program/figures_view.h"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 
 #include "engine/base/counted.h"
@@ -181,6 +180,10 @@ void draw_texts(const Context& context, const std::vector<WorkedFigure>& figures
   ImGui::SetCursorScreenPos({at.x, y + choice_row_height(context) + context.px(10)});
 }
 
+Job<std::vector<WorkedFigure>> work_out() {
+  co_return all_figures();
+}
+
 }  // namespace
 
 void show_proof(const Context& context, const WorkedFigure& figure) {
@@ -236,10 +239,11 @@ void draw_program_figures(const Context& context) {
   const std::vector<WorkedFigure>* found = nullptr;
   std::string words = "Planning, pricing and running the texts' examples …";
   try {
-    if (!view.figures.valid()) view.figures = std::async(std::launch::async, all_figures).share();
-    if (view.figures.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
-      found = &view.figures.get();
-  } catch (const std::exception& error) {  // no thread could start, or no memory is left
+    if (!view.figures)
+      view.figures =
+          std::make_shared<BackgroundCall<std::vector<WorkedFigure>>>("the texts' figures", work_out());
+    if (view.figures->wait_for(0)) found = &view.figures->get();
+  } catch (const std::exception& error) {  // no worker could start, or no memory is left
     words = "The examples could not be run: " + message_of(error);
   }
   if (found == nullptr) {

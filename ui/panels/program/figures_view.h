@@ -1,18 +1,19 @@
 // The state of the page of the texts' figures.
 #pragma once
 
-#include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/base/background_call.h"
 #include "engine/cost/figures.h"
 #include "ui/context.h"
 
 namespace shardlens::ui {
 
 struct FiguresView {
-  /// Planned, priced and run by a thread of their own, from the moment the page is first drawn.
-  std::shared_future<std::vector<WorkedFigure>> figures;
+  /// Planned, priced and run by a worker of their own, from the moment the page is first drawn; null before.
+  std::shared_ptr<BackgroundCall<std::vector<WorkedFigure>>> figures;
   std::string source;  ///< the text whose figures are listed; empty: all
 };
 

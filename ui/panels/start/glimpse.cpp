@@ -6,8 +6,6 @@
 #include <exception>
 #include <utility>
 
-#include "engine/base/threads.h"
-#include "engine/io/temporary_folder.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
 #include "ui/stage/lanes.h"
@@ -71,27 +69,35 @@ Glimpse read_glimpse(const std::string& path) {
 }
 
 GalleryGlimpses::GalleryGlimpses() {
-  const auto read_all = [this] {
-    try {
-      const TemporaryFolder scratch;
-      for (const GalleryPiece& piece : gallery()) {
-        auto glimpse =
-            std::make_shared<const Glimpse>(read_glimpse(gallery_file(piece.name, scratch.path())));
-        const std::lock_guard lock(mutex_);
-        if (closed_) return;
-        read_.emplace(piece.name, std::move(glimpse));
-      }
-    } catch (const std::exception&) {  // the cards then have no picture; a click says what is wrong
-    }
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-    changed_.notify_all();
-  };
   try {
-    thread_ = start_thread("the pictures of the gallery", read_all);
+    worker_.start("the pictures of the gallery", [this] { return turn(); });
   } catch (const std::exception&) {  // no pictures either
     ended_ = true;
   }
+}
+
+NextTurn GalleryGlimpses::turn() {
+  bool more = false;
+  try {
+    more = read_next();
+  } catch (const std::exception&) {  // the cards then have no picture; a click says what is wrong
+  }
+  const std::lock_guard lock(mutex_);
+  if (more && !closed_) return kAtOnce;
+  scratch_.reset();
+  ended_ = true;
+  changed_.notify_all();
+  return kEnds;
+}
+
+bool GalleryGlimpses::read_next() {
+  if (next_ == gallery().size()) return false;
+  if (!scratch_) scratch_ = std::make_unique<TemporaryFolder>();
+  const GalleryPiece& piece = gallery()[next_++];
+  auto glimpse = std::make_shared<const Glimpse>(read_glimpse(gallery_file(piece.name, scratch_->path())));
+  const std::lock_guard lock(mutex_);
+  read_.emplace(piece.name, std::move(glimpse));
+  return true;
 }
 
 GalleryGlimpses::~GalleryGlimpses() {
@@ -99,7 +105,7 @@ GalleryGlimpses::~GalleryGlimpses() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  if (thread_.joinable()) thread_.join();
+  if (worker_.is_started()) worker_.join();
 }
 
 std::shared_ptr<const Glimpse> GalleryGlimpses::of(const std::string& name) const {
@@ -110,7 +116,7 @@ std::shared_ptr<const Glimpse> GalleryGlimpses::of(const std::string& name) cons
 
 void GalleryGlimpses::wait() const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return ended_; });
+  changed_.wait(lock, [this] { return ended_; });
 }
 
 void draw_program_glimpse(const Context& context, ImDrawList* list, const Program& program, ImVec2 min,

@@ -1,15 +1,15 @@
 // A small picture of a recording for its card: where its ranks communicate, how its passes took their time,
-// or how its loss fell. The gallery's files are read by a thread of their own.
+// or how its loss fell. The gallery's files are read by a worker of their own.
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/base/worker.h"
+#include "engine/io/temporary_folder.h"
 #include "engine/program/program.h"
 #include "engine/record/trace.h"
 #include "ui/context.h"
@@ -42,11 +42,17 @@ class GalleryGlimpses {
   void wait() const;
 
  private:
+  NextTurn turn();
+  /// Reads one more. Returns false if all are read.
+  bool read_next();
+
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable WaitForWorkers changed_;
   std::map<std::string, std::shared_ptr<const Glimpse>> read_;
   bool ended_ = false, closed_ = false;
-  std::thread thread_;
+  std::unique_ptr<TemporaryFolder> scratch_;  ///< only the worker's, as the next one
+  size_t next_ = 0;                           ///< in the gallery
+  BackgroundWorker worker_;
 };
 
 /// Draws the forward steps, one line each, every rank's piece in its place, and the collectives as bands. Of

@@ -1,22 +1,16 @@
-// The thread that reads the lessons.
+// The worker that reads the lessons.
 #include "ui/panels/start/lesson_shelf.h"
 
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/base/threads.h"
 #include "engine/io/file_kind.h"
-#include "engine/io/file_state.h"
 
 namespace shardlens::ui {
-namespace {
 
-using FolderState = std::map<std::string, FileState>;  ///< by path
-
-FolderState state_of(const std::string& folder) {
+LessonShelf::FolderState LessonShelf::state_of(const std::string& folder) {
   FolderState state;
   std::error_code error;
   if (folder.empty()) return state;
@@ -27,14 +21,12 @@ FolderState state_of(const std::string& folder) {
   return state;
 }
 
-}  // namespace
-
 LessonShelf::LessonShelf(std::string folder) : folder_(std::move(folder)) {
   try {
-    thread_ = start_thread("reading the lessons", [this] { main(); });
+    worker_.start("reading the lessons", [this] { return turn(); });
   } catch (const Error&) {  // then they are read once, here
+    turn();
     closed_ = true;
-    main();
   }
 }
 
@@ -44,31 +36,33 @@ LessonShelf::~LessonShelf() {
     closed_ = true;
     stop_.request_stop();
   }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  worker_.wake();
+  if (worker_.is_started()) worker_.join();
 }
 
-void LessonShelf::main() {
-  FolderState known;
-  for (;;) {
-    try {
-      FolderState now = state_of(folder_);
-      if (!lessons() || now != known) {
-        auto read =
-            std::make_shared<const std::vector<LessonEntry>>(list_lessons(folder_, stop_.get_token()));
-        const std::lock_guard lock(mutex_);
-        lessons_ = std::move(read);
-        known = std::move(now);
-      }
-    } catch (const std::exception&) {
-      // Such as too little memory, or it is being closed: what was read stays, and the next look tries again.
-    }
-    std::unique_lock lock(mutex_);
-    looks_ = false;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return looks_ || closed_; });
-    if (closed_) return;
+NextTurn LessonShelf::turn() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return kEnds;
+    if (!looks_) return kWhenWoken;
   }
+  try {
+    FolderState now = state_of(folder_);
+    if (!lessons() || now != known_) {
+      auto read = std::make_shared<const std::vector<LessonEntry>>(list_lessons(folder_, stop_.get_token()));
+      const std::lock_guard lock(mutex_);
+      lessons_ = std::move(read);
+      known_ = std::move(now);
+    }
+  } catch (const std::exception&) {
+    // Such as too little memory, or it is being closed: what was read stays, and the next look tries again.
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    looks_ = false;
+  }
+  changed_.notify_all();
+  return kWhenWoken;
 }
 
 LessonShelf::List LessonShelf::lessons() const {
@@ -82,12 +76,12 @@ void LessonShelf::look() {
     if (closed_) return;
     looks_ = true;
   }
-  changed_.notify_all();
+  worker_.wake();
 }
 
 void LessonShelf::wait() const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !looks_; });
+  changed_.wait(lock, [this] { return !looks_; });
 }
 
 }  // namespace shardlens::ui

@@ -1,15 +1,16 @@
-// The lessons that can be opened: the built-in ones and those in the user's folder. A thread of its own reads
+// The lessons that can be opened: the built-in ones and those in the user's folder. A worker of its own reads
 // them, because the user's files are planned to check their names.
 #pragma once
 
-#include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/base/worker.h"
+#include "engine/io/file_state.h"
 #include "engine/lesson/built_in.h"
 
 namespace shardlens::ui {
@@ -30,15 +31,19 @@ class LessonShelf {
   void wait() const;
 
  private:
-  void main();
+  using FolderState = std::map<std::string, FileState>;  ///< by path
+
+  static FolderState state_of(const std::string& folder);
+  NextTurn turn();
 
   const std::string folder_;
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable WaitForWorkers changed_;
   List lessons_;
   bool looks_ = true, closed_ = false;
   std::stop_source stop_;  ///< of reading; requested when it is closed
-  std::thread thread_;
+  FolderState known_;      ///< what was read; only the worker's
+  BackgroundWorker worker_;
 };
 
 }  // namespace shardlens::ui

@@ -20,7 +20,7 @@ Sweep swept(const Settings& settings, const std::vector<int>& degrees, std::opti
   Sweeper sweeper(settings, degrees, fault);
   RunWish wish;
   wish.passes = 1;
-  while (!sweeper.is_done()) sweeper.run_next(wish);
+  while (!sweeper.is_done()) run_whole(sweeper.run_next(wish));
   return sweeper.sweep();
 }
 
@@ -96,7 +96,7 @@ TEST(Sweep, CanBeGivenUp) {
   RunWish wish;
   wish.stop = source.get_token();
   try {
-    sweeper.run_next(wish);
+    run_whole(sweeper.run_next(wish));
     FAIL() << "it ran";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Cancelled);

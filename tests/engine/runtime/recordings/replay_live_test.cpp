@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <thread>
 
+#include "engine/base/worker.h"
 #include "engine/runtime/recordings/history_reader.h"
 #include "engine/runtime/recordings/replay.h"
 #include "tests/engine/io/test_folder.h"
@@ -121,7 +121,7 @@ TEST_F(ReplayLiveTest, AKilledRunIsSaidToBeGoneWithinSeconds) {
     RecordingWriter writer(path("run"), drawn_.header());
     for (int64_t pass = 0;; ++pass) {
       drawn_.offer(writer, pass, pass + 1);
-      std::this_thread::sleep_for(20ms);
+      let_workers_go_on(0.02);
     }
   }
   ASSERT_TRUE(comes([&] { return can_be_opened(path("run")); }));

@@ -26,7 +26,7 @@ TEST(SplitTrials, MegatronAndReversedAreCountedAndRun) {
   EXPECT_FALSE(trials.measured());
   for (SplitTrial& trial : trials.trials) {
     ASSERT_TRUE(trial.plan) << trial.refused;
-    run_trial(trial, {.passes = 1});
+    run_whole(run_trial(trial, {.passes = 1}));
     ASSERT_TRUE(trial.result) << trial.refused;
     EXPECT_EQ(trial.measured_bytes, trial.planned_bytes);
     EXPECT_GT(trial.measured_seconds, 0);
@@ -46,7 +46,7 @@ TEST(SplitTrials, MegatronAndReversedAreCountedAndRun) {
 TEST(SplitTrials, RoundsAddUpAndTheirFastestIsShown) {
   SplitTrials trials = plan_trials(small_layer(2), {named_split("megatron")});
   SplitTrial& trial = trials.trials[0];
-  for (int round = 0; round < 3; ++round) run_trial(trial, {.passes = 1});
+  for (int round = 0; round < 3; ++round) run_whole(run_trial(trial, {.passes = 1}));
   ASSERT_EQ(trial.round_seconds.size(), 3u);
   const RoundSpread spread = spread_of(trial.round_seconds);
   EXPECT_EQ(trial.measured_seconds, spread.median);
@@ -54,7 +54,7 @@ TEST(SplitTrials, RoundsAddUpAndTheirFastestIsShown) {
   const TensorId made = trial.plan->program.steps[0].outputs[0];
   EXPECT_TRUE(trial.result->samples[0][static_cast<size_t>(made)]) << "whichever round was the fastest";
   begin_rounds(trial);
-  run_trial(trial, {.passes = 1});
+  run_whole(run_trial(trial, {.passes = 1}));
   EXPECT_EQ(trial.round_seconds.size(), 1u) << "an earlier measurement does not count";
 }
 

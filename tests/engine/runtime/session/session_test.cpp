@@ -5,11 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <random>
-#include <thread>
 
 #include "engine/base/clock.h"
+#include "engine/base/worker.h"
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
@@ -111,7 +110,7 @@ TEST(Session, APauseLeavesARunThatCanGoOnOrOneThatIsTimed) {
   std::mt19937 random(5);
   for (int round = 0; round < 60; ++round) {
     session.send(command::Run{});
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 12'000));
+    let_workers_go_on(1e-6 * static_cast<double>(random() % 12'000));
     session.send(command::Pause{});
     const auto snapshot = session.wait_until_idle(kLimitSeconds);
     const bool over = snapshot->position == snapshot->plan->program.steps.size();

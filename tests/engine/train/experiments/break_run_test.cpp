@@ -8,9 +8,9 @@
 #include <chrono>
 #include <cmath>
 #include <set>
-#include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/worker.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/program/shown_name.h"
@@ -338,12 +338,12 @@ TEST(BreakSession, StopsAtOnceAndAnotherFaultTakesItsPlace) {
   BreakSession session;
   session.send(break_command::Start{tiny_on_bytes(), Fault::SkipG, 100000});
   for (int i = 0; i < 5000 && (!session.snapshot()->report || session.snapshot()->report->steps.empty()); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    let_workers_go_on(0.002);
   session.send(break_command::Start{tiny_on_bytes(), Fault::SkipF, 100000});
   for (int i = 0; i < 5000 && (session.snapshot()->planted != Fault::SkipF || !session.snapshot()->report ||
                                session.snapshot()->report->steps.empty());
        ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    let_workers_go_on(0.002);
   session.send(break_command::Stop{});
   const auto snapshot = session.wait_until_idle(60);
   EXPECT_EQ(snapshot->state, BreakState::Stopped) << snapshot->message;

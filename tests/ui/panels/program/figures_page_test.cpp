@@ -25,12 +25,12 @@ void open_figures(StudioHarness& harness) {
   harness.view().of<ProgramView>().page = ProgramPage::Figures;
   harness.view().focus_tab = true;
   harness.draw_frames(4);
-  harness.view().of<FiguresView>().figures.wait();
+  harness.view().of<FiguresView>().figures->get();
   harness.draw_frames(4);
 }
 
 const WorkedFigure& figure(StudioHarness& harness, const std::string& what) {
-  const std::vector<WorkedFigure>& all = harness.view().of<FiguresView>().figures.get();
+  const std::vector<WorkedFigure>& all = harness.view().of<FiguresView>().figures->get();
   const auto found = std::find_if(all.begin(), all.end(), [&](const WorkedFigure& one) {
     return one.what.find(what) != std::string::npos;
   });

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <thread>
 
+#include "engine/base/worker.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "tests/ui/panels/recordings/replay_tab.h"
@@ -134,7 +134,7 @@ TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
     while (places.size() < 3 && std::chrono::steady_clock::now() < end) {
       person.Yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      let_workers_go_on(0.002);
       const ReplaySnapshot& replay = harness.studio().replayed();
       if (!replay.playing && replay.pass == kPasses - 1) break;
       if (replay.playing && harness.view().selected_step + 1 == static_cast<StepId>(replay.shown->position))
@@ -167,8 +167,7 @@ TEST_F(ReplayTab, WhatIsPlayedBetweenTwoFramesIsFollowedToo) {
   replay.send(replay_command::Play{1e9});  // the whole recording, and no frame is drawn meanwhile
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
   const auto ended = [&] { return !replay.snapshot()->playing && replay.snapshot()->pass == kPasses - 1; };
-  while (!ended() && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!ended() && std::chrono::steady_clock::now() < end) let_workers_go_on(0.001);
   ASSERT_TRUE(ended());
   settle(harness);
   EXPECT_EQ(harness.view().selected_step + 1,

@@ -6,8 +6,8 @@
 
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
+#include "engine/base/worker.h"
 #include "engine/train/train_snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
@@ -71,7 +71,7 @@ void draw_until(StudioHarness& harness, const Condition& is_so) {
   const auto end = too_late();
   while (!is_so(*harness.studio().training().snapshot()) && std::chrono::steady_clock::now() < end) {
     harness.draw_frames(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(16));
+    let_workers_go_on(0.016);
   }
 }
 
@@ -256,7 +256,7 @@ TEST(TrainTab, AFrozenStepIsOnTheStageAndGoingOnLetsItGo) {
     const auto end = too_late();
     while (!training.snapshot()->frozen && std::chrono::steady_clock::now() < end) {
       person.Yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      let_workers_go_on(0.002);
     }
     const auto frozen = training.snapshot()->frozen;
     IM_CHECK(frozen != nullptr);
