@@ -1,5 +1,5 @@
-// What tells a file from all others, whatever its path. A file system gives the inode of a removed file to a new one, so
-// the time at which a file was made belongs to its identity, where the file system knows it.
+// What tells a file from all others, whatever its path. A file system gives the inode of a removed file to a
+// new one, so the time at which a file was made belongs to its identity, where the file system knows it.
 #pragma once
 
 #include <cstdint>

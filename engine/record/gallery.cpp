@@ -24,6 +24,14 @@ std::string_view contents_of(const std::string& name) {
   return asset("gallery/" + name + ".shardlens");
 }
 
+// A page has a part of the gallery only.
+bool is_embedded(const std::string& name) {
+  const std::span<const EmbeddedFile> files = embedded_assets();
+  return std::any_of(
+      files.begin(), files.end(),
+      [path = "gallery/" + name + ".shardlens"](const EmbeddedFile& file) { return file.name == path; });
+}
+
 std::vector<GalleryPiece> read_gallery() {
   const nlohmann::json json = parse_json(std::string(asset("gallery/gallery.json")), "gallery.json");
   std::vector<GalleryPiece> pieces;
@@ -32,6 +40,7 @@ std::vector<GalleryPiece> read_gallery() {
     GalleryPiece piece{reader.string("name"), reader.string("title"), reader.string("shows"),
                        reader.string("arguments"), 0};
     reader.finish();
+    if (!is_embedded(piece.name)) continue;
     piece.file_bytes = static_cast<int64_t>(contents_of(piece.name).size());
     pieces.push_back(std::move(piece));
   }

@@ -24,6 +24,8 @@ PROGRAMS = {
 }
 # What stands for CUDA's own headers there, and is read instead of them.
 PLAYED = "tests/cuda_on_host/include/"
+# Where the build chooses one of two files, the usual one is read.
+NOT_CHOSEN = "engine/base/worker_turns.cpp"
 ENDINGS = {".h", ".cpp", ".cu", ".cuh"}
 
 # Comments, raw strings, strings and characters, so that their braces do not count; and lines of the preprocessor.
@@ -78,7 +80,8 @@ def files_of(root, folders):
         endings = {".h"} if only == "headers" else ENDINGS
         own = (root / folder[:-2]).glob("*") if folder.endswith("/*") else (root / folder).rglob("*")
         yield from (path for path in sorted(own)
-                    if path.suffix in endings and path.is_file() and PLAYED not in path.as_posix())
+                    if path.suffix in endings and path.is_file() and PLAYED not in path.as_posix()
+                    and not path.as_posix().endswith(NOT_CHOSEN))
 
 
 def pairs(files, text_of):

@@ -1,5 +1,5 @@
-// OpenGL 3.3 as the studio sees it, in a page WebGL 2: one loader for the platform, the GUI's renderer and our own
-// shaders.
+// OpenGL 3.3 as the studio sees it, in a page WebGL 2: one loader for the platform, the GUI's renderer and
+// our own shaders.
 #pragma once
 
 #if defined(__EMSCRIPTEN__)
@@ -14,7 +14,8 @@ namespace shardlens {
 using GlFunction = void (*)();
 using GlLoader = GlFunction (*)(const char* name);
 
-/// Finds all functions. Throws a run Error if the driver's OpenGL is too old. In a page they are there already.
+/// Finds all functions. Throws a run Error if the driver's OpenGL is too old. In a page they are there
+/// already.
 void load_gl(GlLoader load);
 
 /// The first line of every shader, its language; and the lines that language needs after it.

@@ -1,4 +1,5 @@
-// A page has the embedded fonts alone: in place of another character Dear ImGui draws the sign of a replaced one.
+// A page has the embedded fonts alone: in place of another character Dear ImGui draws the sign of a replaced
+// one.
 #include "ui/platform/other_characters.h"
 
 namespace shardlens {

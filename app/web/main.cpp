@@ -1,0 +1,88 @@
+// The studio in a browser's page. The page's address says what to open, with the names of the studio's own
+// options: page.html?lesson=column-then-row, page.html?model=gpt2&tp=8&view=memory. The page hands them over
+// as arguments, so one reader and its messages serve both.
+#include <emscripten/emscripten.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+
+#include "app/command_line/messages.h"
+#include "app/studio/options.h"
+#include "engine/base/error.h"
+#include "engine/lesson/built_in.h"
+#include "engine/record/gallery.h"
+#include "engine/record/recording.h"
+#include "ui/platform/platform.h"
+#include "ui/remember/state_file.h"
+#include "ui/studio.h"
+#include "ui/window_loop.h"
+
+// Shows a sentence in the page's own letters, in place of the studio.
+EM_JS(void, say_in_page, (const char* text), { Module.say(UTF8ToString(text)); });
+EM_JS(void, tell_page_of_first_picture, (), { Module.drawn(); });
+
+namespace shardlens {
+namespace {
+
+/// All that lasts as long as the page.
+class Page {
+ public:
+  explicit Page(Options options)
+      : options_(std::move(options)),
+        platform_(make_window_platform("Shardlens", {})),
+        studio_(options_.settings, platform_->fonts(), ui::default_state_path(),
+                options_.recording.empty() ? Session::Begin::AtOnce : Session::Begin::WhenAsked),
+        loop_(*platform_, studio_, told_to_end_),
+        step_wanted_(!options_.step.empty() || !options_.open.empty()) {
+    studio_.view().said = fmt::format("{}", fmt::join(options_.remarks, ". "));
+    if (!options_.recording.empty()) studio_.open_recording(options_.recording.string());
+    apply_looks(options_, studio_.view());
+    if (!options_.lesson.empty())
+      studio_.open_lesson(options_.lesson, options_.scene - 1, options_.lesson_seed);
+  }
+
+  void frame() {
+    loop_.next_frame();
+    if (!drawn_) tell_page_of_first_picture();
+    drawn_ = true;
+    if (!step_wanted_ || !studio_.snapshot().plan) return;
+    select_wanted(options_, studio_.snapshot().plan->program, studio_.view());
+    step_wanted_ = false;
+  }
+
+ private:
+  const Options options_;
+  const std::unique_ptr<Platform> platform_;
+  std::atomic<int> told_to_end_ = 0;
+  ui::Studio studio_;
+  ui::WindowLoop loop_;
+  bool step_wanted_;
+  bool drawn_ = false;
+};
+
+std::unique_ptr<Page> page;
+
+void open_page(int count, char** arguments) {
+  std::optional<Options> options = read_options(count, arguments);
+  if (!options) throw request_error("this page's address asks for what only the program on a desktop prints");
+  if (!options->lesson.empty()) find_lesson(options->lesson);
+  if (!options->recording.empty()) Recording{recording_path(options->recording.string())};
+  page = std::make_unique<Page>(*std::move(options));
+}
+
+}  // namespace
+}  // namespace shardlens
+
+int main(int count, char** arguments) {
+  shardlens::cli::set_program_name("shardlens");
+  try {
+    shardlens::open_page(count, arguments);
+  } catch (const std::exception& error) {
+    say_in_page(error.what());
+    return 1;
+  }
+  emscripten_set_main_loop([] { shardlens::page->frame(); }, 0, true);
+}
