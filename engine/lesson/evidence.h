@@ -57,10 +57,10 @@ class LaterRuns {
 
  private:
   using Name = std::tuple<const Evidence*, int, int64_t>;
-  std::optional<Job<>> job_;
-  Name name_;
   std::map<Name, std::exception_ptr> failures_;
   std::vector<std::shared_ptr<Evidence>> held_;
+  Name name_;                 ///< of the job
+  std::optional<Job<>> job_;  ///< last: it uses the evidence
 };
 
 class Evidence : public std::enable_shared_from_this<Evidence> {
