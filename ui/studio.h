@@ -104,6 +104,8 @@ class Studio {
   bool has_beside() const {
     return held_.beside != nullptr;
   }  ///< this machine's run is compared with a recording
+  /// The words of the message card; empty: there is none.
+  const std::string& message() const { return message_.words(); }
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
  private:

@@ -107,6 +107,8 @@ int run(int argc, char** argv) {
       all.emplace_back(diff, cli::add_diff(*diff));
       CLI::App* lesson = app.add_subcommand("lesson", "Lists lessons, prints their questions, marks answers");
       all.emplace_back(lesson, cli::add_lesson(*lesson));
+      CLI::App* page = app.add_subcommand("page", "Makes one HTML file that opens a recording or a lesson");
+      all.emplace_back(page, cli::add_page(*page));
       for (CLI::App* ranks : {step, verify, train, eval, generate, bench}) cli::add_comm_options(*ranks);
       for (const auto& [parsed, verb] : all) cli::read_values_strictly(*parsed);
       return all;

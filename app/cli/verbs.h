@@ -23,5 +23,6 @@ Verb add_info(CLI::App& app);
 Verb add_export(CLI::App& app);
 Verb add_diff(CLI::App& app);
 Verb add_lesson(CLI::App& app);
+Verb add_page(CLI::App& app);
 
 }  // namespace shardlens::cli

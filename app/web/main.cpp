@@ -8,13 +8,19 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "app/command_line/messages.h"
 #include "app/studio/options.h"
 #include "engine/base/error.h"
 #include "engine/lesson/built_in.h"
+#include "engine/lesson/lesson_session.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/lesson/lesson_view.h"
 #include "ui/platform/platform.h"
 #include "ui/remember/state_file.h"
 #include "ui/studio.h"
@@ -42,6 +48,21 @@ class Page {
     apply_looks(options_, studio_.view());
     if (!options_.lesson.empty())
       studio_.open_lesson(options_.lesson, options_.scene - 1, options_.lesson_seed);
+  }
+
+  /// What is shown, for tests and for programs that drive the page.
+  nlohmann::json state() {
+    const Snapshot& run = studio_.snapshot();
+    const auto lesson = studio_.lesson().snapshot();
+    const auto replay = studio_.replay().snapshot();
+    return {{"drawn", drawn_},
+            {"run", to_string(run.state)},
+            {"tp", run.settings.tp},
+            {"agrees", run.result && run.result->parity_summary.agrees},
+            {"replays", replay->is_open()},
+            {"message", studio_.message()},
+            {"scene", studio_.view().of<ui::LessonView>().scene},
+            {"answered", lesson->answers.size()}};
   }
 
   void frame() {
@@ -75,6 +96,13 @@ void open_page(int count, char** arguments) {
 
 }  // namespace
 }  // namespace shardlens
+
+/// A JSON object (Page::state()), valid until the next call.
+extern "C" EMSCRIPTEN_KEEPALIVE const char* shardlens_state() {
+  static std::string text;
+  text = shardlens::page ? shardlens::page->state().dump() : "{}";
+  return text.c_str();
+}
 
 int main(int count, char** arguments) {
   shardlens::cli::set_program_name("shardlens");

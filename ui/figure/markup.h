@@ -1,4 +1,4 @@
-// Texts and bytes in SVG and HTML.
+// Texts in SVG and HTML.
 #pragma once
 
 #include <string>
@@ -9,7 +9,5 @@ namespace shardlens::ui {
 /// The text as it stands in an element or between double quotes: nothing in it is read as markup. Control
 /// characters other than the end of a line are left out.
 std::string escaped(std::string_view text);
-
-std::string base64(std::string_view bytes);
 
 }  // namespace shardlens::ui

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/io/base64.h"
 #include "ui/figure/markup.h"
 #include "ui/figure/typesetter.h"
 #include "ui/figure/vector_file.h"

@@ -15,6 +15,7 @@ class MessageCard {
   void say(Said message) { message_ = std::move(message); }
   void close() { message_ = {}; }
   bool is_open() const { return !message_.empty(); }
+  const std::string& words() const { return message_.words; }  ///< empty: nothing is said
   bool has_files() const { return !message_.files.empty(); }
 
   /// Takes over messages from panels and copied tables, and draws the card if there is a message.

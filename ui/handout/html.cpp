@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/config/assets.h"
+#include "engine/io/base64.h"
 #include "engine/io/json_text.h"
 #include "engine/lesson/answer_key.h"
 #include "engine/lesson/written_answer.h"
