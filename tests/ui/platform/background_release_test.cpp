@@ -27,7 +27,9 @@ TEST(BackgroundRelease, FreesOnAThreadOfItsOwn) {
     released.release(nullptr);
   }
   EXPECT_NE(freed_on, std::thread::id());
-  if (!kWorkersTakeTurns) EXPECT_NE(freed_on, std::this_thread::get_id());
+  if (!kWorkersTakeTurns) {
+    EXPECT_NE(freed_on, std::this_thread::get_id());
+  }
 }
 
 TEST(BackgroundRelease, LeavesWhatSomebodyElseStillHolds) {
