@@ -14,6 +14,7 @@
 #include "app/command_line/messages.h"
 #include "app/studio/options.h"
 #include "engine/base/error.h"
+#include "engine/io/file_problem.h"
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/lesson_session.h"
 #include "engine/record/gallery.h"
@@ -109,7 +110,7 @@ int main(int count, char** arguments) {
   try {
     shardlens::open_page(count, arguments);
   } catch (const std::exception& error) {
-    say_in_page(error.what());
+    say_in_page(shardlens::message_of(error).c_str());
     return 1;
   }
   emscripten_set_main_loop([] { shardlens::page->frame(); }, 0, true);
