@@ -25,7 +25,7 @@ bool is_pipe_or_device(const struct stat& status) {
 
 // A pipe that is not wanted must not be waited for, so it is opened without waiting and refused afterwards.
 int open_to_read(const std::string& path, InputFile::Takes takes) {
-  if (const int held = open_held(path); held >= 0) return held;
+  if (const int opened = open_held(path); opened >= 0) return opened;
   struct stat status {};
   const bool waits = takes == InputFile::Takes::FilesAndPipes && stat(path.c_str(), &status) == 0 &&
                      is_pipe_or_device(status);
