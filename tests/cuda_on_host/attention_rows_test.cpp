@@ -77,19 +77,21 @@ int blocks_of(Device& device, const Case& c) {
   return on_host::blocks - before - of_sums;
 }
 
-// All widths of tiles, whole and not; rows that end within a block, a warp and its second 16 rows.
+// All widths of tiles, whole and not; rows that end within a block, a warp and its second 16 rows; each fills
+// a GPU with one multiprocessor.
 const Case kCases[] = {
-    {1, 300, 2, 64}, {2, 128, 1, 96},        {1, 257, 1, 128},         {1, 145, 1, 128, false},
-    {2, 90, 2, 24},  {1, 200, 2, 80, false}, {1, 130, 4, 96, true, 2}, {1, 17, 1, 64, false},
-    {1, 1, 1, 96},   {1, 161, 1, 104},
+    {1, 300, 2, 64}, {2, 128, 1, 96},        {1, 257, 2, 128},         {1, 145, 3, 104, false},
+    {2, 90, 2, 24},  {1, 200, 2, 80, false}, {1, 300, 2, 96, true, 1}, {1, 70, 4, 64, false},
 };
 
 TEST(AttentionRowsOnHost, HaveTheSameBitsWithTwiceAsManyAWarp) {
   const auto wide = device_with(kFilledByAny), narrow = device_with(kFilledByNone);
   for (const DType dtype : {DType::Bf16, DType::Fp16})
-    for (const Case& c : kCases)
+    for (const Case& c : kCases) {
       EXPECT_TRUE(same(attend(*wide, dtype, c), attend(*narrow, dtype, c)))
           << to_string(dtype) << " " << ::testing::PrintToString(c);
+      EXPECT_LT(blocks_of(*wide, c), blocks_of(*narrow, c)) << ::testing::PrintToString(c);
+    }
 }
 
 TEST(AttentionRowsOnHost, HaveTheSameBitsInWhateverOrderBlocksRun) {

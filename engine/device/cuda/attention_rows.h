@@ -29,21 +29,28 @@ struct AttentionRows {
   static int64_t rows_of_block(int64_t tiles) { return 16 * tiles * kWarps; }
   int64_t blocks(int64_t tiles) const { return pairs * pieces(rows, rows_of_block(tiles)); }
 
-  /// What a block takes that begins at row `first`.
+  /// What a block takes that begins at row `first`. If it is causal, each 64 rows of it end with the last key
+  /// that they see, also those that do not exist.
   double of_block(int64_t tiles, int64_t first) const {
-    const int64_t end = std::min(rows, first + rows_of_block(tiles));
-    return static_cast<double>(causal ? std::min(keys, end) : keys) * (tiles == 2 ? kOfTwoTiles : 1.0);
+    const double of_rows = tiles == 2 ? kOfTwoTiles / 2 : 1;  // of 64
+    if (!causal) return static_cast<double>(keys * tiles) * of_rows;
+    int64_t seen = 0;
+    for (int64_t row = first; row < first + rows_of_block(tiles); row += rows_of_block(1))
+      seen += std::min({keys, rows, row + rows_of_block(1)});
+    return static_cast<double>(seen) * of_rows;
   }
 
   /// The predicted time, in keys of a warp of 16 rows, if a multiprocessor has `at_once` blocks at a time.
   /// Blocks that are all equally long run in waves. Those of a causal launch fill gaps, because the longest
   /// ones come first.
   double predicted(int64_t tiles, int64_t at_once) const {
-    const int64_t places = multiprocessors * at_once, each = pieces(rows, rows_of_block(tiles));
-    const double longest = of_block(tiles, (each - 1) * rows_of_block(tiles));
-    if (!causal) return longest * static_cast<double>(pieces(blocks(tiles), places));
-    double sum = 0;
-    for (int64_t i = 0; i < each; ++i) sum += of_block(tiles, i * rows_of_block(tiles));
+    const int64_t places = multiprocessors * at_once;
+    if (!causal) return of_block(tiles, 0) * static_cast<double>(pieces(blocks(tiles), places));
+    double longest = 0, sum = 0;
+    for (int64_t row = 0; row < rows; row += rows_of_block(tiles)) {
+      longest = std::max(longest, of_block(tiles, row));
+      sum += of_block(tiles, row);
+    }
     return std::max(longest, sum * static_cast<double>(pairs) / static_cast<double>(places));
   }
 

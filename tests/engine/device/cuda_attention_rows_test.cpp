@@ -43,7 +43,7 @@ TEST(CudaAttentionRows, ThePredictionIsThatOfPlacesThatAreNeverIdle) {
               EXPECT_DOUBLE_EQ(predicted, exact);
               continue;
             }
-            EXPECT_LE(predicted, exact);
+            EXPECT_LE(predicted, exact * (1 + 1e-9));
             // The last block to end began when no place was idle.
             EXPECT_GE(predicted + rows.of_block(tiles, length - 1), exact)
                 << pairs << " x " << length << ", " << multiprocessors;
@@ -89,7 +89,7 @@ TEST(CudaAttentionRows, AGpuIsFilledFirst) {
         const AttentionRows rows{pairs, 512, 512, causal, multiprocessors};
         if (!rows.takes_two_tiles(kBytes, kRoomOfH100)) continue;
         ++taken;
-        EXPECT_GE(2 * rows.blocks(2), 2 * multiprocessors) << pairs << " pairs, " << multiprocessors;
+        EXPECT_GE(rows.blocks(2), multiprocessors) << pairs << " pairs, " << multiprocessors;
       }
   EXPECT_GT(taken, 0);
 }
