@@ -35,7 +35,7 @@ CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
     check(what, "cudaHostAlloc", cudaHostAlloc(&pinned_, kPinnedBytes, cudaHostAllocDefault));
     check(what, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&pinned_free_, cudaEventDisableTiming));
     products_ = std::make_unique<Products>(options.tf32, multiprocessors_);
-    order_ = std::make_unique<CudaOrder>(gpu, stream_);
+    order_ = std::make_unique<CudaOrder>(gpu, stream_, [this] { report_fault(); });
   } catch (...) {
     free_everything();
     throw;
