@@ -1,7 +1,8 @@
 // The interface of a device that works behind its calls: a method only asks for work and returns, and the
 // device does the work in the order of the calls. There are two such orders, one for steps and one for
 // collectives, so that a collective can run while the next step computes. This interface makes one order wait
-// for the other. The device also notes the times of marks in both orders; they are read later.
+// for the other. The device also notes the times of marks in both orders; they are read later. What the host
+// reads after every pass can be fetched with the pass, so that the host waits once for both.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +38,15 @@ class WorkBehind {
   /// The time of the mark, in seconds of steady_clock; infinity if the device has not reached it. Does not
   /// wait: who has waited for a later mark of the same order knows that this one is reached. Any thread.
   virtual double marked_seconds(size_t slot) = 0;
+
+  /// Makes room for a fetch() of up to `bytes`. Called once, before the first.
+  virtual void provide_fetch(size_t bytes) = 0;
+  /// Asks for a copy of device memory to host memory that the device keeps, after the steps that were asked
+  /// for before. The bytes are there when a later mark of the steps is reached, until the next fetch().
+  virtual void fetch(const void* from, size_t bytes) = 0;
+  /// The bytes of the last fetch(), if a mark behind it was waited for. Throws what Device::copy_to_host()
+  /// would throw.
+  virtual const void* fetched() = 0;
 
   /// Keeps the work of steps that `ask` asks for, so that replay() asks for all of it with one call. The work
   /// must be the same each time and in the same memory: no marks, no collectives, no copies to or from the

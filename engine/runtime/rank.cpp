@@ -2,6 +2,7 @@
 #include "engine/runtime/rank.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "engine/base/clock.h"
@@ -11,6 +12,21 @@
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
+
+namespace {
+
+/// The logits of a Program whose passes continue a text; kNoTensor for other Programs.
+TensorId logits_of_text(const Program& program) {
+  TensorId logits = kNoTensor;
+  bool continues_text = false;
+  for (const Tensor& tensor : program.tensors) {
+    continues_text |= tensor.kind == MemoryKind::KeyValueCache;
+    if (tensor.name == "logits") logits = tensor.id;
+  }
+  return continues_text ? logits : kNoTensor;
+}
+
+}  // namespace
 
 Rank::Rank(const Plan& of_plan, int world_rank, bool is_here, RankGroups of_rank)
     : plan(of_plan),
@@ -32,6 +48,9 @@ void Rank::prepare(bool overlaps) {
   memory->make_staging_room();
   if (device->behind() != nullptr) {
     asked = std::make_unique<AskedSteps>(program, *device->behind());
+    result_ = logits_of_text(program);
+    if (result_ != kNoTensor && result_bytes() == 0) result_ = kNoTensor;
+    if (result_ != kNoTensor) device->behind()->provide_fetch(result_bytes());
     repeats_ = delays.empty() && program.steps.size() > 1 &&
                std::all_of(program.steps.begin(), program.steps.end(), is_same_in_every_pass);
     return;
@@ -109,6 +128,8 @@ void Rank::run_steps(std::span<const Step> steps, const PassNumbers& numbers, bo
       event.high_water_bytes = memory->arenas().high_water_bytes();
       return event;
     });
+    result_came_ = !traced && result_ != kNoTensor && steps.back().id == plan.program.steps.back().id;
+    if (result_came_) device->behind()->fetch(memory->arenas().at(result_), result_bytes());
     return;
   }
   if (traced) event.begin_seconds = now_seconds() - begin_of_pass;
@@ -122,6 +143,15 @@ void Rank::run_steps(std::span<const Step> steps, const PassNumbers& numbers, bo
   }
   event.high_water_bytes = memory->arenas().high_water_bytes();
   trace->publish(static_cast<size_t>(step.id), event);
+}
+
+void Rank::read(TensorId tensor, void* host) const {
+  if (tensor != result_ || !result_came_ || written) return memory->fetch(plan.program.tensor(tensor), host);
+  std::memcpy(host, device->behind()->fetched(), result_bytes());
+}
+
+size_t Rank::result_bytes() const {
+  return static_cast<size_t>(local_bytes(plan.program.tensor(result_), plan.program.tp(), index));
 }
 
 void Rank::look_up(size_t left, bool traced, double begin_of_pass,

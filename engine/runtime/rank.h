@@ -69,6 +69,9 @@ struct Rank {
   /// done.
   void run_steps(std::span<const Step> steps, const PassNumbers& numbers, bool traced, double begin_of_pass,
                  double held_seconds);
+  /// Copies the rank's slice of a tensor to `host`. If it came with the pass, the device is asked for
+  /// nothing. Only while the rank stands still.
+  void read(TensorId tensor, void* host) const;
   /// Waits until at most `left` steps are still asked of a device that works behind its calls.
   /// `last_arrival` returns when the last rank began a collective, on this process's clock.
   void look_up(size_t left, bool traced, double begin_of_pass,
@@ -84,7 +87,12 @@ struct Rank {
   void run_pass(RankContext& context);
   void publish_together(StepId first, StepId last, const StepEvent& all);
   const StepCost& cost_of(StepId id) const;
+  size_t result_bytes() const;
 
+  /// On a device that works behind its calls, of a Program that writes text: the logits, which the host reads
+  /// after each pass. They are fetched with a pass that is not traced. kNoTensor: none.
+  TensorId result_ = kNoTensor;
+  bool result_came_ = false;  ///< with this pass
   bool repeats_ = false;
   bool captured_ = false;  ///< the device keeps the work of a pass
   int whole_passes_ = 0;   ///< asked for without that

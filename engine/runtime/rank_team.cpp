@@ -208,7 +208,7 @@ void RankTeam::read_tensor(int rank, TensorId tensor, void* host) const {
   const Program& program = plan_->program;
   const int64_t bytes = local_bytes(program.tensor(tensor), program.tp(), from.index);
   if (!from.here) return seats_->read(rank, tensor, host, static_cast<size_t>(bytes));
-  from.memory->fetch(program.tensor(tensor), host);
+  from.read(tensor, host);
 }
 
 void RankTeam::write_tensor(int rank, TensorId tensor, const void* host) {

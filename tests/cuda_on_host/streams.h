@@ -53,6 +53,7 @@ inline std::function<bool(int number)> allows_wait;
 /// product counts as a launch.
 inline std::atomic<int> event_records = 0, event_synchronizes = 0, stream_synchronizes = 0, elapsed_times = 0,
                         launches = 0, copies = 0;
+inline std::atomic<int> blocks = 0;  ///< of those launches that are kernels of ours
 
 /// What events are told on top of the host's clock, from now on.
 void let_time_pass(double seconds);
@@ -67,6 +68,11 @@ int broken_by();
 void mend_gpus();
 /// The allocation of that GPU after so many more is refused, and all after it; -1: of no GPU.
 inline std::atomic<int> full_gpu = -1, allocations_left = 0;
+
+/// What devices that are made from now on are told of their GPU: multiprocessors, and bytes of shared memory
+/// of each.
+inline std::atomic<int> multiprocessors = 132;
+inline std::atomic<size_t> shared_room = size_t{228} << 10;
 
 /// The calling thread's GPU from now on.
 void set_gpu(int gpu);

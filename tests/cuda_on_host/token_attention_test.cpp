@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/device/cuda/cuda_device.h"
+#include "engine/device/work_behind.h"
 #include "tests/cuda_on_host/block.h"
 #include "tests/cuda_on_host/streams.h"
 #include "tests/engine/device/token_steps.h"
@@ -79,6 +80,26 @@ TEST(TokenAttentionOnHost, ReportsAWrongPositionAndLeavesTheCacheAlone) {
       EXPECT_EQ(left[1].numbers(), normal_in(DType::Bf16, cache, 2)) << position;
     }
   EXPECT_NO_THROW(attend_token(*device, DType::Bf16, 0, TokenCase{.one_call = true}));
+}
+
+// What comes with a pass is no better than what is copied after it.
+TEST(TokenAttentionOnHost, AFetchReportsAWrongPosition) {
+  const auto device = make_cuda_device(0);
+  WorkBehind& behind = *device->behind();
+  behind.provide_marks(1);
+  behind.provide_fetch(sizeof(float));
+  void* const number = device->allocate(sizeof(float));
+  const auto fetch = [&](int32_t position) {
+    OnDevice on(*device, DType::Bf16, 0);
+    attend_token(on, TokenCase{.position = position, .one_call = true});
+    behind.fetch(number, sizeof(float));
+    behind.mark(0, WorkOrder::Steps);
+    behind.wait_for_mark(0);
+    behind.fetched();
+  };
+  EXPECT_THROW(fetch(200), Error);
+  EXPECT_NO_THROW(fetch(3));
+  device->release(number);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Passes of one token by a rank team on simulated GPUs: how many kernels they launch, and that a pass that is
-// watched, whose steps run one by one, leaves the same bits as one that nobody watches.
+// Passes of one token by a rank team on simulated GPUs: how many kernels they launch, that a pass that is
+// watched, whose steps run one by one, leaves the same bits as one that nobody watches, and that the host
+// waits once for a token and its logits.
 #include <gtest/gtest.h>
 
 #include "engine/planner/planner.h"
@@ -103,6 +104,61 @@ TEST(TokenPass, LaunchesFiveKernelsALayerAndFiveMore) {
   EXPECT_EQ(written.launches, of_layers + 5);
   EXPECT_EQ(written.early_launches, of_layers - 1);  // all but the first, which the lookups' sum is before
   on_host::captures = true;
+}
+
+/// A rank that has written some tokens, and the logits of the last one.
+struct Writer {
+  Writer()
+      : executor(plan, take_local_seats(plan, std::make_shared<PlayedRanks>(true, kPatienceSeconds)),
+                 nullptr) {
+    for (const Tensor& tensor : plan->program.tensors)
+      if (tensor.name == "logits") logits = tensor.id;
+    executor.set_traced(false);
+    for (int32_t position = 0; position < 8; ++position) pass(position);  // the last ones are graphs
+  }
+  void pass(int32_t position) {
+    Batch batch;
+    batch.tokens = {(7 * position + 3) % 50};
+    batch.positions = {position};
+    PassInputs inputs;
+    inputs.batch = std::make_shared<const Batch>(std::move(batch));
+    executor.next_pass(std::move(inputs));
+    executor.start(executor.steps());
+    executor.wait();
+  }
+  std::vector<std::byte> read() const { return read_whole(executor, plan->program, logits); }
+
+  const std::shared_ptr<const Plan> plan = make_plan(plan_generation(writer(1, 0)));
+  Executor executor;
+  TensorId logits = kNoTensor;
+};
+
+TEST(TokenHost, WaitsOnceForATokenAndItsLogits) {
+  Writer writer;
+  const int copies = on_host::copies, streams = on_host::stream_synchronizes,
+            events = on_host::event_synchronizes, records = on_host::event_records,
+            graphs = on_host::graph_launches, launches = on_host::launches;
+  writer.pass(8);
+  const std::vector<std::byte> first = writer.read();
+  EXPECT_EQ(on_host::copies - copies, 2) << "token and position; logits";
+  EXPECT_EQ(on_host::stream_synchronizes - streams, 0);
+  EXPECT_EQ(on_host::event_synchronizes - events, 2) << "for the last copy's pinned memory; for the pass";
+  EXPECT_EQ(on_host::event_records - records, 4)
+      << "of the pinned memory, of the mark, and two where the steps wait for collectives";
+  EXPECT_EQ(on_host::graph_launches - graphs, 1);
+  EXPECT_EQ(on_host::launches - launches, 0);
+  EXPECT_EQ(writer.read(), first);
+  EXPECT_EQ(on_host::copies - copies, 2) << "they are there";
+}
+
+TEST(TokenHost, ReadsWhatWasWrittenOverTheLogits) {
+  Writer writer;
+  std::vector<std::byte> others = writer.read();
+  for (std::byte& byte : others) byte ^= std::byte{1};
+  write_whole(writer.executor, writer.plan->program, writer.logits, others);
+  EXPECT_EQ(writer.read(), others);
+  writer.pass(8);
+  EXPECT_NE(writer.read(), others);
 }
 
 }  // namespace

@@ -203,6 +203,13 @@ class DistantDevice final : public Device, public WorkBehind {
     return marks_.at(slot).seconds;
   }
 
+  void provide_fetch(size_t bytes) override { fetched_.resize(bytes); }
+  void fetch(const void* from, size_t bytes) override {
+    if (options_.fetches) ++*options_.fetches;
+    ask([=, this] { inner_->copy_to_host(fetched_.data(), from, bytes); });
+  }
+  const void* fetched() override { return fetched_.data(); }
+
   bool capture(const std::function<void()>& ask_all) override {
     kept_.clear();
     is_capturing_ = true;
@@ -386,6 +393,7 @@ class DistantDevice final : public Device, public WorkBehind {
   std::vector<Mark> marks_;
   std::vector<std::function<void()>> kept_;
   bool is_capturing_ = false;
+  std::vector<std::byte> fetched_;
   Queue collectives_;
   Queue steps_;
 };

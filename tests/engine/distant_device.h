@@ -21,6 +21,8 @@ struct DistantOptions {
   std::shared_ptr<std::atomic<int>> marks = nullptr;    ///< where there is one, counts all ranks' marks
   bool captures = true;                                 ///< can keep the work of a pass
   std::shared_ptr<std::atomic<int>> replays = nullptr;  ///< where there is one, counts them
+  /// Where there is one, counts what is fetched with a pass.
+  std::shared_ptr<std::atomic<int>> fetches = nullptr;
   /// Where there is one, the most steps that any call of adamw() asked for.
   std::shared_ptr<std::atomic<int>> longest_adamw = nullptr;
 };

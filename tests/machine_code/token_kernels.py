@@ -57,7 +57,7 @@ def output_of(*command):
 
 
 def kernels(source, target, folder, tools):
-    """The kernels of a source, by mangled name: registers, bytes, and the instructions in order."""
+    """The kernels of a source, by mangled name: registers, bytes, the instructions in order, and the longest loop."""
     cubin = folder / f"{source}.{target}.cubin"
     output_of(tools["nvcc"], "-std=c++20", "-O3", f"-arch={target}", "-fmad=false", "-I.", "-cubin", "-o", cubin,
               f"engine/device/cuda/{source}.cu")
@@ -71,7 +71,26 @@ def kernels(source, target, folder, tools):
         name = part.split(",", 1)[0].strip()
         if name in found:
             found[name]["code"] = re.findall(r"/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", part)
+            found[name]["loop"] = longest_loop(part)
     return found
+
+
+def longest_loop(listing):
+    """The instructions between a label and the last branch back to it, for the label with the most of them."""
+    code, labels, longest = [], {}, []
+    for line in listing.splitlines():
+        label = re.match(r"(\.L_\w+):", line)
+        if label:
+            labels[label.group(1)] = len(code)
+        step = re.search(r"/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*)", line)
+        if not step:
+            continue
+        code.append(step.group(1))
+        target = re.search(r"`\((\.L_\w+)\)", step.group(2))
+        if step.group(1).startswith("BRA") and target and target.group(1) in labels:
+            loop = code[labels[target.group(1)]:]
+            longest = max(longest, loop, key=len)
+    return longest
 
 
 def facts(name):

@@ -9,7 +9,9 @@ For each kernel, compiled for sm_80 and sm_90:
   - nothing is spilled;
   - the sums of a bias gradient load four packs of 16 bytes before they add one, and leave room for so many blocks
     that enough bytes are under way;
-  - attention's sums of dC·C load a pack of each operand before they multiply.
+  - attention's sums of dC·C load a pack of each operand before they multiply;
+  - attention's loops over the keys, for calls without dropout, mask and stored P: with 32 rows a warp they read shared
+    memory at most so often for each product of the matrix units, and two blocks fit on a multiprocessor of an H100.
 """
 import re
 import sys
@@ -19,6 +21,13 @@ from pathlib import Path
 from token_kernels import PACK_BYTES, REGISTERS, UNDER_WAY, kernels, tool
 
 SUM_THREADS, PACKS_AT_ONCE = 256, 4  # column_sums.cuh
+ATTENTION_THREADS, BLOCKS_AT_ONCE = 128, 2  # attention_half_tiles.cuh, attention_rows.h
+# Loads from shared memory for each product, by kind of kernel, width of a head and 16 rows a warp: what the loops of
+# attention_half.cu and attention_half_query_grad.cu are written for.
+LOADS = {("attention", 64, 1): 1 / 2, ("attention", 96, 1): 1 / 2, ("attention", 128, 1): 1 / 2,
+         ("attention", 64, 2): 1 / 4, ("attention", 96, 2): 5 / 16,
+         ("query_grad", 64, 1): 1 / 2, ("query_grad", 96, 1): 1 / 2, ("query_grad", 128, 1): 1 / 2,
+         ("query_grad", 64, 2): 1 / 4, ("query_grad", 96, 2): 3 / 8, ("query_grad", 128, 2): 5 / 12}
 
 
 def packs_before(code, operations):
@@ -30,6 +39,34 @@ def packs_before(code, operations):
         elif loads > 0 and op.startswith(operations):
             return loads
     return loads
+
+
+def attention(target, folder, tools, wrong):
+    """Prints and checks attention's loops; returns how many kernels there were."""
+    count = 0
+    print(f"{'GPU':6} {'kernel':24} {'registers':>9} {'loop':>6} {'products':>8} {'loads':>6}")
+    for source in ("attention_half", "attention_half_query_grad"):
+        for name, kernel in sorted(kernels(source, target, folder, tools).items()):
+            found = re.search(r"half_(attention|query_grad)_kernelILi(\d+)ELi(\d)E.*13__nv_bfloat16Lb1", name)
+            if not found:
+                continue
+            count += 1
+            kind, width, tiles = found.group(1), int(found.group(2)), int(found.group(3))
+            products = sum(op.startswith("HMMA") for op in kernel["loop"])
+            loads = sum(op.startswith("LDSM") for op in kernel["loop"])
+            words = f"{kind} {width}, {16 * tiles} rows"
+            print(f"{target:6} {words:24} {kernel['REG']:9} {len(kernel['loop']):6} {products:8} {loads:6}")
+            expect = lambda holds, what: wrong.append(f"{words}, {target}: {what}") if not holds else None
+            expect(not is_spilled(kernel), "registers are spilled")
+            expect(products > 0 and loads <= LOADS[kind, width, tiles] * products,
+                   f"{loads} loads for {products} products")
+            blocks = REGISTERS // ((kernel["REG"] + 7) // 8 * 8 * ATTENTION_THREADS)
+            expect(blocks >= BLOCKS_AT_ONCE, f"registers for {blocks} blocks")
+    return count
+
+
+def is_spilled(kernel):
+    return kernel["LOCAL"] > 0 or kernel["STACK"] > 0 or any(op.startswith(("STL", "LDL")) for op in kernel["code"])
 
 
 def main():
@@ -50,8 +87,7 @@ def main():
                 expect = lambda holds, what: wrong.append(f"{words}: {what}") if not holds else None
                 packs = packs_before(code, ("FADD",) if kind == "column_sums" else ("FMUL", "FFMA"))
                 print(f"{target:6} {kind + ' ' + found.group(2).lstrip('0123456789_'):24} {kernel['REG']:9} {packs:6}")
-                expect(kernel["LOCAL"] == 0 and kernel["STACK"] == 0 and
-                       not any(op.startswith(("STL", "LDL")) for op in code), "registers are spilled")
+                expect(not is_spilled(kernel), "registers are spilled")
                 if kind == "delta":
                     expect(packs >= 2, f"loads {packs} packs before it multiplies")
                     continue
@@ -62,6 +98,10 @@ def main():
                 expect(under_way >= UNDER_WAY, f"{under_way} bytes are under way on a multiprocessor")
     if len(seen) != 8:
         wrong.append(f"{len(seen)} of 8 kernels were found")
+    for target in ("sm_80", "sm_90"):
+        count = attention(target, folder, tools, wrong)
+        if count != len(LOADS):
+            wrong.append(f"{count} of {len(LOADS)} kernels of attention were found for {target}")
     for line in wrong:
         print(line)
     print(f"{len(wrong)} wrong" if wrong else "all is as it is to be")

@@ -207,7 +207,10 @@ void CudaDevice::attention_grad(const AttentionGrad& grad) {
                      on_matrix_units ? a.scale : T(1), operation.scratch<T>());
     if (op.batch * op.seq == 0) return;
     if constexpr (kIsHalf<S>) {
-      if (on_matrix_units) return attention_grad_on_matrix_units(operation, a, gradient);
+      if (on_matrix_units) {
+        query_grad_on_matrix_units(operation, a, gradient);
+        return key_grad_on_matrix_units(operation, a, gradient);
+      }
     }
     with_width(op.head_dim, [&](auto width) {
       constexpr int kWidth = decltype(width)::value;

@@ -1,4 +1,5 @@
-// Attention in 16 bits on the matrix units, for suitable heads. attention_half.cu has the kernels.
+// Attention in 16 bits on the matrix units, for suitable heads: attention_half.cu has the forward pass,
+// attention_half_query_grad.cu dQ, and attention_half_key_grad.cu dK and dV.
 #pragma once
 
 #include "engine/device/cuda/attention.cuh"
@@ -17,9 +18,13 @@ void attention_on_matrix_units(const Operation& operation, const AttentionView<_
                                HeadRows<__nv_bfloat16> context);
 void attention_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
                                HeadRows<__half> context);
-void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
-                                    const AttentionGradView<__nv_bfloat16>& gradient);
-void attention_grad_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
-                                    const AttentionGradView<__half>& gradient);
+void query_grad_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
+                                const AttentionGradView<__nv_bfloat16>& gradient);
+void query_grad_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
+                                const AttentionGradView<__half>& gradient);
+void key_grad_on_matrix_units(const Operation& operation, const AttentionView<__nv_bfloat16>& a,
+                              const AttentionGradView<__nv_bfloat16>& gradient);
+void key_grad_on_matrix_units(const Operation& operation, const AttentionView<__half>& a,
+                              const AttentionGradView<__half>& gradient);
 
 }  // namespace shardlens::cuda

@@ -20,6 +20,8 @@ CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
   check(what, "cudaSetDevice", cudaSetDevice(gpu));
   cudaDeviceProp properties{};
   check(what, "cudaGetDeviceProperties", cudaGetDeviceProperties(&properties, gpu));
+  multiprocessors_ = properties.multiProcessorCount;
+  shared_room_ = static_cast<int64_t>(properties.sharedMemPerMultiprocessor);
   name_ = "cuda:" + std::to_string(gpu) + ", " + properties.name;
   try {
     check(what, "cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
@@ -32,8 +34,8 @@ CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
     fault_ = new (fault) Fault;
     check(what, "cudaHostAlloc", cudaHostAlloc(&pinned_, kPinnedBytes, cudaHostAllocDefault));
     check(what, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&pinned_free_, cudaEventDisableTiming));
-    products_ = std::make_unique<Products>(options.tf32, properties.multiProcessorCount);
-    order_ = std::make_unique<CudaOrder>(gpu, stream_);
+    products_ = std::make_unique<Products>(options.tf32, multiprocessors_);
+    order_ = std::make_unique<CudaOrder>(gpu, stream_, [this] { report_fault(); });
   } catch (...) {
     free_everything();
     throw;

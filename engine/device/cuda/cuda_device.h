@@ -126,7 +126,8 @@ class CudaDevice final : public Device {
   std::string name_;
   CUstream_st* stream_ = nullptr;
   void* scratch_ = nullptr;
-  unsigned* tickets_ = nullptr;  // in the scratch's allocation
+  unsigned* tickets_ = nullptr;                    // in the scratch's allocation
+  int64_t multiprocessors_ = 0, shared_room_ = 0;  // of the GPU; bytes of a multiprocessor
   mutable EarlyKernels early_;
   Fault* fault_ = nullptr;             // in host memory; kernels can write it
   void* pinned_ = nullptr;             // host memory for small copies, one at a time

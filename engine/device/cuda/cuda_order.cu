@@ -17,7 +17,8 @@ constexpr int kClockTries = 5;
 
 }  // namespace
 
-CudaOrder::CudaOrder(int gpu, cudaStream_t steps) : gpu_(gpu), steps_(steps) {
+CudaOrder::CudaOrder(int gpu, cudaStream_t steps, std::function<void()> report_fault)
+    : gpu_(gpu), steps_(steps), report_fault_(std::move(report_fault)) {
   check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
   try {
     // A collective may wait for other ranks, and they for it. Its blocks go before those of a step that runs
@@ -44,6 +45,7 @@ void CudaOrder::free_everything() noexcept {
   cudaSetDevice(gpu_);
   if (collectives_ != nullptr) cudaStreamSynchronize(collectives_);
   if (kept_ != nullptr) cudaGraphExecDestroy(kept_);
+  cudaFreeHost(fetched_);
   for (const cudaEvent_t mark : marks_) cudaEventDestroy(mark);
   if (tried_ != nullptr) cudaEventDestroy(tried_);
   if (clock_ != nullptr) cudaEventDestroy(clock_);
@@ -124,6 +126,22 @@ double CudaOrder::marked_seconds(size_t slot) {
   }
   check(kWhat, "cudaEventElapsedTime", status);
   return clock_seconds_ + static_cast<double>(milliseconds) * 1e-3;
+}
+
+void CudaOrder::provide_fetch(size_t bytes) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  check(kWhat, "cudaHostAlloc", cudaHostAlloc(&fetched_, bytes, cudaHostAllocDefault));
+}
+
+void CudaOrder::fetch(const void* from, size_t bytes) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  check(kWhat, "cudaMemcpyAsync", cudaMemcpyAsync(fetched_, from, bytes, cudaMemcpyDeviceToHost, steps_));
+}
+
+const void* CudaOrder::fetched() {
+  throw_failure();
+  report_fault_();
+  return fetched_;
 }
 
 // The mode is relaxed, because cuBLASLt and the trials of algorithms call CUDA too. What ends a capture as

@@ -1,5 +1,6 @@
 // The two orders of work of one GPU device: a stream for the steps, and one for overlapped collectives, which
-// has the higher priority. Events note the times of marks in both.
+// has the higher priority. Events note the times of marks in both. What is fetched with a pass comes into a
+// block of pinned memory that is kept, by a copy for which the host does not wait.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,8 +17,9 @@ namespace shardlens::cuda {
 
 class CudaOrder final : public WorkBehind {
  public:
-  /// `steps` is the stream of the steps on GPU `gpu`. It must outlive this object.
-  CudaOrder(int gpu, cudaStream_t steps);
+  /// `steps` is the stream of the steps on GPU `gpu`. It must outlive this object. `report_fault` throws if a
+  /// kernel found wrong numbers.
+  CudaOrder(int gpu, cudaStream_t steps, std::function<void()> report_fault);
   ~CudaOrder() override;
   CudaOrder(const CudaOrder&) = delete;
   CudaOrder& operator=(const CudaOrder&) = delete;
@@ -36,6 +38,9 @@ class CudaOrder final : public WorkBehind {
   void mark(size_t slot, WorkOrder order) override;
   void wait_for_mark(size_t slot) override;
   double marked_seconds(size_t slot) override;
+  void provide_fetch(size_t bytes) override;
+  void fetch(const void* from, size_t bytes) override;
+  const void* fetched() override;
   bool capture(const std::function<void()>& ask) override;
   void replay() override;
 
@@ -45,12 +50,14 @@ class CudaOrder final : public WorkBehind {
 
   const int gpu_;
   const cudaStream_t steps_;
+  const std::function<void()> report_fault_;
   cudaStream_t collectives_ = nullptr;
   cudaEvent_t meeting_ = nullptr;  ///< one order waits for the other at it
   cudaEvent_t clock_ = nullptr;    ///< marks are measured from it
   cudaEvent_t tried_ = nullptr;    ///< takes its place if its round trip was shorter
   std::atomic<double> clock_seconds_ = 0;
   std::vector<cudaEvent_t> marks_;
+  void* fetched_ = nullptr;         ///< pinned
   cudaGraphExec_t kept_ = nullptr;  ///< the work of capture(); null: none
   std::mutex mutex_;
   std::exception_ptr failure_;

@@ -58,6 +58,14 @@ __device__ __forceinline__ unsigned char* block_memory() {
   return memory;
 }
 
+/// blockIdx.x, read again: the compiler computes what follows from it again, and keeps none of it in registers
+/// meanwhile.
+__device__ __forceinline__ unsigned block_read_again() {
+  unsigned block;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+  return block;
+}
+
 /// 2^x by the special-function unit, within 2 units in the last place. It is 0 if 2^x is less than fp32's
 /// smallest normal number.
 __device__ __forceinline__ float power_of_2(float x) {

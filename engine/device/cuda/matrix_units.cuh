@@ -28,63 +28,71 @@ __device__ __forceinline__ uint32_t pack_pair(float first, float second) {
   return bits;
 }
 
-/// 16 rows of a tile as left operands, one column of 16 after the other. They are read again each time.
-template <class S, int kWidth>
+/// 16 · kTiles rows of a tile in shared memory as left operands, one column of 16 after the other. The first
+/// kKept columns are read once and stay in 4 · kKept registers for each 16 rows. The others are read each
+/// time.
+template <class S, int kWidth, int kTiles, int kKept>
 struct LeftRows {
+  static_assert(kKept <= kWidth / 16);
   const S* own;  // the lane's address
+  uint32_t kept[kTiles][kKept > 0 ? kKept : 1][4];
 
+  /// If columns are kept, the rows have come.
   __device__ __forceinline__ explicit LeftRows(const S* rows) {
     const FragmentPlace place = left_place(static_cast<int>(threadIdx.x) % 32);
     own = rows + place.row * kRowStride<kWidth> + place.col;
+    if constexpr (kKept > 0) {
+      __syncwarp();  // the matrix units' instructions need all lanes together
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile)
+#pragma unroll
+        for (int column = 0; column < kKept; ++column) load(tile, column, kept[tile][column]);
+    }
   }
-  __device__ __forceinline__ void read(int column, uint32_t (&out)[4]) const {
-    load_matrices(own + column * 16, out);
+  __device__ __forceinline__ void read(int tile, int column, uint32_t (&out)[4]) const {
+    if (column >= kKept) return load(tile, column, out);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = kept[tile][column][i];
+  }
+
+ private:
+  __device__ __forceinline__ void load(int tile, int column, uint32_t (&out)[4]) const {
+    load_matrices(own + tile * 16 * kRowStride<kWidth> + column * 16, out);
   }
 };
 
-/// The same, but read once and kept in kWidth / 4 registers of the warp.
-template <class S, int kWidth>
-struct KeptLeftRows {
-  uint32_t columns[kWidth / 16][4];
-
-  __device__ __forceinline__ explicit KeptLeftRows(const LeftRows<S, kWidth>& rows) {
-    __syncwarp();  // the matrix units' instructions need all lanes together
-#pragma unroll
-    for (int column = 0; column < kWidth / 16; ++column) rows.read(column, columns[column]);
-  }
-  __device__ __forceinline__ void read(int column, uint32_t (&out)[4]) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) out[i] = columns[column][i];
-  }
-};
-
-/// sums [16, 8N] += A·Bᵀ with the 16 rows `a`, of one of the two types above, and 8N rows from `b` on. All
-/// have length kWidth.
-template <class S, int kWidth, int N, class A>
-__device__ __forceinline__ void rows_by_rows(const A& a, const S* b, float (&sums)[N][4]) {
+/// sums [16 · kTiles, 8N] += A·Bᵀ with the rows `a` and 8N rows from `b` on. All have length kWidth. What is
+/// loaded of B serves all tiles of A.
+template <class S, int kWidth, int kTiles, int kKept, int N>
+__device__ __forceinline__ void rows_by_rows(const LeftRows<S, kWidth, kTiles, kKept>& a, const S* b,
+                                             float (&sums)[kTiles][N][4]) {
   static_assert(kWidth % 16 == 0 && N % 2 == 0);
   const FragmentPlace in_b = right_place(static_cast<int>(threadIdx.x) % 32);
   __syncwarp();
   b += in_b.row * kRowStride<kWidth> + in_b.col;
 #pragma unroll
   for (int column = 0; column < kWidth / 16; ++column) {
-    uint32_t left[4];
-    a.read(column, left);
+    uint32_t left[kTiles][4];
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) a.read(tile, column, left[tile]);
 #pragma unroll
     for (int n = 0; n < N; n += 2) {
       uint32_t right[4];
       load_matrices(b + n * 8 * kRowStride<kWidth> + column * 16, right);
-      multiply_add<S>(sums[n], left, right[0], right[1]);
-      multiply_add<S>(sums[n + 1], left, right[2], right[3]);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        multiply_add<S>(sums[tile][n], left[tile], right[0], right[1]);
+        multiply_add<S>(sums[tile][n + 1], left[tile], right[2], right[3]);
+      }
     }
   }
 }
 
-/// sums [16, kWidth] += block·B with the rounded block [16, 8N], in the layout of rows_by_rows(), and 8N rows
-/// from `b` on.
-template <class S, int kWidth, int N>
-__device__ __forceinline__ void block_by_rows(const float (&block)[N][4], const S* b,
-                                              float (&sums)[kWidth / 8][4]) {
+/// sums [16 · kTiles, kWidth] += block·B with the rounded block [16 · kTiles, 8N], in the layout of
+/// rows_by_rows(), and 8N rows from `b` on.
+template <class S, int kWidth, int kTiles, int N>
+__device__ __forceinline__ void block_by_rows(const float (&block)[kTiles][N][4], const S* b,
+                                              float (&sums)[kTiles][kWidth / 8][4]) {
   static_assert(kWidth % 16 == 0 && N % 2 == 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const FragmentPlace in_b = right_transposed_place(lane);
@@ -92,15 +100,23 @@ __device__ __forceinline__ void block_by_rows(const float (&block)[N][4], const 
   b += in_b.row * kRowStride<kWidth> + in_b.col;
 #pragma unroll
   for (int k = 0; k < N; k += 2) {
-    const uint32_t left[4] = {pack_pair<S>(block[k][0], block[k][1]), pack_pair<S>(block[k][2], block[k][3]),
-                              pack_pair<S>(block[k + 1][0], block[k + 1][1]),
-                              pack_pair<S>(block[k + 1][2], block[k + 1][3])};
+    uint32_t left[kTiles][4];
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float(&pair)[4] = block[tile][k + i / 2];
+        left[tile][i] = pack_pair<S>(pair[i % 2 * 2], pair[i % 2 * 2 + 1]);
+      }
 #pragma unroll
     for (int n = 0; n < kWidth / 8; n += 2) {
       uint32_t right[4];
       load_transposed(b + k * 8 * kRowStride<kWidth> + n * 8, right);
-      multiply_add<S>(sums[n], left, right[0], right[1]);
-      multiply_add<S>(sums[n + 1], left, right[2], right[3]);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        multiply_add<S>(sums[tile][n], left[tile], right[0], right[1]);
+        multiply_add<S>(sums[tile][n + 1], left[tile], right[2], right[3]);
+      }
     }
   }
 }

@@ -63,6 +63,8 @@ class Operation {
         scratch_(device.scratch_),
         scratch_bytes_(CudaDevice::kScratchBytes),
         tickets_(device.tickets_),
+        multiprocessors_(device.multiprocessors_),
+        shared_room_(device.shared_room_),
         early_(device.early_),
         follows_token_kernel_(std::exchange(device.early_.token_kernel_last, false)) {
     check("cudaSetDevice", cudaSetDevice(device.gpu_));
@@ -77,6 +79,9 @@ class Operation {
   size_t scratch_bytes() const { return scratch_bytes_; }
   /// CudaDevice::kTickets counters, all 0 between two kernels (last_block.cuh).
   unsigned* tickets() const { return tickets_; }
+  /// The GPU's multiprocessors, and the bytes of shared memory that the blocks of one of them can have.
+  int64_t multiprocessors() const { return multiprocessors_; }
+  int64_t shared_room() const { return shared_room_; }
 
   void check(const char* call, cudaError_t status) const { cuda::check(name_, call, status); }
 
@@ -145,6 +150,7 @@ class Operation {
   void* scratch_;
   size_t scratch_bytes_;
   unsigned* tickets_;
+  int64_t multiprocessors_, shared_room_;
   EarlyKernels& early_;
   bool follows_token_kernel_;
 };

@@ -55,7 +55,8 @@ inline constexpr size_t kPlayedBytes = size_t{1} << 36, kPlayedPitch = INT32_MAX
 struct cudaDeviceProp {
   char name[256] = "played on the host";
   int major = 9, minor = 0;
-  int multiProcessorCount = 132;
+  int multiProcessorCount = on_host::multiprocessors;
+  size_t sharedMemPerMultiprocessor = on_host::shared_room;
   size_t totalGlobalMem = kPlayedBytes;
 };
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrMpsEnabled };
@@ -115,7 +116,8 @@ inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
   *can = 1;
   return cudaSuccess;
 }
-inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int) {
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
   return cudaSuccess;
 }
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
@@ -291,6 +293,10 @@ inline void __syncthreads() {
 }
 inline void __syncwarp() {
   on_host::wait_for_warp();
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int from) {
+  return on_host::from_lane(value, static_cast<unsigned>(from));
 }
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int mask) {

@@ -20,6 +20,9 @@ class Noting final : public WorkBehind {
   void mark(size_t, WorkOrder) override {}
   void wait_for_mark(size_t) override {}
   double marked_seconds(size_t) override { return 0; }
+  void provide_fetch(size_t) override {}
+  void fetch(const void*, size_t) override {}
+  const void* fetched() override { return nullptr; }
   bool capture(const std::function<void()>&) override { return false; }
   void replay() override {}
 

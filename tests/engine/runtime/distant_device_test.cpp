@@ -561,6 +561,51 @@ TEST(DistantDevice, APassThatDiffersEachTimeIsNotRepeated) {
   EXPECT_EQ(*options.replays, 0);
 }
 
+/// The logits of all ranks after each of some passes that continue a text; odd passes run in two parts.
+std::vector<std::vector<std::byte>> logits_of(int tp, const std::shared_ptr<Backend>& with, bool traced) {
+  Settings settings = small_model(tp);
+  settings.update = false;
+  settings.batch = settings.seq = 1;
+  settings.cache_tokens = 8;
+  const auto plan = make_plan(settings);
+  const auto logits = std::find_if(plan->program.tensors.begin(), plan->program.tensors.end(),
+                                   [](const Tensor& tensor) { return tensor.name == "logits"; });
+  Executor executor(plan, take_local_seats(plan, with), nullptr);
+  executor.set_traced(traced);
+  std::vector<std::vector<std::byte>> all;
+  for (int32_t position = 0; position < 7; ++position) {
+    PassInputs inputs;
+    Batch batch;
+    batch.tokens = {position + 1};
+    batch.positions = {position};
+    inputs.batch = std::make_shared<const Batch>(std::move(batch));
+    executor.next_pass(std::move(inputs));
+    if (position % 2 == 1) {
+      executor.start(executor.steps() / 2);
+      executor.wait();
+    }
+    executor.start(executor.steps());
+    executor.wait();
+    all.push_back(read_whole(executor, plan->program, logits->id));
+  }
+  return all;
+}
+
+TEST(DistantDevice, LogitsComeWithAPassThatIsNotTraced) {
+  DistantOptions options;
+  options.works_behind = true;
+  options.fetches = std::make_shared<std::atomic<int>>(0);
+  for (const int tp : {1, 2}) {
+    const auto expected = logits_of(tp, make_backend(Settings{}), true);
+    EXPECT_NE(expected[0], expected[1]);
+    *options.fetches = 0;
+    EXPECT_EQ(logits_of(tp, make_distant_backend(options), false), expected) << tp;
+    EXPECT_EQ(*options.fetches, 7 * tp);
+    EXPECT_EQ(logits_of(tp, make_distant_backend(options), true), expected) << tp;
+    EXPECT_EQ(*options.fetches, 7 * tp) << "none while traced";
+  }
+}
+
 // Of a pass that was asked for as a whole, it is not known which step failed.
 TEST(DistantDevice, AFailureInAWholePassNamesItsSteps) {
   const auto plan = make_plan(plan_evaluation(small_model(1)));

@@ -18,6 +18,7 @@ void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
                   cudaStream_t stream, Parameters... arguments) {
   on_host::check_launch(threads, shared_bytes);
   ++on_host::launches;
+  on_host::blocks += static_cast<int>(blocks);
   if (const int refusal = std::exchange(on_host::next_launch, 0)) {
     on_host::last_error = refusal;
     return;
@@ -40,6 +41,10 @@ inline void wait_for_kernel_before() {}
 
 inline unsigned char* block_memory() {
   return on_host::shared_memory();
+}
+
+inline unsigned block_read_again() {
+  return blockIdx.x;
 }
 
 inline float power_of_2(float x) {
