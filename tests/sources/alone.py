@@ -37,6 +37,8 @@ def commands_by_file(root, build):
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
         command = (shlex.split(entry["command"]), entry["directory"])
+        if any(word.endswith("nvcc") for word in command[0]):
+            continue  # the tests compile the same sources for the host
         inside = re.findall(r'#include "([^"]+)"', source.read_text()) if "/Unity/" in str(source) else [str(source)]
         for file in inside:
             commands.setdefault(os.path.relpath(file, root), command)
