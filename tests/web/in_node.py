@@ -42,7 +42,7 @@ for lesson in sorted((ROOT / "assets/lessons").glob("*.md")):
 
 for words in (["--model", "gpt2-tiny", "--layer", "--tp", "4", "--dtype", "fp64"],
               ["--model", "gpt2-tiny", "--tp", "2", "--split", "reversed"],
-              ["--model", "gpt2-tiny", "--layer", "--tp", "2", "--dtype", "bf16"]):
+              ["--model", "gpt2-tiny", "--tp", "2", "--dtype", "bf16"]):
     answer = run(NODE, "verify", *words)
     check("verify " + " ".join(words), answer.returncode == 0, answer.stdout[-300:] + answer.stderr[-300:])
 
