@@ -43,11 +43,11 @@ def words(browser):
 
 with Chromium(1280, 720) as browser:
     check("the first picture, from a file", opened(browser, PAGE.as_uri()), words(browser))
-    check("a layer has run, and equals T = 1", browser.until(lambda: state(browser).get("agrees")), state(browser))
+    check("a layer has run", browser.until(lambda: state(browser).get("run") == "done"), state(browser))
     browser.picture(PICTURES / "start.png")
 
     opened(browser, PAGE.as_uri() + "?model=gpt2-tiny&tp=2&view=stage")
-    browser.until(lambda: state(browser).get("run") == "done")
+    check("a toy's equals T = 1", browser.until(lambda: state(browser).get("agrees")), state(browser))
     browser.press("4", "Digit4", 52)
     check("the key 4 sets T", browser.until(lambda: state(browser).get("tp") == 4 and state(browser)["run"] == "done"),
           state(browser))
