@@ -23,21 +23,9 @@ packages="
   libx11-dev libxext-dev libxrandr-dev libxinerama-dev libxcursor-dev libxi-dev
   iproute2 xvfb xauth python3 python3-pip python3-jsonschema poppler-utils valgrind"
 
-missing=""
-for package in $packages; do
-  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$state" = installed ] || missing="$missing $package"
-done
-if [ -n "$missing" ]; then
-  command -v apt-get >/dev/null || fail "there is no apt-get; install the equivalents of:$missing"
-  [ "$(id -u)" = 0 ] || fail "these packages are missing and need root: apt-get install$missing"
-  say "installing$missing"
-  export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq || fail "apt-get update failed; is there a network? Still missing:$missing"
-  # shellcheck disable=SC2086 # one word a package
-  apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
-    fail "apt-get could not install:$missing"
-fi
+. app/packages.sh
+# shellcheck disable=SC2086 # one word a package
+install_packages setup $packages
 
 # --- GUI sources ----------------------------------------------------------------------------------------------
 name=imgui-bundle
