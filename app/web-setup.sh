@@ -18,7 +18,7 @@ fail() {
 }
 
 # --- Debian packages ------------------------------------------------------------------------------------------
-packages="emscripten binaryen nodejs node-acorn brotli clang-22 lld-22 llvm-22 libc++-22-dev libfast-float-dev tcl dpkg-dev unzip xz-utils"
+packages="emscripten binaryen nodejs node-acorn clang-22 lld-22 llvm-22 libc++-22-dev tcl dpkg-dev unzip xz-utils"
 . app/packages.sh
 # shellcheck disable=SC2086 # one word a package
 install_packages web-setup $packages

@@ -5,8 +5,8 @@
 
 namespace shardlens {
 
-/// Exchanges the two folders. Returns false, with nothing done, where the file system cannot do it in one
-/// step; `errno` then says why if it is another reason, and is EINVAL or ENOSYS if not.
+/// Exchanges the two folders. Returns false if nothing was done: `errno` is EINVAL or ENOSYS where it cannot
+/// be done in one step, and otherwise says why it failed.
 bool exchange_folders(const std::filesystem::path& one, const std::filesystem::path& other);
 
 }  // namespace shardlens

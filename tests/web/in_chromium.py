@@ -7,23 +7,15 @@ import base64
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from chromium import Chromium  # noqa: E402
+from checks import check, end
+from chromium import Chromium
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "build/shardlens.html"
 PICTURES = ROOT / "build/web/pictures"
 PICTURES.mkdir(parents=True, exist_ok=True)
-failures = []
-
-
-def check(what, holds, why=""):
-    print(f"{'ok    ' if holds else 'FAILED'}  {what}" + ("" if holds else f": {why}"))
-    if not holds:
-        failures.append(what)
 
 
 def state(browser):
@@ -72,7 +64,7 @@ with Chromium(1280, 720) as browser:
     check("a recording of the gallery", browser.until(lambda: state(browser).get("replays")), state(browser))
 
     opened(browser, PAGE.as_uri() + "?model=nothing")
-    check("an address that is wrong is refused in words", "nothing" in (browser.until(lambda: words(browser)) or ""),
+    check("an address that is wrong is refused in words", browser.until(lambda: "nothing" in (words(browser) or "")),
           words(browser))
 
     with tempfile.TemporaryDirectory() as folder:
@@ -106,5 +98,4 @@ with Chromium(390, 844, touch=True) as browser:
     check("on a phone's screen", opened(browser, PAGE.as_uri() + "?model=gpt2-tiny&view=stage"), words(browser))
     browser.picture(PICTURES / "phone.png")
 
-print(f"{len(failures)} failed; pictures in {PICTURES.relative_to(ROOT)}")
-sys.exit(1 if failures else 0)
+end(f"; pictures in {PICTURES.relative_to(ROOT)}")

@@ -3,22 +3,16 @@
 import json
 import pathlib
 import subprocess
-import sys
+
+from checks import check, end
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NODE = ["node", "--no-experimental-fetch", str(ROOT / "build/web/shardlens-cli.js")]
 NATIVE = [str(ROOT / "build/shardlens-cli")]
-failures = []
 
 
 def run(program, *words):
     return subprocess.run(program + list(words), capture_output=True, text=True, timeout=600)
-
-
-def check(what, holds, why=""):
-    print(f"{'ok    ' if holds else 'FAILED'}  {what}" + ("" if holds else f": {why}"))
-    if not holds:
-        failures.append(what)
 
 
 def plan_of(program, words):
@@ -52,5 +46,4 @@ for words, part in ((["plan", "--model", "gpt2", "--tp", "5"], "5"),
     answer = run(NODE, *words)
     check("refused: " + " ".join(words), answer.returncode == 2 and part in answer.stderr, answer.stderr[-300:])
 
-print(f"{len(failures)} failed")
-sys.exit(1 if failures else 0)
+end()

@@ -85,9 +85,7 @@ class Touch {
     ImGuiIO& io = ImGui::GetIO();
     io.AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
     if (fingers.size() >= 2) {
-      if (pressed_) io.AddMouseButtonEvent(0, std::exchange(pressed_, false));
-      pressed_ = false;
-      io.AddMouseButtonEvent(0, false);
+      io.AddMouseButtonEvent(0, pressed_ = false);
       move_two(io, fingers[0], fingers[1]);
       return;
     }
@@ -142,8 +140,7 @@ class PagePlatform final : public Platform {
     // A browser says what is pasted when a person pastes, and not before.
     io.Platform_GetClipboardTextFn = [](ImGuiContext*) -> const char* { return nullptr; };
     const auto keys = [](int, const EmscriptenKeyboardEvent* event, void*) -> EM_BOOL {
-      if (!is_the_studios(*event)) return EM_FALSE;
-      return EM_TRUE;
+      return is_the_studios(*event) ? EM_TRUE : EM_FALSE;
     };
     emscripten_set_keydown_callback(EMSCRIPTEN_EVENT_TARGET_DOCUMENT, nullptr, EM_FALSE, keys);
     emscripten_set_touchstart_callback("#canvas", &touch_, EM_TRUE, Touch::take);
