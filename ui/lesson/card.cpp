@@ -23,7 +23,7 @@ namespace {
 // Alone a person reads replies too; a class needs the page.
 constexpr float kCardWidth = 350, kClassCardWidth = 300, kMostOfWindow = 0.38f;
 constexpr float kPadding = 16;
-constexpr float kOfNarrowWindow = 0.42f, kTall = 0.66f;  // of its height, above the page
+constexpr float kOfNarrowWindow = 0.45f, kTall = 0.68f;  // of its height, above the page
 constexpr float kFoot = 56, kElsewhere = 66;
 constexpr float kLeastScale = 0.83f;  ///< of the type in front of a class: 2.2 % of the window's height
 
@@ -51,7 +51,7 @@ void draw_head(const Context& c, float width) {
             fitted(title, c.lesson.lesson->title, right - at.x));
   const auto count = static_cast<float>(c.lesson.scenes.size());
   draw_scene_dots(c, {at.x, at.y + c.px(34)}, std::min(c.px(18), width / std::max(1.0f, count)));
-  ImGui::SetCursorScreenPos({at.x, at.y + c.px(50)});
+  ImGui::SetCursorScreenPos({at.x, at.y + c.px(is_narrow(c.view) ? 44 : 50)});
 }
 
 /// Says that the page shows something else than the scene; empty: it does not.
@@ -223,7 +223,8 @@ void draw_lesson_card(const Context& c, float top) {
       room.above > 0 ? ImVec2(viewport.Size.x, room.above) : ImVec2(room.left, viewport.Size.y - top);
   ImGui::SetNextWindowPos(min);
   ImGui::SetNextWindowSize(size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding,
+                      ImVec2(c.px(kPadding), c.px(room.above > 0 ? kPadding / 2 : kPadding)));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), 0));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, c.theme.panel);
   ImGui::Begin("Lesson", nullptr,
