@@ -402,14 +402,23 @@ void Studio::show_scene(int scene) {
   lesson_is_settled_ = false;
 }
 
+void Studio::open_state(SceneState state, const Settings& settings) {
+  state_opener_.open(std::move(state), settings);
+  lesson_is_settled_ = false;
+  last_change_ = Clock::now();
+}
+
 void Studio::open_dropped(const std::string& path) {
   last_change_ = Clock::now();
   if (names_a_model(path)) {
     message_.close();
     return take_model(context(), path);
   }
+  if (ending_of(path) == ".md") {
+    view_.close_covers();
+    return open_lesson(path, 0);
+  }
   if (view_.chooser_open) return take_chosen(context(), path);
-  if (ending_of(path) == ".md") return open_lesson(path, 0);
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     view_.of<ChooserView>().chosen_for = ChosenFor::Replay;
@@ -471,7 +480,8 @@ void Studio::frame() {
   draw_closing(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
   lesson_.follow(now);
-  lesson_is_settled_ = lesson_.is_settled(now);
+  state_opener_.follow(now);
+  lesson_is_settled_ = lesson_.is_settled(now) && state_opener_.is_done();
   draw_blank(now);
   const LessonRoom card = lesson_room(view_);
   const float bar = std::floor(now.px(kBarHeight));

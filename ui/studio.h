@@ -26,6 +26,7 @@
 #include "ui/frame/windows.h"
 #include "ui/lesson/lesson_follower.h"
 #include "ui/lesson/notes_window.h"
+#include "ui/lesson/state_opener.h"
 #include "ui/outbox.h"
 #include "ui/platform/background_release.h"
 #include "ui/platform/platform.h"
@@ -59,6 +60,9 @@ class Studio {
   /// the panels, a selection, an open part or a walk. If frame() has not come to its end since the last call,
   /// the next one shows the page Start. What panels had sent is kept, and is sent with the next frame.
   void recover(const std::string& problem);
+
+  /// Writes what is remembered now, and not only every few seconds.
+  void save_state() { unsaved_state_ = remembered_.save(view_, layout_); }
 
   /// Draws everything. Call it between the beginning and the end of a Dear ImGui frame.
   void frame();
@@ -99,7 +103,9 @@ class Studio {
   /// Opens a lesson, by name or file, at a scene; from the next frame on. `seed` draws its numbers.
   void open_lesson(const std::string& name_or_file, int scene, std::optional<uint64_t> seed = {});
   void show_scene(int scene);
-  /// True if no lesson is open, or all of its scene is shown.
+  /// Brings the studio into a state, from the next frame on.
+  void open_state(SceneState state, const Settings& settings);
+  /// True if no lesson is open, or all of its scene is shown; and all of a state that was opened.
   bool lesson_is_settled() const { return lesson_is_settled_; }
   bool has_beside() const {
     return held_.beside != nullptr;
@@ -131,6 +137,7 @@ class Studio {
   SelectionFollower selection_;
   BrokenRun broken_run_;
   LessonFollower lesson_;
+  StateOpener state_opener_;
   bool lesson_is_settled_ = true;
   NotesWindow notes_window_;
   RecordingWatch recording_;

@@ -20,6 +20,7 @@
 #include "ui/frame/side_panels.h"
 #include "ui/frame/spotlight.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/lesson/link.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
@@ -267,6 +268,9 @@ void add_view_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { c.view.toggle_cover(c.view.palette_open); });
   add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
       [](const Context& c) { c.view.toggle_cover(c.view.sheet_open); });
+  add("view.copy_link", "Copy link",
+      "Copies what opens this state again, for others: settings, page, selection, step, lesson or recording",
+      {}, copy_link);
   add("view.controls", "Go through the controls",
       "Tab goes to the next control (in Setup if the Stage is in front), Enter presses it, arrows "
       "choose in a list, Esc leaves the controls",
