@@ -4,6 +4,7 @@
 #include <emscripten/html5.h>
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@
 #include "ui/platform/fingers.h"
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
+#include "ui/platform/page_input.h"
 #include "ui/platform/platform.h"
 
 #define GLFW_INCLUDE_NONE
@@ -27,6 +29,7 @@ namespace {
 
 EM_JS(double, page_width, (), { return window.innerWidth; });
 EM_JS(double, page_height, (), { return window.innerHeight; });
+EM_JS(bool, is_apples, (), { return /Mac|iPhone|iPad/.test(navigator.platform); });
 EM_JS(void, show_keyboard, (bool shown), { Module.keyboard(shown); });
 EM_JS(void, copy_in_page, (const char* text), { Module.copy(UTF8ToString(text)); });
 
@@ -53,6 +56,8 @@ bool is_the_studios(const EmscriptenKeyboardEvent& event) {
   if (code == "Tab" || code == "Space" || code == "Backspace" || code == "PageUp" || code == "PageDown" ||
       code.starts_with("Arrow"))
     return true;
+  if (event.altKey)
+    return code == "KeyT" || code == "KeyW" || code == "KeyR" || code == "KeyN";  // own_key_web.cpp
   if (!event.ctrlKey && !event.metaKey) return code == "Slash" || code == "Quote";
   static constexpr const char* kTheirs[] = {"KeyT", "KeyN", "KeyW", "KeyR", "KeyC", "KeyX", "KeyV", "KeyQ"};
   return std::none_of(std::begin(kTheirs), std::end(kTheirs), [&](const char* one) { return code == one; });
@@ -89,6 +94,7 @@ class PagePlatform final : public Platform {
     gui_.emplace(nullptr);
     picture_.emplace(KeptPicture::Bytes::OfWindows);
     ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    ImGui::GetIO().ConfigMacOSXBehaviors = is_apples();  // Cmd is what Ctrl is elsewhere
     ImGuiPlatformIO& io = ImGui::GetPlatformIO();
     io.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) { copy_in_page(text); };
     // A browser says what is pasted when a person pastes, and not before.
@@ -184,6 +190,14 @@ class PagePlatform final : public Platform {
 
 std::unique_ptr<Platform> make_window_platform(const std::string&, std::optional<PixelSize>, VerticalSync) {
   return std::make_unique<PagePlatform>();
+}
+
+bool page_has_input() {
+  const ImVec2 drawn = ImGui::GetIO().DisplaySize;
+  const PixelSize page = page_size();
+  return !ImGui::GetCurrentContext()->InputEventsQueue.empty() || !brought.files.empty() ||
+         !brought.pasted.empty() || brought.deletions > 0 ||
+         page != PixelSize{static_cast<int>(drawn.x), static_cast<int>(drawn.y)};
 }
 
 bool has_display() {
