@@ -29,7 +29,7 @@ namespace {
 
 EM_JS(double, page_width, (), { return window.innerWidth; });
 EM_JS(double, page_height, (), { return window.innerHeight; });
-EM_JS(bool, is_apples, (), { return /Mac|iPhone|iPad/.test(navigator.platform); });
+EM_JS(bool, is_apples, (), { return / Mac | iPhone | iPad /.test(navigator.platform); });
 EM_JS(void, show_keyboard, (bool shown), { Module.keyboard(shown); });
 EM_JS(void, copy_in_page, (const char* text), { Module.copy(UTF8ToString(text)); });
 
@@ -75,7 +75,7 @@ EM_BOOL take_touch(int kind, const EmscriptenTouchEvent* event, void* user) {
       places.emplace_back(static_cast<float>(point.targetX * ratio),
                           static_cast<float>(point.targetY * ratio));
   }
-  static_cast<Fingers*>(user)->take(places, emscripten_get_now() / 1000, static_cast<float>(ratio));
+  static_cast<Fingers*>(user)->take(places, event->timestamp / 1000, static_cast<float>(ratio));
   return EM_TRUE;
 }
 
