@@ -18,7 +18,7 @@ packages="
   g++ cmake ninja-build ccache pkg-config ca-certificates
   libdnnl-dev libblis-serial-dev libeigen3-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
   libicu-dev libsentencepiece-dev libsqlite3-dev libxxhash-dev libcmark-dev libtomlplusplus-dev bible-kjv
-  libgtest-dev libgmock-dev libopenmpi-dev openmpi-bin
+  libgtest-dev libgmock-dev zlib1g-dev libopenmpi-dev openmpi-bin
   libpng-dev libcairo2-dev libfontconfig-dev libharfbuzz-dev ffmpeg libgl1 libegl-dev libgl1-mesa-dri libegl-mesa0
   libx11-dev libxext-dev libxrandr-dev libxinerama-dev libxcursor-dev libxi-dev
   iproute2 xvfb xauth python3 python3-pip python3-jsonschema poppler-utils valgrind"

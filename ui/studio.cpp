@@ -17,6 +17,7 @@
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/frame/closing.h"
+#include "ui/frame/narrow.h"
 #include "ui/frame/spotlight.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/break_it/break_view.h"
@@ -401,14 +402,23 @@ void Studio::show_scene(int scene) {
   lesson_is_settled_ = false;
 }
 
+void Studio::open_state(SceneState state, const Settings& settings) {
+  state_opener_.open(std::move(state), settings);
+  lesson_is_settled_ = false;
+  last_change_ = Clock::now();
+}
+
 void Studio::open_dropped(const std::string& path) {
   last_change_ = Clock::now();
   if (names_a_model(path)) {
     message_.close();
     return take_model(context(), path);
   }
+  if (ending_of(path) == ".md") {
+    view_.close_covers();
+    return open_lesson(path, 0);
+  }
   if (view_.chooser_open) return take_chosen(context(), path);
-  if (ending_of(path) == ".md") return open_lesson(path, 0);
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     view_.of<ChooserView>().chosen_for = ChosenFor::Replay;
@@ -470,15 +480,16 @@ void Studio::frame() {
   draw_closing(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
   lesson_.follow(now);
-  lesson_is_settled_ = lesson_.is_settled(now);
+  state_opener_.follow(now);
+  lesson_is_settled_ = lesson_.is_settled(now) && state_opener_.is_done();
   draw_blank(now);
-  const float card = lesson_card_width(view_);
+  const LessonRoom card = lesson_room(view_);
   const float bar = std::floor(now.px(kBarHeight));
   if (is_inside_collective(now)) {  // it takes the whole window, but for a lesson
     const float top = is_class(view_) ? bar : 0;
     if (top > 0) draw_strip_window(now, "Bar", 0, bar, draw_class_bar);
-    if (card > 0) draw_lesson_card(now, top);
-    draw_inside_collective(now, card, top);
+    if (card.is_there()) draw_lesson_card(now, top);
+    draw_inside_collective(now, card.left, top + card.above);
     message_.draw(now, [this](const std::string& path) { open_recording(path); });
     draw_spotlight(now);
     return end_frame(mouse);
@@ -516,14 +527,17 @@ void Studio::frame() {
                           &view_.reset_layout};
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
+  if (view_.focus_tab) view_.front = Front::Page;
   const SidePanels beside = side_panels(view_);
   // A panel that a key has hidden leaves an edge; a click on it shows the panel again.
   const SidePanels own = own_panels(view_, ImGui::GetMainViewport()->Size);
   const float fold = std::floor(now.px(24));
   const float bottom = own.timeline && !beside.timeline ? fold : 0;
   const float left = own.setup && !beside.setup ? fold : 0;
-  layout_.begin(now, below, bottom, card + left);
-  if (card > 0) draw_lesson_card(now, below);
+  const float row = panel_row_height(view_);
+  layout_.begin(now, below + card.above, bottom + row, card.left + left);
+  if (card.is_there()) draw_lesson_card(now, below);
+  if (row > 0) draw_panel_row_window(now);
   if (bottom > 0) draw_folded_timeline(now, bottom);
   if (left > 0) draw_folded_setup(now, below, bottom, left);
   if (beside.setup) draw_panel_window(now, "Setup", draw_setup, false);

@@ -26,6 +26,7 @@
 #include "ui/frame/windows.h"
 #include "ui/lesson/lesson_follower.h"
 #include "ui/lesson/notes_window.h"
+#include "ui/lesson/state_opener.h"
 #include "ui/outbox.h"
 #include "ui/platform/background_release.h"
 #include "ui/platform/platform.h"
@@ -60,6 +61,9 @@ class Studio {
   /// the next one shows the page Start. What panels had sent is kept, and is sent with the next frame.
   void recover(const std::string& problem);
 
+  /// Writes what is remembered now, and not only every few seconds.
+  void save_state() { unsaved_state_ = remembered_.save(view_, layout_); }
+
   /// Draws everything. Call it between the beginning and the end of a Dear ImGui frame.
   void frame();
 
@@ -81,6 +85,8 @@ class Studio {
 
   /// How long a window may sleep if there is no input.
   double idle_seconds() const;
+  /// How long the last picture may stay if there is no input, whatever workers that take turns have to do.
+  double seconds_between_frames() const;
 
   /// The snapshot that the last frame drew; before the first frame the newest.
   const Snapshot& snapshot() const { return *held_.shown; }
@@ -99,7 +105,9 @@ class Studio {
   /// Opens a lesson, by name or file, at a scene; from the next frame on. `seed` draws its numbers.
   void open_lesson(const std::string& name_or_file, int scene, std::optional<uint64_t> seed = {});
   void show_scene(int scene);
-  /// True if no lesson is open, or all of its scene is shown.
+  /// Brings the studio into a state, from the next frame on.
+  void open_state(SceneState state, const Settings& settings);
+  /// True if no lesson is open, or all of its scene is shown; and all of a state that was opened.
   bool lesson_is_settled() const { return lesson_is_settled_; }
   bool has_beside() const {
     return held_.beside != nullptr;
@@ -113,7 +121,6 @@ class Studio {
   void prepare_style();
   void draw_words_beside_tabs(const Context& context);
   void take_snapshots();
-  double seconds_between_frames() const;
   void follow_calibration();
   void leave_frozen();
   bool stays_open();             ///< false, for may_close(), and the next frames come quickly
@@ -131,6 +138,7 @@ class Studio {
   SelectionFollower selection_;
   BrokenRun broken_run_;
   LessonFollower lesson_;
+  StateOpener state_opener_;
   bool lesson_is_settled_ = true;
   NotesWindow notes_window_;
   RecordingWatch recording_;

@@ -83,7 +83,10 @@ int open_window(const Options& options) {
   };
   const Forget before_the_studio_goes{*platform};
   studio.view().said = fmt::format("{}", fmt::join(options.remarks, ". "));
-  if (replays) studio.open_recording(options.recording.string());
+  if (options.shown)
+    studio.open_state(*options.shown, options.settings);
+  else if (replays)
+    studio.open_recording(options.recording.string());
   apply_looks(options, studio.view());
   if (!options.lesson.empty()) studio.open_lesson(options.lesson, options.scene - 1, options.lesson_seed);
   bool step_wanted = !options.step.empty() || !options.open.empty();

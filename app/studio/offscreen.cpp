@@ -393,6 +393,11 @@ OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
               replays_ ? Session::Begin::WhenAsked : Session::Begin::AtOnce) {
   apply_looks(options, studio_.view());
   studio_.view().of<ui::MotionView>().on = false;  // a picture is of what stands still
+  if (options.shown) {
+    studio_.open_state(*options.shown, options.settings);
+    wait_for_lesson();
+    return;
+  }
   if (replays_) {
     show_recording(options.view, options, made_, *platform_, studio_);
     if (options.at_seconds) show_moment(*options.at_seconds);

@@ -19,8 +19,11 @@
 #include "engine/base/words.h"
 #include "engine/config/validate.h"
 #include "engine/io/file_kind.h"
+#include "engine/lesson/run_keys.h"
+#include "engine/lesson/state_words.h"
 #include "ui/collective/collective_view.h"
 #include "ui/frame/spotlight.h"
+#include "ui/lesson/link.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
@@ -105,9 +108,10 @@ const std::vector<std::string>& view_names() {
 std::optional<Options> read_options(int count, const char* const* arguments) {
   Options options;
   cli::RunOptions run;
-  run.tp = 4;
-  run.unasked = Block::Layer;
+  run.tp = ui::first_settings().tp;
+  run.unasked = ui::first_settings().block;
   std::string theme, size, train_dtype, fault;
+  std::vector<std::string> state;
   float scale = 0;
 
   CLI::App app(
@@ -139,10 +143,16 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Compares this with --recording and shows where they first differ: FILE.shardlens, "
                  "gallery:NAME, or here for a run on this machine")
       ->group("Recording");
+  CLI::Option* const shows = app.add_option(
+      "--show", state,
+      "Opens a state: settings, tab, page, selection and so on, in the words of a lesson's scene, KEY=VALUE. "
+      "The studio's Copy link makes it");
+  shows->type_name("KEY=VALUE ...")->expected(1, -1)->excludes("--recording")->excludes("--view");
   app.add_option("--lesson", options.lesson,
                  "Opens a lesson: the name of a built-in one or of a file in your lessons' folder, or "
                  "FILE.md. --seed "
                  "draws its numbers")
+      ->excludes("--show")
       ->group("Lesson");
   app.add_option("--scene", options.scene, "The scene of the lesson that is shown first, from 1")
       ->check(cli::between(int64_t{1}, int64_t{1000}))
@@ -230,6 +240,11 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   if (options.frame_benchmark && app.count("--tp") == 0) run.tp = 8;
   options.settings = cli::settings_of(run);
   Settings& settings = options.settings;
+  if (!state.empty()) {
+    options.shown = state_of_words(state);
+    apply(options.shown->run, "--show", settings);
+    options.recording = options.shown->recording;
+  }
   try {
     options.remarks = cli::fit_to_files(run, settings);
   } catch (const Error&) {  // the run says why its weights cannot be read

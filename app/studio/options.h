@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/config/settings.h"
+#include "engine/lesson/lesson.h"
 #include "engine/program/fault.h"
 #include "ui/context.h"
 #include "ui/platform/image.h"
@@ -36,6 +37,7 @@ struct Options {
   std::optional<DType> train_dtype;     ///< none: the Train tab's last choice
   std::optional<Fault> fault;           ///< planted in the Break it tab of a picture
   std::filesystem::path recording;      ///< opened in place of a run; empty: none
+  std::optional<SceneState> shown;      ///< brought about at the start; `settings` are its own
   std::string lesson;                   ///< a name or file, opened at once; empty: none
   bool present = false;                 ///< the lesson is shown in front of a class
   int scene = 1;                        ///< of the lesson, from 1

@@ -7,6 +7,7 @@
 #include <imgui.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@
 
 #include "app/command_line/messages.h"
 #include "app/studio/options.h"
+#include "app/web/browser_files.h"
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/worker.h"
 #include "engine/io/file_problem.h"
@@ -25,6 +28,7 @@
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/platform/page_input.h"
 #include "ui/platform/platform.h"
 #include "ui/remember/state_file.h"
 #include "ui/studio.h"
@@ -34,22 +38,31 @@
 // Shows a sentence in the page's own letters, in place of the studio.
 EM_JS(void, say_in_page, (const char* text), { Module.say(UTF8ToString(text)); });
 EM_JS(void, tell_page_of_first_picture, (), { Module.drawn(); });
+// What of the address could not be fetched; the caller frees it.
+EM_JS(char*, problem_of_page, (), { return stringToNewUTF8(Module.problem); });
 
 namespace shardlens {
 namespace {
 
+constexpr double kTurnsSeconds = 0.012;  // of a sixtieth of a second in which no picture is drawn
+
 /// All that lasts as long as the page.
 class Page {
  public:
-  explicit Page(Options options)
+  /// `problem`: with the page's address; empty: there is none.
+  Page(Options options, const std::string& problem)
       : options_(std::move(options)),
         platform_(make_window_platform("Shardlens", {})),
         studio_(options_.settings, platform_->fonts(), ui::default_state_path(),
                 options_.recording.empty() ? Session::Begin::AtOnce : Session::Begin::WhenAsked),
         loop_(*platform_, studio_, told_to_end_),
         step_wanted_(!options_.step.empty() || !options_.open.empty()) {
-    studio_.view().said = fmt::format("{}", fmt::join(options_.remarks, ". "));
-    if (!options_.recording.empty()) studio_.open_recording(options_.recording.string());
+    files_.begin();
+    studio_.view().said = problem.empty() ? fmt::format("{}", fmt::join(options_.remarks, ". ")) : problem;
+    if (options_.shown)
+      studio_.open_state(*options_.shown, options_.settings);
+    else if (!options_.recording.empty())
+      studio_.open_recording(options_.recording.string());
     apply_looks(options_, studio_.view());
     if (!options_.lesson.empty())
       studio_.open_lesson(options_.lesson, options_.scene - 1, options_.lesson_seed);
@@ -88,6 +101,7 @@ class Page {
     ImGui::GetIO().UserData = &tape;
     loop_.next_frame();
     ImGui::GetIO().UserData = nullptr;
+    due_seconds_ = 0;  // that frame was drawn on no screen
     const float ratio = platform_->dpi_scale();
     nlohmann::json all = nlohmann::json::array();
     for (const ui::TapeMark& one : tape.marks())
@@ -96,33 +110,77 @@ class Page {
     return all;
   }
 
+  /// A browser asks for a picture 60 times a second. One is drawn when something has happened, or is to; else
+  /// the time is the workers'.
   void frame() {
+    const double now = now_seconds();
+    if (now < due_seconds_ && !page_has_input()) {
+      take_turns(kTurnsSeconds);
+      return;
+    }
+    draw();
+    due_seconds_ = now + studio_.seconds_between_frames();
+  }
+
+  void tell(const std::string& words) { studio_.view().said = words; }
+  void leave() { files_.keep_now(studio_); }
+
+ private:
+  void draw() {
     loop_.next_frame();
     if (!drawn_) tell_page_of_first_picture();
     drawn_ = true;
+    try {
+      files_.follow(studio_);
+    } catch (const std::exception& error) {
+      tell(message_of(error));
+    }
     if (!step_wanted_ || !studio_.snapshot().plan) return;
     select_wanted(options_, studio_.snapshot().plan->program, studio_.view());
     step_wanted_ = false;
   }
 
- private:
   const Options options_;
   const std::unique_ptr<Platform> platform_;
   std::atomic<int> told_to_end_ = 0;
   ui::Studio studio_;
   ui::WindowLoop loop_;
+  BrowserFiles files_;
   bool step_wanted_;
   bool drawn_ = false;
+  double due_seconds_ = 0;  ///< when the next picture is due, if there is no input
 };
 
 std::unique_ptr<Page> page;
 
-void open_page(int count, char** arguments) {
+/// Options that can be carried out. Throws an Error if the address asks for something else.
+Options options_of_address(int count, char** arguments) {
   std::optional<Options> options = read_options(count, arguments);
-  if (!options) throw request_error("this page's address asks for what only the program on a desktop prints");
+  if (!options) throw request_error("it asks for what only the program on a desktop prints");
   if (!options->lesson.empty()) find_lesson(options->lesson);
   if (!options->recording.empty()) Recording{recording_path(options->recording.string())};
-  page = std::make_unique<Page>(*std::move(options));
+  return *std::move(options);
+}
+
+/// A wrong address, or one that is older than the page, opens the studio all the same, and it says what was
+/// wrong.
+void open_page(int count, char** arguments) {
+  char* const problem_text = problem_of_page();
+  std::string problem = problem_text;
+  std::free(problem_text);
+  Options options;
+  try {
+    options = options_of_address(count, arguments);
+  } catch (const std::exception& error) {
+    problem += fmt::format("The page's address cannot be opened: {}. The studio is as without it",
+                           message_of(error));
+    options = options_of_address(1, arguments);
+  }
+  if (count == 1) {  // nothing was asked for: a run that one core does in seconds
+    options.settings.batch = 1;
+    options.settings.seq = 64;
+  }
+  page = std::make_unique<Page>(std::move(options), problem);
 }
 
 }  // namespace
@@ -140,6 +198,16 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* shardlens_words() {
   static std::string text;
   text = shardlens::page ? shardlens::page->words().dump() : "[]";
   return text.c_str();
+}
+
+/// The page may be gone in a moment.
+extern "C" EMSCRIPTEN_KEEPALIVE void shardlens_leave() {
+  if (shardlens::page) shardlens::page->leave();
+}
+
+/// A sentence for the person, from the page's own functions.
+extern "C" EMSCRIPTEN_KEEPALIVE void shardlens_told(const char* words) {
+  if (shardlens::page) shardlens::page->tell(words);
 }
 
 int main(int count, char** arguments) {

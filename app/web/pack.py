@@ -10,8 +10,9 @@ import sys
 
 
 def packed(path):
-    # Without the time, so that the same program makes the same page.
-    return base64.b64encode(gzip.compress(pathlib.Path(path).read_bytes(), 9, mtime=0)).decode()
+    # Without the time, so that the same program makes the same page. HTML would take a "<" (page.html, bytes_of()).
+    zipped = gzip.compress(pathlib.Path(path).read_bytes(), 9, mtime=0)
+    return base64.b85encode(zipped).decode().replace("<", ",")
 
 
 def main():

@@ -160,6 +160,7 @@ void LessonSession::Worker::take(std::shared_ptr<const Lesson> lesson, const Fil
   now_.answers.clear();
   now_.teachers_answers.clear();
   now_.marked.clear();
+  now_.answered = nlohmann::json::object();
   now_.shows.clear();
   now_.carried_out.clear();
   now_.message.clear();
@@ -186,6 +187,7 @@ void LessonSession::Worker::handle(const lesson_command::Open& command) {
   const auto& built_in = built_in_lessons();
   const bool is_file = std::find(built_in.begin(), built_in.end(), now_.lesson) == built_in.end();
   now_.path = is_file ? now_.lesson->source : "";
+  now_.seed = seed_;
 }
 
 void LessonSession::Worker::handle(const lesson_command::Close&) {
@@ -275,6 +277,7 @@ std::shared_ptr<const ShownState> LessonSession::Worker::revealed(const Scene& s
 void LessonSession::Worker::handle(const lesson_command::Answer& command) {
   const auto [scene, question] = find(command.question);
   const Marked& marked = now_.marked[question.id] = run_->mark(scene, question, command.answer);
+  now_.answered[question.id] = command.answer;
   auto& shows = now_.shows[question.id];
   shows = nullptr;
   if (marked.right) {
@@ -308,6 +311,7 @@ void LessonSession::Worker::handle(const lesson_command::TellTeacher& command) {
 void LessonSession::Worker::handle(const lesson_command::Forget& command) {
   now_.answers.erase(command.question);
   now_.marked.erase(command.question);
+  now_.answered.erase(command.question);
   now_.shows.erase(command.question);
   now_.carried_out.erase(command.question);
 }

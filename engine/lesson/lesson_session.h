@@ -36,12 +36,14 @@ struct LessonSnapshot {
   std::string asked;                           ///< the name or file that was opened last; empty: none
   std::shared_ptr<const Lesson> lesson;        ///< null: none is open. The scenes point into it
   std::string path;                            ///< its file; empty: it is built in
+  std::optional<uint64_t> seed;                ///< that drew its numbers
   uint64_t reading = 0;                        ///< grows with every time that a lesson is read
   std::vector<MadeScene> scenes;               ///< as many as the lesson has
   std::map<std::string, RightAnswer> answers;  ///< by question: those that were revealed or marked
   /// By question: those that only who teaches has seen.
   std::map<std::string, RightAnswer> teachers_answers;
-  std::map<std::string, Marked> marked;  ///< by question: the last answer to it
+  std::map<std::string, Marked> marked;                ///< by question: the last answer to it
+  nlohmann::json answered = nlohmann::json::object();  ///< those answers themselves, as in an answers file
   /// By question: what the answer or the reveal shows. For a wrong choice: what it would mean.
   std::map<std::string, std::shared_ptr<const ShownState>> shows;
   /// By question: how many of its Answers and Reveals have been carried out, or have failed. While a person

@@ -33,8 +33,10 @@ void check_names(const Lesson& lesson, std::stop_token stop = {});
 /// Reads a file, parses it and checks its names.
 Lesson read_lesson(const std::string& path, std::stop_token stop = {});
 
+/// A scene's block. Texts in it are as given; `run` is what differs from the lesson's settings (run_keys.h).
+std::string scene_as_toml(const SceneState& state);
+
 /// What the studio writes for *Save as scene*: a heading and a scene block, to be put at the end of a lesson.
-/// Texts in it are as given; `run` is what differs from the lesson's settings (run_keys.h).
 std::string scene_as_markdown(const std::string& title, const SceneState& state);
 
 }  // namespace shardlens

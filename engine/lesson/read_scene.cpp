@@ -238,8 +238,8 @@ SceneState read_scene(const std::string& toml, const BlockPlace& place) {
   return read_scene(parse_toml(toml, place.file, place.first_line), place, "the scene");
 }
 
-std::string scene_as_markdown(const std::string& title, const SceneState& state) {
-  std::string out = fmt::format("\n## {}\n\n```scene\n", title);
+std::string scene_as_toml(const SceneState& state) {
+  std::string out;
   const auto line = [&](const char* key, const std::string& value) {
     out += fmt::format("{} = {}\n", key, value);
   };
@@ -288,7 +288,11 @@ std::string scene_as_markdown(const std::string& title, const SceneState& state)
     out += "\n[run]\n";
     for (const auto& [key, value] : state.run.table.entries()) line(key.c_str(), to_text(value));
   }
-  return out + "```\n";
+  return out;
+}
+
+std::string scene_as_markdown(const std::string& title, const SceneState& state) {
+  return fmt::format("\n## {}\n\n```scene\n{}```\n", title, scene_as_toml(state));
 }
 
 }  // namespace shardlens

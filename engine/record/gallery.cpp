@@ -14,6 +14,7 @@
 #include "engine/io/hash_of_version_1.h"
 #include "engine/io/json.h"
 #include "engine/io/user_folder.h"
+#include "engine/record/gallery_beside.h"
 
 namespace shardlens {
 namespace {
@@ -40,9 +41,9 @@ std::vector<GalleryPiece> read_gallery() {
     GalleryPiece piece{reader.string("name"), reader.string("title"), reader.string("shows"),
                        reader.string("arguments"), 0};
     reader.finish();
-    if (!is_embedded(piece.name)) continue;
-    piece.file_bytes = static_cast<int64_t>(contents_of(piece.name).size());
-    pieces.push_back(std::move(piece));
+    const bool is_inside = is_embedded(piece.name);
+    if (is_inside) piece.file_bytes = static_cast<int64_t>(contents_of(piece.name).size());
+    if (is_inside || is_beside(piece.name)) pieces.push_back(std::move(piece));
   }
   return pieces;
 }
@@ -66,6 +67,11 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
     std::vector<std::string> names;
     for (const GalleryPiece& one : gallery()) names.push_back(one.name);
     throw unknown_name("recording of the gallery", name, names);
+  }
+  if (!is_embedded(name)) {
+    fetch_from_beside(name);
+    throw request_error(
+        fmt::format("{} is on its way from beside this page: it opens when it is here", name));
   }
   const std::string_view bytes = contents_of(name);
   // Each version of a recording has its own folder, so that notes written into an older file stay. The old

@@ -9,11 +9,11 @@
 namespace shardlens {
 
 struct GalleryPiece {
-  std::string name;       ///< "late-rank"
-  std::string title;      ///< "One rank is late"
-  std::string shows;      ///< what it is and what to look for
-  std::string arguments;  ///< the arguments of shardlens-cli for this run, without --record
-  int64_t file_bytes = 0;
+  std::string name;        ///< "late-rank"
+  std::string title;       ///< "One rank is late"
+  std::string shows;       ///< what it is and what to look for
+  std::string arguments;   ///< the arguments of shardlens-cli for this run, without --record
+  int64_t file_bytes = 0;  ///< 0: it lies beside the page (gallery_beside.h)
 };
 
 /// The recordings of the gallery, in the order in which they are shown. Throws an Error if the assets are
@@ -26,7 +26,7 @@ std::string gallery_folder();
 
 /// The path of a recording's file, which can be opened and can hold notes. Writes the file into `folder` if
 /// it does not exist yet. Throws a request Error that names the recording and lists the existing ones, or
-/// that names the folder that cannot be written.
+/// that names the folder that cannot be written, or that says that it is on its way.
 std::string gallery_file(const std::string& name, const std::string& folder = gallery_folder());
 
 /// Returns the file for "gallery:NAME". Any other text is a path and is returned unchanged.

@@ -12,6 +12,7 @@
 #include "ui/panels/bar/bar_chips.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
+#include "ui/plan/measured.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/within.h"
 
@@ -160,11 +161,12 @@ std::string measured_title(const Inside& inside, const Measured& measured) {
   std::string how = result.replayed
                         ? fmt::format("{} on {}", result.live ? "Live" : "Recorded", result.machine)
                         : std::string("Measured here");
-  const std::string seconds = format_seconds(measured.seconds);
+  const std::string seconds = measured_text(measured.seconds, inside.result.get());
   std::string words = how + ": " + seconds;
   if (measured.wait_seconds > 0)
-    words += fmt::format(", {} of it until {} arrived", format_seconds(measured.wait_seconds),
-                         inside.rank_name(measured.last));
+    words +=
+        fmt::format(", {} of it until {} arrived", measured_text(measured.wait_seconds, inside.result.get()),
+                    inside.rank_name(measured.last));
   return words;
 }
 
@@ -208,12 +210,12 @@ float draw_rank_bars(const Context& context, const Inside& inside, const Measure
     fill_rect(list, {met, top + inset}, {end, top + row - inset}, theme.communication, context.px(2));
     fill_rect(list, {arrives - context.px(1), top + 1}, {arrives + context.px(1), top + row - 1}, theme.text);
     const TextStyle value{type.mono_note.font, type.mono_note.size, theme.text};
-    draw_text(list, {right - 2 * number, middle - value.size * 0.56f}, value, format_seconds(rank.arrives),
-              Align::Right);
-    draw_text(list, {right - number, middle - value.size * 0.56f}, value, format_seconds(rank.waits),
-              Align::Right);
-    draw_text(list, {right, middle - value.size * 0.56f}, value, format_seconds(rank.transfers),
-              Align::Right);
+    draw_text(list, {right - 2 * number, middle - value.size * 0.56f}, value,
+              measured_text(rank.arrives, inside.result.get()), Align::Right);
+    draw_text(list, {right - number, middle - value.size * 0.56f}, value,
+              measured_text(rank.waits, inside.result.get()), Align::Right);
+    draw_text(list, {right, middle - value.size * 0.56f}, value,
+              measured_text(rank.transfers, inside.result.get()), Align::Right);
   }
   return type.note.size + context.px(4) + row * static_cast<float>(rows);
 }
@@ -236,7 +238,7 @@ void draw_measured(const Context& context, const Inside& inside, const Rect& roo
   float y = room.min.y;
   const std::string title = measured_title(inside, *measured);
   y += draw_wrapped(list, {room.min.x, y}, type.strong, title, room.width()) + context.px(4);
-  if (const std::string shared = core_sharing_words(*inside.result);
+  if (const std::string shared = core_sharing_words(*inside.result.get());
       !shared.empty() && measured->wait_seconds > 0)
     y += draw_wrapped(list, {room.min.x, y}, in(type.note, context.theme.text), shared, room.width()) +
          context.px(4);

@@ -16,10 +16,12 @@
 #include "ui/collective/inside.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/keys_of_controls.h"
+#include "ui/commands/own_key.h"
 #include "ui/commands/walk.h"
 #include "ui/frame/side_panels.h"
 #include "ui/frame/spotlight.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/lesson/link.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_view.h"
@@ -267,6 +269,9 @@ void add_view_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { c.view.toggle_cover(c.view.palette_open); });
   add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
       [](const Context& c) { c.view.toggle_cover(c.view.sheet_open); });
+  add("view.copy_link", "Copy link",
+      "Copies what opens this state again, for others: settings, page, selection, step, lesson or recording",
+      {}, copy_link);
   add("view.controls", "Go through the controls",
       "Tab goes to the next control (in Setup if the Stage is in front), Enter presses it, arrows "
       "choose in a list, Esc leaves the controls",
@@ -445,6 +450,8 @@ std::vector<UiCommand> make_table() {
   add_replay_commands(table);
   add_glossary_commands(table);
   hold_back_while_replaying(table);
+  for (UiCommand& command : table)
+    for (ImGuiKeyChord& key : command.keys) key = own_key(key);
   return table;
 }
 
@@ -511,7 +518,7 @@ const UiCommand& find_command(std::string_view id) {
 std::string key_text(ImGuiKeyChord chord) {
   if (chord == (ImGuiMod_Shift | ImGuiKey_Slash)) return "?";
   std::string text;
-  if (chord & ImGuiMod_Ctrl) text += "Ctrl+";
+  if (chord & ImGuiMod_Ctrl) text += ImGui::GetIO().ConfigMacOSXBehaviors ? "Cmd+" : "Ctrl+";
   if (chord & ImGuiMod_Alt) text += "Alt+";
   if (chord & ImGuiMod_Shift) text += "Shift+";
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
@@ -535,6 +542,10 @@ std::string key_text(ImGuiKeyChord chord) {
     default:
       return text + ImGui::GetKeyName(key);
   }
+}
+
+std::string key_of(std::string_view id) {
+  return key_text(find_command(id).keys.front());
 }
 
 std::string title_with_key(const UiCommand& command) {

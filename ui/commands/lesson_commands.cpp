@@ -8,6 +8,7 @@
 #include "ui/commands/command_table.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/lesson/save_scene.h"
+#include "ui/platform/file_dialog.h"
 
 namespace shardlens::ui {
 namespace {
@@ -88,6 +89,10 @@ void add_lesson_commands(std::vector<UiCommand>& table) {
         view.notes = false;
       },
       in_class);
+  if (has_file_dialog())
+    add("lesson.open_file", "Open a lesson's file \u2026",
+        "A lesson of your own, FILE.md; or drop one on the window", {},
+        [](const Context&) { ask_for_files(".md"); });
   for (const Lesson& lesson : built_in_heads())
     add("lesson.open." + lesson.name, "Lesson: " + lesson.title, lesson.asks, {},
         [name = lesson.name](const Context& c) { open_lesson(c, name); });

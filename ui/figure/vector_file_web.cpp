@@ -6,7 +6,7 @@ namespace shardlens::ui {
 namespace {
 
 [[noreturn]] void refuse_figure() {
-  throw request_error("a page cannot write SVG and PDF files: use the program on a desktop");
+  throw request_error("a page cannot write SVG and PDF files");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "engine/runtime/core_sharing.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/plan/measured.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui::stage {
@@ -37,6 +38,7 @@ Meeting meeting_of(const Plan& plan, const Result* result, StepId step) {
     }
     meeting.seconds = last_end - first_arrival;
     meeting.wait_seconds = last_arrival - first_arrival;
+    meeting.clock_step = clock_step_of(result);
     meeting.for_a_core = core_sharing(*result).has_value();
     return meeting;
   }
@@ -73,9 +75,9 @@ std::vector<std::string> band_forms(const Program& program, const Step& step, co
   const std::string overlap = step.overlapped ? "overlaps next steps" : "";
   std::string time, waiting, for_whom, for_what;
   if (meeting.source == Meeting::Source::Measured) {
-    time = format_seconds(meeting.seconds);
+    time = measured_text(meeting.seconds, meeting.clock_step);
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds && !kept_back.waiting) {
-      const std::string wait = time + ", " + format_seconds(meeting.wait_seconds);
+      const std::string wait = time + ", " + measured_text(meeting.wait_seconds, meeting.clock_step);
       waiting = wait + " waiting";
       for_whom = step.overlapped ? fmt::format("{} until rank {} arrived", wait, meeting.last_rank)
                                  : fmt::format("{} for rank {}", waiting, meeting.last_rank);

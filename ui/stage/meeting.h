@@ -16,6 +16,7 @@ struct Meeting {
   double seconds = 0;       ///< from the first arrival to the last end
   double wait_seconds = 0;  ///< the part until the last rank arrived
   int last_rank = -1;       ///< the rank that arrived last
+  double clock_step = 0;    ///< of the clock that measured it
   bool for_a_core = false;  ///< the ranks shared cores, so they waited mostly for one
 };
 

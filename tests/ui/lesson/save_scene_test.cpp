@@ -1,8 +1,11 @@
-// Save as scene: what the studio shows becomes a scene of a lesson, and the scene shows the same again.
+// Save as scene: what the studio shows becomes a scene of a lesson, and the scene shows the same again. So
+// does a link.
 #include "ui/lesson/save_scene.h"
 
 #include <gmock/gmock.h>
+#include <imgui.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,12 +13,15 @@
 
 #include "engine/lesson/lesson_session.h"
 #include "engine/lesson/parse.h"
+#include "engine/lesson/run_keys.h"
+#include "engine/lesson/state_words.h"
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/collective/collective_view.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/lesson/link.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
 #include "ui/panels/program/algebra_view.h"
@@ -73,11 +79,7 @@ class SaveScene : public ::testing::Test {
     });
   }
 
-  /// Saves the state, goes elsewhere, opens the lesson at the saved scene, and saves what it shows: the same.
-  void expect_the_same_again(StudioHarness& harness) const {
-    save(harness);
-    ASSERT_TRUE(fs::exists(first())) << harness.view().said.words;
-    const Lesson once = read_lesson(first().string());
+  static void go_elsewhere(StudioHarness& harness) {
     if (harness.studio().replay().snapshot()->is_open()) {
       harness.studio().replay().send(replay_command::Close{});
       harness.studio().replay().wait_until_idle(60);
@@ -91,6 +93,42 @@ class SaveScene : public ::testing::Test {
     harness.view().selected_tensor = kNoTensor;
     harness.view().of<CollectiveView>().open = false;
     show(harness, Tab::Scaling);
+  }
+
+  /// The words behind `shardlens`, as a shell reads what was copied.
+  static std::vector<std::string> copied_link(StudioHarness& harness) {
+    ask_palette(harness, "copy link");
+    wordexp_t read{};
+    EXPECT_EQ(wordexp(ImGui::GetClipboardText(), &read, WRDE_NOCMD | WRDE_UNDEF), 0)
+        << ImGui::GetClipboardText();
+    std::vector<std::string> words(read.we_wordv, read.we_wordv + read.we_wordc);
+    wordfree(&read);
+    EXPECT_THAT(words, ::testing::Contains("shardlens"));
+    words.erase(words.begin());
+    return words;
+  }
+
+  /// Copies a link, goes elsewhere, opens the link, and copies another one: the same.
+  static void expect_the_link_opens_it(StudioHarness& harness) {
+    const std::vector<std::string> words = copied_link(harness);
+    ASSERT_EQ(words.front(), "--show");
+    go_elsewhere(harness);
+    const SceneState state = state_of_words({words.begin() + 1, words.end()});
+    Settings settings = first_settings();
+    apply(state.run, "the link", settings);
+    harness.studio().open_state(state, settings);
+    ASSERT_TRUE(harness.draw_until([&] { return harness.studio().lesson_is_settled(); }));
+    harness.wait_until_at_rest();
+    EXPECT_EQ(copied_link(harness), words);
+  }
+
+  /// Saves the state, goes elsewhere, opens the lesson at the saved scene, and saves what it shows: the same.
+  void expect_the_same_again(StudioHarness& harness) const {
+    expect_the_link_opens_it(harness);
+    save(harness);
+    ASSERT_TRUE(fs::exists(first())) << harness.view().said.words;
+    const Lesson once = read_lesson(first().string());
+    go_elsewhere(harness);
     harness.studio().open_lesson(first().string(), 0);
     ASSERT_TRUE(shows_scene(harness, 0));
     harness.wait_until_at_rest();
@@ -300,6 +338,25 @@ TEST_F(SaveScene, AMomentOfARecordingIsShownAgain) {
   const SceneState state = read_lesson(first().string()).scenes[0].state;
   EXPECT_EQ(state.recording, "gallery:late-rank") << "its file has another path on every machine";
   EXPECT_NEAR(*state.moment, seconds, 1e-6);
+}
+
+TEST_F(SaveScene, ALinkNamesAnOpenLesson) {
+  StudioHarness harness({1280, 720});
+  harness.wait_until_at_rest();
+  harness.studio().open_lesson("column-then-row", 1, 7);
+  ASSERT_TRUE(shows_scene(harness, 1));
+  EXPECT_EQ(copied_link(harness),
+            (std::vector<std::string>{"--lesson=column-then-row", "--scene=2", "--seed=7"}));
+}
+
+TEST_F(SaveScene, AnOldLinkSaysWhatIsNotThereAndOpensAllElse) {
+  StudioHarness harness({1280, 720});
+  harness.wait_until_at_rest();
+  harness.studio().open_state(state_of_words({"view=stage", "select=mlp.gone", "zoom=2.0"}),
+                              small_settings());
+  ASSERT_TRUE(harness.draw_until([&] { return harness.studio().lesson_is_settled(); }));
+  EXPECT_THAT(texts_in(harness, "Message"), ::testing::Contains(HasSubstr("mlp.gone")));
+  EXPECT_EQ(harness.view().stage_zoom, 2);
 }
 
 constexpr const char* kOwn = R"(+++

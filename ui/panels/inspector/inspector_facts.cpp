@@ -10,6 +10,7 @@
 #include "engine/runtime/core_sharing.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/tensor_words.h"
+#include "ui/plan/measured.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -159,8 +160,8 @@ void draw_time(const Context& context, const Subject& subject, Pen& pen) {
     }
   }
   if (seconds <= 0) return;
-  std::string text = format_seconds(seconds);
-  if (flops > 0) text += "  ·  " + format_flops(flops / seconds);
+  std::string text = measured ? measured_text(seconds, subject.result.get()) : format_seconds(seconds);
+  if (flops > 0 && !text.starts_with('<')) text += "  ·  " + format_flops(flops / seconds);
   const bool replayed = measured && subject.result->replayed;
   std::string what = "this step";
   if (replayed) what += std::string(", ") + subject.result->how();
@@ -168,13 +169,14 @@ void draw_time(const Context& context, const Subject& subject, Pen& pen) {
   draw_fact(context, pen, measured ? what : "this step, estimated", text);
 }
 
-TextTable meeting_table(const std::vector<std::vector<StepEvent>>& ranks, size_t step) {
+TextTable meeting_table(const Result& result, size_t step) {
+  const std::vector<std::vector<StepEvent>>& ranks = result.events;
   TextTable table{{{"rank", Align::Right}, {"wait", Align::Right}, {"transfer", Align::Right}}, {}};
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (step >= ranks[rank].size()) continue;
     const StepEvent& event = ranks[rank][step];
-    table.rows.push_back({std::to_string(rank), format_seconds(event.wait_seconds()),
-                          format_seconds(event.transfer_seconds())});
+    table.rows.push_back({std::to_string(rank), measured_text(event.wait_seconds(), &result),
+                          measured_text(event.transfer_seconds(), &result)});
   }
   return table;
 }
@@ -211,7 +213,7 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
   draw_fact(context, pen, "each rank sends, ring",
             fmt::format("{}  {}", grouped_text(sent_bytes(subject.program(), step.id)),
                         bytes_text(static_cast<double>(sent_bytes(subject.program(), step.id)))));
-  if (subject.result) {
+  if (subject.result.get()) {
     const CommunicatorInfo& info = subject.result->communicator;
     if (!info.name.empty())
       draw_fact(context, pen, "communicator", fmt::format("{}: {}", info.name, info.reason));
@@ -252,14 +254,14 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
     fill_rect(pen.list, {arrived_x, top}, {arrived_x + wait, bottom}, faded(theme.communication, 0.28f));
     fill_rect(pen.list, {arrived_x + wait, top}, {arrived_x + wait + transfer, bottom}, theme.communication);
     draw_text(pen.list, {pen.x + pen.width - context.px(68), pen.y}, figure,
-              format_seconds(event.wait_seconds()), Align::Right);
-    draw_text(pen.list, {pen.x + pen.width, pen.y}, figure, format_seconds(event.transfer_seconds()),
-              Align::Right);
+              measured_text(event.wait_seconds(), subject.result.get()), Align::Right);
+    draw_text(pen.list, {pen.x + pen.width, pen.y}, figure,
+              measured_text(event.transfer_seconds(), subject.result.get()), Align::Right);
     pen.y += row;
   }
   copyable_table("ranks", {pen.x, ranks_top}, {pen.x + pen.width, pen.y},
-                 [&] { return meeting_table(subject.result->events, id); });
-  if (const std::string shared = core_sharing_words(*subject.result); !shared.empty())
+                 [&] { return meeting_table(*subject.result, id); });
+  if (const std::string shared = core_sharing_words(*subject.result.get()); !shared.empty())
     pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small_text(context, theme.text), shared, pen.width);
   page.y = pen.y + context.px(12);
 }

@@ -16,6 +16,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/chooser_view.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/platform/file_dialog.h"
 #include "ui/settings/model_path.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -190,6 +191,10 @@ void draw_recording_chooser(const Context& c) {
     chooser.listed_seconds = ImGui::GetTime();
     c.send(replay_command::List{c.replay.list->folder});
   }
+  const bool is_recording = chooser.chosen_for != ChosenFor::Model && chooser.chosen_for != ChosenFor::Attach;
+  if (has_file_dialog() && is_recording &&
+      draw_entry(c, "of this machine", ICON_FA_FOLDER_OPEN, "A file of this machine \u2026", ""))
+    ask_for_files(".shardlens,.md");
   if (c.replay.list) {
     draw_running(c, *c.replay.list);
     const ImVec2 pen = ImGui::GetCursorScreenPos();

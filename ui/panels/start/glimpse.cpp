@@ -94,6 +94,7 @@ bool GalleryGlimpses::read_next() {
   if (next_ == gallery().size()) return false;
   if (!scratch_) scratch_ = std::make_unique<TemporaryFolder>();
   const GalleryPiece& piece = gallery()[next_++];
+  if (piece.file_bytes == 0) return true;  // it is fetched when it is opened
   auto glimpse = std::make_shared<const Glimpse>(read_glimpse(gallery_file(piece.name, scratch_->path())));
   const std::lock_guard lock(mutex_);
   read_.emplace(piece.name, std::move(glimpse));

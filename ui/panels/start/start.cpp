@@ -156,7 +156,8 @@ void draw_gallery(const Context& c, const Type& type) {
                      .title = piece.title,
                      .words = piece.shows,
                      .note = (glimpse ? facts_text(*glimpse) + " · " : "") +
-                             bytes_text(static_cast<double>(piece.file_bytes)),
+                             (piece.file_bytes > 0 ? bytes_text(static_cast<double>(piece.file_bytes))
+                                                   : std::string("beside this page")),
                      .help = "It was made by: shardlens-cli " + piece.arguments,
                      .picture = picture_of(c, piece.name)});
   }

@@ -21,6 +21,7 @@
 #include "ui/panels/timeline/timeline.h"
 #include "ui/panels/timeline/timeline_view.h"
 #include "ui/panels/timeline/track_sizes.h"
+#include "ui/plan/measured.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -287,7 +288,8 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   if (!begin_fact_tooltip(frame.context, step.name, fmt::format("rank {}, {}", rank, to_string(step.phase))))
     return;
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
-  const std::string duration = format_seconds(event.seconds());
+  const double clock_step = frame.tracks.measured && !frame.tracks.replayed ? clock_step_of(nullptr) : 0;
+  const std::string duration = measured_text(event.seconds(), clock_step);
   if (event.held_seconds > 0)
     ImGui::Text("late   %s before it, on purpose", format_seconds(event.held_seconds).c_str());
   ImGui::Text("begin  %s", format_seconds(event.begin_seconds).c_str());
@@ -302,13 +304,13 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   if (is_collective(step.op)) {
     const std::string shared =
         frame.context.snapshot.result ? core_sharing_words(*frame.context.snapshot.result) : "";
-    ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
+    ImGui::Text("wait   %s", measured_text(event.wait_seconds(), clock_step).c_str());
     if (frame.tracks.measured && !shared.empty()) ImGui::TextUnformatted(shared.c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
-                format_seconds(event.transfer_seconds()).c_str());
+                measured_text(event.transfer_seconds(), clock_step).c_str());
     ImGui::TextUnformatted(frame.context.view.selected_step == id ? "click: look inside"
                                                                   : "click, and click again to look inside");
-  } else if (event.flops > 0 && event.seconds() > 0) {
+  } else if (event.flops > 0 && event.seconds() > 0 && event.seconds() >= clock_step) {
     ImGui::Text("speed  %s", format_flops(static_cast<double>(event.flops) / event.seconds()).c_str());
   }
   end_fact_tooltip();

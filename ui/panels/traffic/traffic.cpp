@@ -25,6 +25,7 @@
 #include "ui/panels/traffic/traffic_rows.h"
 #include "ui/panels/traffic/traffic_view.h"
 #include "ui/plan/cache.h"
+#include "ui/plan/measured.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/stage/meeting.h"
 #include "ui/widgets/controls.h"
@@ -63,10 +64,14 @@ Columns columns_of(const Context& context, float left, float width) {
 }
 
 std::string waited(const Context& context, const TrafficRow& row) {
-  const std::string wait = format_seconds(row.wait_seconds);
+  const std::string wait = measured_text(row.wait_seconds, context.snapshot.result.get());
   if (row.overlapped) return "later steps waited " + wait;
   if (stage::kept_back(context).waiting) return "a lesson asks who waits";
   return "waited " + wait + " for rank " + std::to_string(row.last_rank);
+}
+
+std::string transferred(const Context& context, const TrafficRow& row) {
+  return measured_text(row.transfer_seconds, context.snapshot.result.get());
 }
 
 std::string flow(const TrafficRow& row) {
@@ -96,7 +101,7 @@ TextTable copied(const Context& context, const std::vector<TrafficRow>& rows, co
                                                           : "",
                           to_string(row.phase), to_string(row.op), row.symbol, flow(row), row.shape,
                           grouped_text(row.full_bytes), grouped_text(row.sent_bytes),
-                          row.measured ? format_seconds(row.transfer_seconds) : "",
+                          row.measured ? transferred(context, row) : "",
                           row.measured ? waited(context, row) : "",
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
                           row.measured ? format_bandwidth(row.bus_bytes_per_second) : "", row.why});
@@ -171,13 +176,13 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
             Align::Right);
   draw_text(list, {columns.sent, second}, type.mono_note, row.formula, Align::Right);
   if (row.measured) {
-    draw_text(list, {columns.measured, first}, type.mono, format_seconds(row.transfer_seconds), Align::Right);
+    draw_text(list, {columns.measured, first}, type.mono, transferred(context, row), Align::Right);
   } else {
     draw_text(list, {columns.measured, first}, type.note, "not yet", Align::Right);
   }
   if (row.beside_seconds > 0) {
     draw_text(list, {columns.measured, second}, in(type.mono_note, theme.text),
-              "here " + format_seconds(row.beside_seconds), Align::Right);
+              "here " + measured_text(row.beside_seconds, context.beside->result.get()), Align::Right);
     if (!columns.wide) return;
   }
   if (!columns.wide) {  // one column for both: measured above alpha-beta's prediction

@@ -18,6 +18,7 @@
 #include "ui/panels/scaling/scaling_parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/panels/traffic/traffic_times_rows.h"
+#include "ui/plan/measured.h"
 #include "ui/plan/shown_plan.h"
 #include "ui/widgets/axis.h"
 #include "ui/widgets/controls.h"
@@ -134,10 +135,10 @@ void draw_times(const Context& context, const Axis& axis, float middle, const Ti
     draw_text(list, {axis.predicted, y}, in(style, context.theme.text),
               predicted > 0 ? format_seconds(predicted) : "–", Align::Right);
   draw_text(list, {axis.measured, y}, in(style, context.theme.text),
-            measured > 0 ? format_seconds(measured) : "–", Align::Right);
+            measured > 0 ? measured_text(measured, context.snapshot.result.get()) : "–", Align::Right);
   if (axis.has_beside)
     draw_text(list, {axis.beside, y}, in(style, context.theme.text),
-              beside > 0 ? format_seconds(beside) : "–", Align::Right);
+              beside > 0 ? measured_text(beside, context.beside->result.get()) : "–", Align::Right);
   if (from > 0 && measured > 0)
     draw_text(list, {axis.error, y}, style, difference_text(from, measured), Align::Right);
 }
@@ -243,9 +244,11 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
       std::string words = row.name + ", " + to_string(row.kind);
       if (row.kind == TimeKind::Collective)
         words += fmt::format("\n{} from the arrival of the last rank;\nthe first rank waited {} before that",
-                             how_known(context.snapshot), format_seconds(row.waited_seconds));
+                             how_known(context.snapshot),
+                             measured_text(row.waited_seconds, context.snapshot.result.get()));
       if (row.kind == TimeKind::Overlapped)
-        words += fmt::format("\nlater steps waited {} for it", format_seconds(row.waited_seconds));
+        words += fmt::format("\nlater steps waited {} for it",
+                             measured_text(row.waited_seconds, context.snapshot.result.get()));
       show_tooltip(context, words);
     }
     y += height;

@@ -1,0 +1,12 @@
+// Where files go that a person asks for. They are written to the folder where the studio was started. A page
+// has made one for them, and what comes to lie there leaves it as a download.
+#pragma once
+
+namespace shardlens {
+
+/// The end of a sentence about a file: "written to the folder where the studio was started".
+const char* where_exports_go();
+/// What would help if one cannot be written, as a sentence.
+const char* remedy_for_exports();
+
+}  // namespace shardlens
