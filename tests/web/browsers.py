@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -24,6 +25,10 @@ KEYS = {"Tab": "\ue004", "Enter": "\ue006", "Backspace": "\ue003", "Escape": "\u
 PATHS = {"Navigate": "url", "ExecuteAsyncScript": "execute/async", "PerformActions": "actions",
          "ReleaseActions": "DELETE actions", "TakeScreenshot": "GET screenshot", "SetWindowRect": "window/rect",
          "SwitchToFrame": "frame", "SetTimeouts": "timeouts", "DeleteSession": "DELETE "}
+
+
+# Who is told to end closes its browsers first.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
 class Refused(Exception):
