@@ -12,27 +12,39 @@ import time
 
 from studio import PAGE, ROOT, Studio
 
-#: Put before the page's own scripts: notes every frame that is long, and when.
+#: Put before the page's own scripts: notes how long every frame takes, and how much of it is WebGL's, which a graphics
+#: card would do beside it.
 WATCH = """<script>
-var frames = [], began = performance.now();
+var frames = [], drawing = 0;
 const ask = requestAnimationFrame;
-requestAnimationFrame = draw => ask(at => { const t = performance.now(); draw(at); frames.push([t, performance.now() - t]); });
-new PerformanceObserver(list => { for (const task of list.getEntries()) frames.push([task.startTime, task.duration, 1]); })
-  .observe({type: 'longtask'});
+requestAnimationFrame = draw => ask(at => {
+  const began = performance.now();
+  drawing = 0;
+  draw(at);
+  frames.push([performance.now() - began - drawing, drawing]);
+});
+for (const name of Object.getOwnPropertyNames(WebGL2RenderingContext.prototype)) {
+  const what = Object.getOwnPropertyDescriptor(WebGL2RenderingContext.prototype, name);
+  if (typeof what.value !== 'function') continue;
+  WebGL2RenderingContext.prototype[name] = function (...words) {
+    const began = performance.now();
+    try { return what.value.apply(this, words); } finally { drawing += performance.now() - began; }
+  };
+}
 </script>"""
 
 #: What is on: its name, what the address names, words for the palette, seconds.
-SCENES = [(f"{lesson}, scene {scene}", f"?lesson={lesson}&scene={scene}", [], 10)
+SCENES = [(f"{lesson}, scene {scene}", f"?lesson={lesson}&scene={scene}", [], 7)
           for lesson, last in ((one.stem, one.read_text().count("\n## ")) for one in
                                sorted((ROOT / "assets/lessons").glob("*.md"))) for scene in (1, last)]
 SCENES += [("start page", "", [], 10),
-           ("gpt2 layer, 1 × 64, T = 4", "?model=gpt2&tp=4&batch=1&seq=64&view=stage", [], 30),
-           ("train: gpt2-tiny", "?model=gpt2-tiny&block=model&tp=2&view=train", ["Start training"], 60),
-           ("break it: skip-f", "?model=gpt2-tiny&block=model&tp=2", ["Break it: skip-f"], 40),
-           ("compare: splits", "?model=gpt2-tiny&tp=2&view=compare", ["Measure the splits side by side"], 30),
-           ("compare: sweep T", "?model=gpt2-tiny&tp=2&view=compare", ["Sweep T"], 30),
+           ("gpt2 layer, 1 × 64, T = 4", "?model=gpt2&tp=4&batch=1&seq=64&view=stage", [], 20),
+           ("train: gpt2-tiny", "?model=gpt2-tiny&block=model&tp=2&view=train", ["Start training"], 45),
+           ("break it: skip-f", "?model=gpt2-tiny&block=model&tp=2", ["Break it: skip-f"], 25),
+           ("compare: splits", "?model=gpt2-tiny&tp=2&view=compare", ["Measure the splits side by side"], 20),
+           ("compare: sweep T", "?model=gpt2-tiny&tp=2&view=compare", ["Sweep T"], 20),
            ("compare: a recording with a run here", "?recording=gallery:layer-megatron",
-            ["Compare the open recording with a run here"], 30),
+            ["Compare the open recording with a run here"], 20),
            ("recording", "?recording=gallery:late-rank", [], 10)]
 
 
@@ -52,20 +64,17 @@ def watched(name, address, words, seconds, page):
             turn = studio.longest_turn or {}
             turns.append((round(turn.get("ms", 0)), turn.get("of", "")))
             time.sleep(0.3)
-        frames = studio.browser.value("frames.filter(f => f.length === 2).map(f => f[1])")
-        tasks = studio.browser.value("frames.filter(f => f.length === 3).map(f => f[1])")
-        state = studio.told("shardlens_state")
-        long = sorted((f for f in frames if f > 100), reverse=True)
-        first = max((t for t in tasks if t not in frames), default=0)
-        print(f"{name:45} {max(frames):6.0f} {len(long):5} {len(frames):6} {max(turns)[0]:6} {max(turns)[1]:22} "
-              f"{studio.heap():6.0f} {loaded:5.1f}  {state.get('run')} {[round(f) for f in long[:6]]}", flush=True)
+        frames, drawing = zip(*studio.browser.value("frames"))
+        long = sorted((one for one in frames if one > 100), reverse=True)
+        print(f"{name:45} {max(frames):6.0f} {len(long):5} {len(frames):6} {max(drawing):8.0f} {max(turns)[0]:6} "
+              f"{max(turns)[1]:22} {studio.heap():6.0f} {loaded:5.1f}  {[round(one) for one in long[:8]]}", flush=True)
         pictures = ROOT / "build/web/pictures/frames"
         pictures.mkdir(parents=True, exist_ok=True)
         studio.browser.picture(pictures / (name.replace(" ", "-").replace("/", "-") + ".png"))
 
 
 def main():
-    print(f"{'':45} {'ms':>6} {'>100':>5} {'frames':>6} {'turn':>6} {'of':22} {'MB':>6} {'open s':>5}")
+    print(f"{'longest frame without drawing, how many, …':45} {'ms':>6} {'>100':>5} {'frames':>6} {'drawing':>8} {'turn':>6} {'of':22} {'MB':>6} {'open s':>5}")
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "page.html"
         page.write_text((ROOT / "build/shardlens.html").read_text().replace("<body>", "<body>" + WATCH, 1))
