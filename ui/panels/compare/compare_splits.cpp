@@ -409,19 +409,16 @@ void draw_side_by_side(const Context& context) {
   follow_selection(context);
   const SplitTrials* trials = context.comparison.trials.get();
   if (trials != nullptr && trials->trials.empty()) trials = nullptr;  // planned for no column
-  const ImVec2 head = ImGui::GetCursorScreenPos();
-  const float head_right = head.x + ImGui::GetContentRegionAvail().x;
   std::string refused = why_not_measured(context);
   if (trials == nullptr || !is_wanted(*trials, context)) refused = "Wait until the splits are planned";
-  if (compare_head(context, "Side by side", explanation(context), "Measure them", refused))
-    context.send(comparison_command::RunSplits{});
+  const CompareHead head =
+      compare_head(context, "Side by side", explanation(context), "Measure them", refused);
+  if (head.pressed) context.send(comparison_command::RunSplits{});
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (context.view.of<CompareView>().splits[2].empty() && !context.comparison.measuring)
-    choose_split(context, 2,
-                 {head_right - measure_button_width(context, "Measure them") - context.px(12),
-                  measure_button_middle(context, head.y)});
+    choose_split(context, 2, head.beside);
   ImGui::SetCursorScreenPos(at);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (trials == nullptr) return;
