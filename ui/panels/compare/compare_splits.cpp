@@ -27,7 +27,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kZoom = 0.62f;  // each row has room for two lines of text
+constexpr float kLeastForCuts = 220;  ///< of a column whose head has room for a picture of the cuts
+constexpr float kZoom = 0.62f;        // each row has room for two lines of text
 constexpr const char* kNone = "none";
 
 std::vector<Split> compared_splits(const CompareView& view, const Settings& settings) {
@@ -263,7 +264,8 @@ void draw_heads(const Context& context, const std::vector<Split>& splits, int ra
     const float left = lefts[column];
     fill_rect(ImGui::GetWindowDrawList(), {left, y}, {left + width, y + height}, context.theme.panel,
               context.px(4));
-    draw_cuts(context, splits[column], ranks, {left + context.px(8), y + context.px(6)}, context.px(18));
+    if (width >= context.px(kLeastForCuts))
+      draw_cuts(context, splits[column], ranks, {left + context.px(8), y + context.px(6)}, context.px(18));
     choose_split(context, i, {left + width - context.px(8), y + height / 2});
     ++column;
   }

@@ -35,6 +35,8 @@ namespace {
 
 constexpr const char* kAsks = "What the ranks send each other in one forward and backward pass.";
 
+constexpr float kLeastTable = 500;  ///< so that a row's words and figures stand beside each other
+
 /// The places of the table's columns, for the available width.
 struct Columns {
   bool wide = false;  ///< every figure has a column of its own, and every row says why
@@ -108,11 +110,14 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
-  draw_text(list, {columns.measured, y}, type.note,
-            columns.wide && context.beside == nullptr
-                ? std::string(how_known(context.snapshot)) + ", slowest rank"
-                : std::string("slowest rank, then ") + (context.beside != nullptr ? "here" : "predicted"),
-            Align::Right);
+  const std::string second = context.beside != nullptr ? "here" : "predicted";
+  const std::string measured =
+      columns.wide && context.beside == nullptr
+          ? std::string(how_known(context.snapshot)) + ", slowest rank"
+          : longest_fitting(
+                type.note, std::array<std::string, 2>{"slowest rank, then " + second, "time, then " + second},
+                columns.measured - columns.sent - context.px(8));
+  draw_text(list, {columns.measured, y}, type.note, measured, Align::Right);
   if (columns.wide) {
     draw_text(list, {columns.predicted, y}, type.note,
               "predicted, " + device_word(priced_on(context, context.snapshot.plan->program).title),
@@ -373,17 +378,22 @@ void draw_traffic(const Context& context) {
   const bool splits_first = !splits.empty() && (in_class || (!whole && roomy));
   if (splits_first) y += draw_splits(context, splits, {at.x, y}, room.x) + context.px(18);
   const float rows_top = y;
-  const auto draw = in_class ? draw_rows_in_class : draw_rows;
+  const auto draw = [&](const std::vector<TrafficRow>& shown, const std::string& title, ImVec2 place,
+                        float width) {
+    if (in_class) return draw_rows_in_class(context, shown, title, place, width);
+    return draw_sideways(
+        context, "rows", place, width, context.px(kLeastTable),
+        [&](ImVec2 from, float wide) { return draw_rows(context, shown, title, from, wide); });
+  };
   if (whole) {
     const int layer = listed_layer(context, plan.program);
     const std::string title =
         in_class
             ? fmt::format("Outside the layers, and in layer {}", layer)
             : fmt::format("Every conversion outside the layers and in layer {}, as in every other", layer);
-    y += draw(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
+    y += draw(rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
   } else {
-    y += draw(context, rows,
-              in_class ? "In the order of the steps" : "Every conversion, in the order of the Program",
+    y += draw(rows, in_class ? "In the order of the steps" : "Every conversion, in the order of the Program",
               {at.x, y}, room.x);
   }
   copyable_table("conversions", {at.x, rows_top}, {right, y},
