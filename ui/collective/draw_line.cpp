@@ -146,12 +146,12 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
     const std::string words =
         fmt::format("{}: {} hop{}", part_title(inside, to), to - from, to - from == 1 ? "" : "s");
     const float middle = (tick_x(static_cast<float>(from)) + tick_x(static_cast<float>(to))) / 2;
+    // It may reach a quarter of a stretch beyond its own, as the words beside it may.
+    const TextStyle style = in(is_now ? type.strong : type.body, is_now ? theme.text : theme.dim);
+    const float most = pitch * (static_cast<float>(to - from) + 0.5f);
     const std::string shown =
-        text_width(type.body, words) <= pitch * static_cast<float>(to - from + 1)
-            ? words
-            : fitted(type.body, part_title(inside, to), pitch * static_cast<float>(to - from + 1));
-    draw_text(list, {middle, room.min.y + context.px(4)},
-              in(is_now ? type.strong : type.body, is_now ? theme.text : theme.dim), shown, Align::Centre);
+        text_width(style, words) <= most ? words : fitted(style, part_title(inside, to), most);
+    draw_text(list, {middle, room.min.y + context.px(4)}, style, shown, Align::Centre);
   };
   part(0, adding);
   part(adding, hops);

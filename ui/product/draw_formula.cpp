@@ -125,7 +125,7 @@ void draw_formula(const OpenedPage& page, const Number& number, const Rect& room
     return text_width(style, right) + 1.5f * style.size + text_width(small, range) + page.px(20);
   };
   while (style.size > page.px(10) && second_line() > room.width()) style.size -= 1;
-  float middle = two_lines ? room.min.y + room.height() * 0.25f : (room.min.y + room.max.y) / 2;
+  float middle = two_lines ? room.min.y + room.height() * 0.16f : (room.min.y + room.max.y) / 2;
   float x = room.min.x;
   const auto put = [&](const TextStyle& as, const std::string& text, float after) {
     draw_text(page.list, {x, middle - as.size * 0.56f}, as, text);
@@ -135,7 +135,7 @@ void draw_formula(const OpenedPage& page, const Number& number, const Rect& room
   put(in(style, page.theme.dim), "=", page.px(12));
   if (two_lines) {
     x = room.min.x;
-    middle += room.height() * 0.5f;
+    middle += room.height() * 0.42f;
   }
   const TextStyle sigma{page.context.fonts.body, style.size * 1.5f, page.theme.text};
   put(sigma, "\u03A3", page.px(4));

@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* kAsks = "What the ranks send each other in one forward and backward pass.";
 
-constexpr float kLeastTable = 500;  ///< so that a row's words and figures stand beside each other
+constexpr float kLeastTable = 580;  ///< so that a row's words and figures stand beside each other
 
 /// The places of the table's columns, for the available width.
 struct Columns {
