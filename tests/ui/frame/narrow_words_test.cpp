@@ -148,7 +148,7 @@ TEST_P(NarrowWords, NoneCoversAnotherAndNoneIsCut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Phones, NarrowWords, ::testing::Values(PixelSize{390, 844}, PixelSize{360, 740}),
-                         [](const auto& info) { return fmt::format("{}", info.param.width); });
+                         [](const auto& size) { return fmt::format("{}", size.param.width); });
 
 }  // namespace narrow_words_test
 }  // namespace shardlens::ui
