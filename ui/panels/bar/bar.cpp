@@ -58,6 +58,7 @@ struct Detail {
   bool segments = true;  ///< T is a choice of segments; else a field with a list
   bool record = true;
   bool communicator = true;
+  bool late_words = true;
   ChipDetail parity = ChipDetail::Full;
   ChipDetail provenance = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
@@ -69,7 +70,10 @@ struct Detail {
   bool has_chip(size_t index) const {
     return (index != kCommunicator || communicator) && (index != kRecord || record);
   }
-  ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
+  ChipDetail late() const {
+    if (!late_words) return ChipDetail::MarkOnly;
+    return others == ChipDetail::MarkOnly ? ChipDetail::Least : others;
+  }
 };
 
 /// Every level of detail, from everything to the least.
@@ -99,6 +103,7 @@ std::vector<Detail> details() {
   // On a phone.
   then([](Detail& d) { d.segments = false; });
   then([](Detail& d) { d.record = false; });
+  then([](Detail& d) { d.late_words = false; });
   return all;
 }
 
