@@ -13,7 +13,7 @@ namespace shardlens {
 namespace {
 
 // Both return memory that the caller frees.
-EM_JS(char*, own_address, (), { return stringToNewUTF8(location.href.replace(/ [ ? #].*/ s, "")); });
+EM_JS(char*, own_address, (), { return stringToNewUTF8(Module.own_address()); });
 EM_JS(char*, address_in_page, (const char* path),
       { return stringToNewUTF8(Module.addresses.get(UTF8ToString(path)) || ""); });
 

@@ -9,13 +9,7 @@ namespace shardlens {
 namespace {
 
 EM_JS(void, download_picture, (const void* rgba, int width, int height, const char* name), {
-  const canvas = document.createElement('canvas'), file = UTF8ToString(name);
-  canvas.width = width;
-  canvas.height = height;
-  const pixels = new Uint8ClampedArray(HEAPU8.slice(rgba, rgba + 4 * width * height).buffer);
-  for (let i = 3; i < pixels.length; i += 4) pixels[i] = 255;  // whatever blending has left in it
-  canvas.getContext('2d').putImageData(new ImageData(pixels, width, height), 0, 0);
-  canvas.toBlob(blob = > Module.download(file, blob), 'image/png');
+  Module.download_picture(UTF8ToString(name), HEAPU8.slice(rgba, rgba + 4 * width * height), width, height);
 });
 
 }  // namespace
