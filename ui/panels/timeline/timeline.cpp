@@ -207,11 +207,13 @@ void draw_history(const Context& context, float reserve) {
   const HistorySnapshot& history = context.history;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x - reserve;
-  const float after_buttons = draw_transport(context) + context.px(24);
-  ImGui::SetCursorScreenPos({after_buttons, at.y});
+  const float after_buttons = draw_transport(context) + context.px(24), line = context.px(28 + 6);
+  const bool below = is_narrow(context.view);
+  const ImVec2 search{below ? at.x : after_buttons, below ? at.y + line + context.px(2) : at.y};
+  ImGui::SetCursorScreenPos(search);
   follow_found(context);
-  draw_search(context, after_buttons, right);
-  ImGui::SetCursorScreenPos({at.x, at.y + context.px(28 + 6)});
+  draw_search(context, search.x, right);
+  ImGui::SetCursorScreenPos({at.x, search.y + line});
   if (!history.message.empty()) return say(context, as_sentence(history.message));
   if (history.waits()) return say(context, "The run has recorded no pass yet.");
   if (history.built < 1)
