@@ -118,6 +118,7 @@ void copy_menu_button(const Context& context, const char* id, ImVec2 right_top,
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const Type type(context);
   const float width = text_width(type.note, "Copy") + context.px(20);
+  if (right_top.x - width < ImGui::GetWindowPos().x) return;
   ImGui::PushID(id);
   ImGui::SetCursorScreenPos({std::round(right_top.x - width), right_top.y});
   ImGui::PushFont(nullptr, kSmallSize);

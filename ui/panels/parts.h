@@ -74,7 +74,7 @@ float choice_row_width(const Context& context, std::span<const std::string> labe
 float choice_row_height(const Context& context);
 
 /// A small "Copy" button at `right_top` (its right top corner) whose menu copies the table as text or as
-/// Markdown.
+/// Markdown. It is left out where it would leave the window; the table has the same menu.
 void copy_button(const Context& context, const char* id, ImVec2 right_top, const MakeTable& make);
 /// The same with entries of its own.
 void copy_menu_button(const Context& context, const char* id, ImVec2 right_top,

@@ -20,6 +20,7 @@ namespace {
 
 constexpr float kBendHeight = 212;  ///< at scale 1, the least that GeLU's panel needs
 constexpr float kHeader = 44, kFormula = 56;
+constexpr float kLeastStacked = 420;  ///< the height of a page whose parts stand below each other
 constexpr float kFormulaWidth = 330;  ///< of the formula beside a choice
 
 /// The opened step of the shown plan.
@@ -254,6 +255,31 @@ void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
   draw_bend(page, *number, *terms, room);
 }
 
+/// The page of the opened step below its header. Where things stand below each other and the room is low, as
+/// below a lesson's card on a phone, it scrolls.
+void draw_opened(OpenedPage& page, const Opened& row, Rect room) {
+  auto& view = page.context.view.of<ProductView>();
+  const bool scrolls = page.stacks(room) && room.height() < page.px(kLeastStacked);
+  if (scrolls) {
+    ImGui::SetCursorScreenPos(room.min);
+    ImGui::BeginChild("opened", {room.width(), room.height()});
+    page.list = ImGui::GetWindowDrawList();
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    room = {from, {from.x + room.width() - ImGui::GetStyle().ScrollbarSize, from.y + page.px(kLeastStacked)}};
+  }
+  view.number = view.number && row.product;
+  if (view.number)
+    draw_number_page(page, row, room);
+  else if (row.product)
+    draw_matrices(page, *row.product, room);
+  else
+    draw_heads(page, *row.step, room);
+  if (!scrolls) return;
+  ImGui::SetCursorScreenPos(room.min);
+  ImGui::Dummy({room.width(), room.height()});
+  ImGui::EndChild();
+}
+
 }  // namespace
 
 void draw_missing(const OpenedPage& page, const std::string& why, const Rect& room) {
@@ -408,10 +434,7 @@ void draw_open_row(const Context& context) {
   if (room.width() < page.px(300) || room.height() < page.px(120)) return;
   room.min.y += draw_header(page, row, room);
   if (view.derivation) return draw_derivation_page(page, room);
-  if (view.number && row.product) return draw_number_page(page, row, room);
-  view.number = false;
-  if (row.product) return draw_matrices(page, *row.product, room);
-  draw_heads(page, *row.step, room);
+  draw_opened(page, row, room);
 }
 
 }  // namespace shardlens::ui

@@ -58,6 +58,7 @@ std::vector<std::string> faults_of(const std::vector<Placed>& words) {
     const Placed& one = words[i];
     const bool is_cut =
         one.seen.Min.x > one.whole.Min.x + kAside || one.seen.Max.x < one.whole.Max.x - kAside;
+    if (one.text == "…") faults.push_back("words of which nothing is left");
     if (is_cut && !scrolls_sideways(one.seen.GetCenter()))
       faults.push_back(fmt::format("cut: \"{}\"", one.text));
     for (size_t j = 0; j < i; ++j) {

@@ -59,6 +59,7 @@ struct Detail {
   bool record = true;
   bool communicator = true;
   bool late_words = true;
+  bool late_chips = true;  ///< of a late rank and of the pace
   ChipDetail parity = ChipDetail::Full;
   ChipDetail provenance = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
@@ -104,6 +105,7 @@ std::vector<Detail> details() {
   then([](Detail& d) { d.segments = false; });
   then([](Detail& d) { d.record = false; });
   then([](Detail& d) { d.late_words = false; });
+  then([](Detail& d) { d.late_chips = false; });
   return all;
 }
 
@@ -413,6 +415,7 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
     row.detail = detail;
     row.fields = field_texts(settings, detail);
     row.degrees = detail.degrees ? all : few;
+    if (!detail.late_chips) row.late = row.pace = std::nullopt;
     row.buttons = button_texts(detail);
     fits = fitted_row(c, row, available);
     if (row_width(c, at_rest(c.snapshot, row)) <= available && row_width(c, fits) <= available) break;
