@@ -17,6 +17,7 @@
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/frame/closing.h"
+#include "ui/frame/narrow.h"
 #include "ui/frame/spotlight.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/break_it/break_view.h"
@@ -482,13 +483,13 @@ void Studio::frame() {
   state_opener_.follow(now);
   lesson_is_settled_ = lesson_.is_settled(now) && state_opener_.is_done();
   draw_blank(now);
-  const float card = lesson_card_width(view_);
+  const LessonRoom card = lesson_room(view_);
   const float bar = std::floor(now.px(kBarHeight));
   if (is_inside_collective(now)) {  // it takes the whole window, but for a lesson
     const float top = is_class(view_) ? bar : 0;
     if (top > 0) draw_strip_window(now, "Bar", 0, bar, draw_class_bar);
-    if (card > 0) draw_lesson_card(now, top);
-    draw_inside_collective(now, card, top);
+    if (card.is_there()) draw_lesson_card(now, top);
+    draw_inside_collective(now, card.left, top + card.above);
     message_.draw(now, [this](const std::string& path) { open_recording(path); });
     draw_spotlight(now);
     return end_frame(mouse);
@@ -526,14 +527,17 @@ void Studio::frame() {
                           &view_.reset_layout};
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
+  if (view_.focus_tab) view_.front = Front::Page;
   const SidePanels beside = side_panels(view_);
   // A panel that a key has hidden leaves an edge; a click on it shows the panel again.
   const SidePanels own = own_panels(view_, ImGui::GetMainViewport()->Size);
   const float fold = std::floor(now.px(24));
   const float bottom = own.timeline && !beside.timeline ? fold : 0;
   const float left = own.setup && !beside.setup ? fold : 0;
-  layout_.begin(now, below, bottom, card + left);
-  if (card > 0) draw_lesson_card(now, below);
+  const float row = panel_row_height(view_);
+  layout_.begin(now, below + card.above, bottom + row, card.left + left);
+  if (card.is_there()) draw_lesson_card(now, below);
+  if (row > 0) draw_panel_row_window(now);
   if (bottom > 0) draw_folded_timeline(now, bottom);
   if (left > 0) draw_folded_setup(now, below, bottom, left);
   if (beside.setup) draw_panel_window(now, "Setup", draw_setup, false);

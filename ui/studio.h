@@ -85,6 +85,8 @@ class Studio {
 
   /// How long a window may sleep if there is no input.
   double idle_seconds() const;
+  /// How long the last picture may stay if there is no input, whatever workers that take turns have to do.
+  double seconds_between_frames() const;
 
   /// The snapshot that the last frame drew; before the first frame the newest.
   const Snapshot& snapshot() const { return *held_.shown; }
@@ -119,7 +121,6 @@ class Studio {
   void prepare_style();
   void draw_words_beside_tabs(const Context& context);
   void take_snapshots();
-  double seconds_between_frames() const;
   void follow_calibration();
   void leave_frozen();
   bool stays_open();             ///< false, for may_close(), and the next frames come quickly

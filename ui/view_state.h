@@ -34,6 +34,10 @@ struct SidePanels {
   bool timeline = false;
   bool operator==(const SidePanels&) const = default;
 };
+/// What a narrow window shows (ui/frame/narrow.h): the open page, or one of the panels that stand beside it
+/// elsewhere.
+enum class Front { Page, Setup, Inspector, Timeline };
+
 inline constexpr SidePanels kNoPanels{};
 inline constexpr SidePanels kOnlySetup{.setup = true};
 inline constexpr SidePanels kAllPanels{true, true, true};  ///< steps can be selected on the page
@@ -149,6 +153,7 @@ struct ViewState : TypedStore {
   bool setup_hidden = false;     ///< U: no Setup beside the pages that need it
   bool timeline_hidden = false;  ///< T: no Timeline beside the pages that need it
   bool wide_inspector = false;   ///< I: the Inspector takes half the window
+  Front front = Front::Page;     ///< of a narrow window
   std::array<SidePanels, std::size(kTabs)>
       asked;                  ///< beside a page that has the window: U, T or I was pressed
   bool reset_layout = false;  ///< put every panel back to its first place in this frame

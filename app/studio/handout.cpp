@@ -124,7 +124,8 @@ class PictureMaker {
   std::vector<HandoutPicture> page(const SceneState& state, ui::ThemeName theme) {
     if (view().of<ui::CollectiveView>().open) {
       const ImVec2 size = ImGui::GetMainViewport()->Size;
-      return {part_of_screen({{ui::lesson_card_width(view()), 0}, size})};
+      const ui::LessonRoom card = ui::lesson_room(view());
+      return {part_of_screen({{card.left, card.above}, size})};
     }
     const ImRect whole = window(names_of(view().tab).window);
     if (view().tab == ui::Tab::Stage && !view().of<ui::ProductView>().open) {

@@ -15,7 +15,9 @@
 #include "app/command_line/messages.h"
 #include "app/studio/options.h"
 #include "app/web/browser_files.h"
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/worker.h"
 #include "engine/io/file_problem.h"
 #include "engine/lesson/built_in.h"
 #include "engine/lesson/lesson_session.h"
@@ -24,6 +26,7 @@
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/lesson/lesson_view.h"
+#include "ui/platform/page_input.h"
 #include "ui/platform/platform.h"
 #include "ui/remember/state_file.h"
 #include "ui/studio.h"
@@ -37,6 +40,8 @@ EM_JS(char*, problem_of_page, (), { return stringToNewUTF8(Module.problem); });
 
 namespace shardlens {
 namespace {
+
+constexpr double kTurnsSeconds = 0.012;  // of a sixtieth of a second in which no picture is drawn
 
 /// All that lasts as long as the page.
 class Page {
@@ -75,7 +80,23 @@ class Page {
             {"answered", lesson->answers.size()}};
   }
 
+  /// A browser asks for a picture 60 times a second. One is drawn when something has happened, or is to; else
+  /// the time is the workers'.
   void frame() {
+    const double now = now_seconds();
+    if (now < due_seconds_ && !page_has_input()) {
+      take_turns(kTurnsSeconds);
+      return;
+    }
+    draw();
+    due_seconds_ = now + studio_.seconds_between_frames();
+  }
+
+  void tell(const std::string& words) { studio_.view().said = words; }
+  void leave() { files_.keep_now(studio_); }
+
+ private:
+  void draw() {
     loop_.next_frame();
     if (!drawn_) tell_page_of_first_picture();
     drawn_ = true;
@@ -89,10 +110,6 @@ class Page {
     step_wanted_ = false;
   }
 
-  void tell(const std::string& words) { studio_.view().said = words; }
-  void leave() { files_.keep_now(studio_); }
-
- private:
   const Options options_;
   const std::unique_ptr<Platform> platform_;
   std::atomic<int> told_to_end_ = 0;
@@ -101,6 +118,7 @@ class Page {
   BrowserFiles files_;
   bool step_wanted_;
   bool drawn_ = false;
+  double due_seconds_ = 0;  ///< when the next picture is due, if there is no input
 };
 
 std::unique_ptr<Page> page;
@@ -127,6 +145,10 @@ void open_page(int count, char** arguments) {
     problem += fmt::format("The page's address cannot be opened, and the studio is as without it: {}",
                            message_of(error));
     options = options_of_address(1, arguments);
+  }
+  if (count == 1) {  // nothing was asked for: a run that one core does in seconds
+    options.settings.batch = 1;
+    options.settings.seq = 64;
   }
   page = std::make_unique<Page>(std::move(options), problem);
 }

@@ -13,6 +13,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/limits.h"
+#include "engine/base/worker.h"
 
 namespace shardlens {
 namespace {
@@ -84,6 +85,7 @@ std::vector<std::thread> start_threads(const std::string& what, int count, std::
 }
 
 void run_threads(const std::string& what, int count, std::function<void(int)> main) {
+  if (count == 1 && kWorkersTakeTurns) return main(0);  // a page has no threads, and one core
   for (std::thread& thread : start_threads(what, count, std::move(main))) thread.join();
 }
 

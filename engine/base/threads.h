@@ -17,7 +17,8 @@ std::thread start_thread(const std::string& what, std::function<void()> main);
 /// before all threads are there. So they may wait for one another. Throws as start_thread().
 std::vector<std::thread> start_threads(const std::string& what, int count, std::function<void(int)> main);
 
-/// start_threads(), and waits until all have ended. main() must not throw.
+/// start_threads(), and waits until all have ended. main() must not throw. Where workers take turns, a single
+/// one runs on the caller's thread, which need not have others.
 void run_threads(const std::string& what, int count, std::function<void(int)> main);
 
 }  // namespace shardlens

@@ -63,7 +63,8 @@ struct MemoryPlace {
   std::string limit = {};  ///< what limits it, if that is not the machine: "ulimit -v"
 };
 
-/// The refusal of refuse_if_too_large(). It also has the settings that its message proposes.
+/// The refusal of what needs more memory, or time, than there is. It also has the settings that its message
+/// proposes.
 class TooLarge : public Error {
  public:
   TooLarge(const std::string& message, std::vector<Settings> fitting)

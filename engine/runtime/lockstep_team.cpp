@@ -43,9 +43,15 @@ void LockstepTeam::rewind() {
 }
 
 void LockstepTeam::next_pass() {
+  if (place_ > 0 && !failure_ &&
+      !is_cancelled_) {  // a collective that some ranks have come to is not left behind
+    pause();
+    wait();
+  }
   ++pass_;
   target_ = 0;
   done_ = 0;
+  place_ = 0;
   for (auto& rank : ranks_) rank->trace->reset();
 }
 
@@ -90,8 +96,13 @@ bool LockstepTeam::wait_for(double seconds) {
     if (failure_) std::rethrow_exception(failure_);
     throw_cancelled();
     if (done_ >= target_) return true;
-    run_step(done_);
-    ++done_;
+    if (place_ == 0) begin_step();
+    try {
+      take_turn(turns_[place_], place_);
+    } catch (const std::exception& error) {
+      fail(static_cast<int>(place_), turns_[place_].step->id, error);
+    }
+    if (++place_ == ranks_.size()) end_step();
   } while (now_seconds() < end);
   return done_ >= target_;
 }
@@ -104,37 +115,37 @@ void LockstepTeam::fail(int rank, StepId step, const std::exception& error) {
   std::rethrow_exception(failure_);
 }
 
-void LockstepTeam::run_step(size_t at) {
-  std::vector<Turn> turns(ranks_.size());
+void LockstepTeam::begin_step() {
+  turns_.assign(ranks_.size(), {});
   for (size_t place = 0; place < ranks_.size(); ++place) {
     Rank& rank = *ranks_[place];
-    turns[place].step = &steps_of(plan_->program, rank.replica)[at];
+    turns_[place].step = &steps_of(plan_->program, rank.replica)[done_];
     try {
-      if (at == 0) {
+      if (done_ == 0) {
         clocks_[place] = {};
         feed_pass(rank, pass_, weights_of_);
       }
     } catch (const std::exception& error) {
       fail(static_cast<int>(place), 0, error);
     }
-    come_to(turns[place], place);
+    come_to(turns_[place], place);
   }
-  lose_late_ranks(turns);
-  for (size_t place = 0; place < ranks_.size(); ++place) try {
-      take_turn(turns[place], place);
-    } catch (const std::exception& error) {
-      fail(static_cast<int>(place), turns[place].step->id, error);
-    }
-  meet(turns);
+  lose_late_ranks(turns_);
+}
+
+void LockstepTeam::end_step() {
+  meet(turns_);
   for (size_t place = 0; place < ranks_.size(); ++place) {
-    const Step& step = *turns[place].step;
-    if (traced_) ranks_[place]->trace->publish(at, turns[place].event);
+    const Step& step = *turns_[place].step;
+    if (traced_) ranks_[place]->trace->publish(done_, turns_[place].event);
     try {
       for (const TensorId out : step.outputs) show(*ranks_[place], step.id, plan_->program.tensor(out));
     } catch (const std::exception& error) {
       fail(static_cast<int>(place), step.id, error);
     }
   }
+  place_ = 0;
+  ++done_;
 }
 
 /// When the rank comes to the step, by its clocks.

@@ -38,9 +38,10 @@ class LockstepTeam final : public Team {
   void set_inputs(PassInputs inputs) override { inputs_ = std::move(inputs); }
   void read_tensor(int rank, TensorId tensor, void* host) const override;
   void write_tensor(int rank, TensorId tensor, const void* host) override;
-  void pause() override { target_ = done_; }
+  /// The step that some ranks have run, and others not yet, comes to its end first.
+  void pause() override { target_ = done_ + (place_ > 0 ? 1 : 0); }
   void cancel(const std::string& why) override;
-  /// Runs steps until the target is reached or `seconds` have passed, at least one.
+  /// Runs steps until the target is reached or `seconds` have passed, at least one on one rank.
   bool wait_for(double seconds) override;
   size_t position() const override { return done_; }
   BytesByKind high_water_bytes(int rank) const override;
@@ -57,7 +58,8 @@ class LockstepTeam final : public Team {
     double worked_seconds = 0;
   };
 
-  void run_step(size_t at);
+  void begin_step();
+  void end_step();
   void come_to(Turn& turn, size_t place);
   void lose_late_ranks(const std::vector<Turn>& turns);
   void take_turn(Turn& turn, size_t place);
@@ -66,6 +68,8 @@ class LockstepTeam final : public Team {
   [[noreturn]] void fail(int rank, StepId step, const std::exception& error);
 
   std::vector<Clock> clocks_;  ///< [world rank]
+  std::vector<Turn> turns_;    ///< [world rank], of the step under way
+  size_t place_ = 0;           ///< the rank that takes its turn next; 0: the step has not begun
   size_t target_ = 0;
   std::atomic<size_t> done_ = 0;
   std::exception_ptr failure_;

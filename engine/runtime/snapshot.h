@@ -108,10 +108,11 @@ struct Snapshot {
   std::shared_ptr<const Plan> plan;      ///< of `settings`; null when they cannot be planned
   std::shared_ptr<const Result> result;  ///< newest run; may belong to an older plan, see stale()
   RunState state = RunState::Planning;
-  size_t position = 0;                   ///< steps executed: the engine waits before step `position`
-  std::string message;                   ///< why Refused, Failed or Cancelled; names the remedy
-  std::vector<Settings> fitting;         ///< Refused for want of memory: the nearest settings that fit
-  std::optional<RunFailure> failure;     ///< Failed: which ranks and which step of `plan`, if known
+  size_t position = 0;                ///< steps executed: the engine waits before step `position`
+  std::string message;                ///< why Refused, Failed or Cancelled; names the remedy
+  std::vector<Settings> fitting;      ///< Refused for want of memory or time: the nearest settings that fit
+  bool waits_for_run = false;         ///< Refused because it is long: command::Run runs it all the same
+  std::optional<RunFailure> failure;  ///< Failed: which ranks and which step of `plan`, if known
   std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless the vocabulary of a whole model is cut
   /// What each way of recomputing keeps, for `settings`; null until asked for.
   std::shared_ptr<const std::array<RecomputeCost, 3>> recompute;

@@ -38,7 +38,7 @@ class PageVerb : public TestFolder {
 TEST_F(PageVerb, PutsFilesIntoAPageAsTheyAre) {
   const std::string lesson = write("mine.md",
                                    "+++\ntitle = \"Mine\"\nasks = \"Why?\"\nminutes = 3\n+++\n## First\nA "
-                                   "text with < and </script>.\n");
+                                   "text with `</script>`.\n");
   const Ended ended = run_cli("page --recording gallery:late-rank --lesson " + lesson + " --out " +
                               path("out.html") + built());
   ASSERT_EQ(ended.code, 0) << ended.err;

@@ -16,6 +16,7 @@
 #include "ui/collective/inside.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/keys_of_controls.h"
+#include "ui/commands/own_key.h"
 #include "ui/commands/walk.h"
 #include "ui/frame/side_panels.h"
 #include "ui/frame/spotlight.h"
@@ -449,6 +450,8 @@ std::vector<UiCommand> make_table() {
   add_replay_commands(table);
   add_glossary_commands(table);
   hold_back_while_replaying(table);
+  for (UiCommand& command : table)
+    for (ImGuiKeyChord& key : command.keys) key = own_key(key);
   return table;
 }
 
@@ -515,7 +518,7 @@ const UiCommand& find_command(std::string_view id) {
 std::string key_text(ImGuiKeyChord chord) {
   if (chord == (ImGuiMod_Shift | ImGuiKey_Slash)) return "?";
   std::string text;
-  if (chord & ImGuiMod_Ctrl) text += "Ctrl+";
+  if (chord & ImGuiMod_Ctrl) text += ImGui::GetIO().ConfigMacOSXBehaviors ? "Cmd+" : "Ctrl+";
   if (chord & ImGuiMod_Alt) text += "Alt+";
   if (chord & ImGuiMod_Shift) text += "Shift+";
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
@@ -539,6 +542,10 @@ std::string key_text(ImGuiKeyChord chord) {
     default:
       return text + ImGui::GetKeyName(key);
   }
+}
+
+std::string key_of(std::string_view id) {
+  return key_text(find_command(id).keys.front());
 }
 
 std::string title_with_key(const UiCommand& command) {

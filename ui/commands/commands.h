@@ -48,6 +48,9 @@ Said failed_export(const std::exception& error);
 /// Returns the key as shown on screen: "Shift+→", "Ctrl+P", "?".
 std::string key_text(ImGuiKeyChord key);
 
+/// The key of this command, which must have one: "Ctrl+W".
+std::string key_of(std::string_view id);
+
 /// Returns "Next collective (Shift+→)", for a tooltip.
 std::string title_with_key(const UiCommand& command);
 

@@ -1,5 +1,8 @@
 // Follows the open recording.
 #include "ui/follow/replay_follower.h"
+#include "ui/commands/commands.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -69,9 +72,10 @@ void ReplayFollower::opened(const ReplaySnapshot& now, const ReplaySnapshot& bef
   if (sessions_.training.snapshot()->is_active()) {
     sessions_.training.send(train_command::Pause{});
     training_waits_ = true;
-    message_.say(
-        {"Training is paused while the recording is shown. It continues when you close the recording "
-         "(Ctrl+W)."});
+    message_.say({fmt::format(
+        "Training is paused while the recording is shown. It continues when you close the recording "
+        "({}).",
+        key_of("replay.close"))});
   }
   add_recent(view_.recent, now.recording->path);
   if (view_.tab == Tab::Start) {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "ui/frame/narrow.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/view_state.h"
 #include "ui/widgets/paint.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
-constexpr ImVec2 kLeastWindow{480, 300};  // at scale 1; in a smaller one the panels cannot keep their sizes
+constexpr float kLeastHeight = 300;  // at scale 1; in a lower window the panels cannot keep their sizes
 constexpr float kCuts = 192;  ///< Setup's width with no more than the matrices that a lesson asks about
 constexpr float kMostOfTimeline = 0.305f;  // fits four ranks in lecture mode at 1280x720
 
@@ -71,6 +72,12 @@ bool holds_a_panel(ImGuiID root) {
   return found;
 }
 
+/// False where the row of tabs has no height. In front of a class the lesson opens the tabs, and keys and the
+/// palette do; in a narrow window there is a row of panels.
+bool has_row_of_tabs(const ViewState& view) {
+  return !is_class(view) && !is_narrow(view);
+}
+
 }  // namespace
 
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
@@ -101,8 +108,7 @@ void DockTree::show_open_tab(ImGuiTabBar& bar, float margin) {
 }
 
 ImVec2 tab_padding(const Context& context) {
-  // In front of a class the row of tabs has no height: the lesson opens them, and keys and the palette do.
-  if (is_class(context.view)) return {0, -ImGui::GetFontSize() / 2};
+  if (!has_row_of_tabs(context.view)) return {0, -ImGui::GetFontSize() / 2};
   // Less padding in a narrow centre, so that all tabs fit side by side.
   const ImGuiDockNode* centre = node_of("Stage");
   const float width = centre != nullptr ? centre->Size.x : ImGui::GetMainViewport()->Size.x;
@@ -185,10 +191,32 @@ void DockTree::follow(const PanelSizes& sizes, const SidePanels& shown) {
                (!shown_.timeline || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
 }
 
+/// One place for all panels: tabs whose row has no height.
+void DockTree::build_narrow(ImVec2 size) {
+  ImGui::DockBuilderRemoveNode(root_);
+  ImGui::DockBuilderAddNode(root_, ImGuiDockNodeFlags_DockSpace);
+  ImGui::DockBuilderSetNodeSize(root_, size);
+  for (const char* panel : {"Setup", "Timeline", "Inspector"}) ImGui::DockBuilderDockWindow(panel, root_);
+  for (const TabNames& tab : kTabs) ImGui::DockBuilderDockWindow(tab.window, root_);
+  ImGui::DockBuilderFinish(root_);
+}
+
+/// Keeps the layout while the window is too small for it. Before the dock space is opened.
+void DockTree::choose_form(const Context& context) {
+  const bool narrow = is_narrow(context.view);
+  const bool squeezed = narrow || ImGui::GetMainViewport()->Size.y < context.px(kLeastHeight);
+  if (squeezed && !squeezed_ && restored_frames_ == 0) before_ = remembered();
+  squeezed_ = squeezed;
+  if (narrow == std::exchange(narrow_, narrow)) return;
+  wanted_ = true;
+  if (!narrow) restore(before_);
+}
+
 void DockTree::begin(const Context& context, float top, float bottom, float left) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 position{viewport.Pos.x + left, viewport.Pos.y + top};
   const ImVec2 size{std::max(1.f, viewport.Size.x - left), std::max(1.f, viewport.Size.y - top - bottom)};
+  choose_form(context);
   ImGui::SetNextWindowPos(position);
   ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
@@ -201,15 +229,13 @@ void DockTree::begin(const Context& context, float top, float bottom, float left
   PanelSizes sizes = panel_sizes(viewport.Size, context.view.ui_scale(), context.view.wide_inspector);
   if (is_class(context.view) && asks_for_a_cut(context))  // Setup has the cuts alone
     sizes.setup = std::min(sizes.setup, std::floor(context.px(kCuts)));
-  const bool squeezed =
-      viewport.Size.x < context.px(kLeastWindow.x) || viewport.Size.y < context.px(kLeastWindow.y);
-  if (squeezed && !squeezed_ && restored_frames_ == 0) before_ = remembered();
-  squeezed_ = squeezed;
-  if (!squeezed && restored_frames_ > 0 && --restored_frames_ == 0) check_restored(context);
-  if (wanted_) {
-    build(size, sizes);
-    wanted_ = false;
-  } else if (!squeezed) {
+  if (!squeezed_ && restored_frames_ > 0 && --restored_frames_ == 0) check_restored(context);
+  if (std::exchange(wanted_, false)) {
+    if (narrow_)
+      build_narrow(size);
+    else
+      build(size, sizes);
+  } else if (!squeezed_) {
     follow(sizes, side_panels(context.view, viewport.Size));
   }
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
@@ -220,7 +246,7 @@ void DockTree::begin(const Context& context, float top, float bottom, float left
 
 bool DockTree::end(const Context& context, const std::string& hint, bool is_news) {
   bool written = false;
-  const bool bar_is_hidden = is_class(context.view);
+  const bool bar_is_hidden = !has_row_of_tabs(context.view);
   const ImGuiDockNode* centre = node_of("Stage");
   for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
     if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())

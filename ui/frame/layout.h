@@ -1,5 +1,6 @@
 // The places of the panels: a dock space under the Bar. It starts with the first layout and then stays as the
-// person leaves it. While nothing was moved, the side panels follow the window's size and the scale.
+// person leaves it. While nothing was moved, the side panels follow the window's size and the scale. In a
+// narrow window all panels are in one place, and a wider one goes back to what was there before.
 #pragma once
 
 #include <imgui.h>
@@ -54,6 +55,8 @@ class DockTree {
 
  private:
   void build(ImVec2 size, const PanelSizes& sizes);
+  void build_narrow(ImVec2 size);
+  void choose_form(const Context& context);
   void check_restored(const Context& context);
   void follow(const PanelSizes& sizes, const SidePanels& shown);
   void show_open_tab(ImGuiTabBar& bar, float margin);
@@ -62,7 +65,8 @@ class DockTree {
   bool wanted_ = true;       ///< build the first layout in the next frame
   int restored_frames_ = 0;  ///< frames until a restored layout is checked
   bool untouched_ = true;    ///< nothing was moved
-  bool squeezed_ = false;    ///< the window is too small for the panels
+  bool squeezed_ = false;    ///< the window is too small for the panels, or narrow
+  bool narrow_ = false;      ///< all panels are in one place
   std::string before_;       ///< the layout before that
   PanelSizes assigned_;
   SidePanels shown_;

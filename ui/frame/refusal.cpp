@@ -86,8 +86,10 @@ std::vector<Remedy> offers_of(const Context& context) {
   return different;
 }
 
-/// The buttons, as many in a line as fit. The first is the one to take if a person has no other wish.
-void draw_offers(const Context& context, const std::vector<Remedy>& offers, bool again, float room) {
+/// The buttons, as many in a line as fit; `run_words` on the one that runs, null: there is none. The first is
+/// the one to take if a person has no other wish.
+void draw_offers(const Context& context, const std::vector<Remedy>& offers, const char* run_words,
+                 float room) {
   const float left = ImGui::GetCursorScreenPos().x, end = left + room;
   const float gap = context.px(8);
   float x = left;
@@ -98,11 +100,13 @@ void draw_offers(const Context& context, const std::vector<Remedy>& offers, bool
   };
   bool first = true;
   const auto look = [&] { return std::exchange(first, false) ? ButtonLook::Accent : ButtonLook::Plain; };
-  if (again) {
-    const std::string text = ICON_FA_PLAY "  Run it again";
+  const auto draw_run = [&] {
+    const std::string text = std::string(ICON_FA_PLAY "  ") + run_words;
     place(button_width(context, text));
     command_button(context, "run.run", text, look());
-  }
+  };
+  const bool waits = context.snapshot.waits_for_run;
+  if (run_words != nullptr && !waits) draw_run();
   for (const Remedy& offer : offers) {
     const std::string id = "try " + offer.label;
     const std::string label = fitted_button(context, offer.label, room);
@@ -110,6 +114,7 @@ void draw_offers(const Context& context, const std::vector<Remedy>& offers, bool
     if (draw_button(context, id.c_str(), label, look(), true, label == offer.label ? "" : offer.label))
       context.want(offer.settings);
   }
+  if (waits) draw_run();  // a smaller run is the better one
 }
 
 }  // namespace
@@ -133,13 +138,15 @@ bool draw_refusal(const Context& context) {
   pen.y += draw_wrapped(list, pen, title, words.title, inner);
   if (!words.rest.empty()) pen.y += gap + draw_wrapped(list, {pen.x, pen.y + gap}, body, words.rest, inner);
   if (!words.below.empty()) pen.y += gap + draw_wrapped(list, {pen.x, pen.y + gap}, note, words.below, inner);
-  const bool again = snapshot.state != RunState::Refused && snapshot.plan != nullptr;
+  const char* const run_words = snapshot.waits_for_run                                 ? "Run it all the same"
+                                : snapshot.state != RunState::Refused && snapshot.plan ? "Run it again"
+                                                                                       : nullptr;
   const std::vector<Remedy> offers = offers_of(context);
-  if (again || !offers.empty()) {
+  if (run_words != nullptr || !offers.empty()) {
     ImGui::SetCursorScreenPos({pen.x, pen.y + context.px(10)});
     ImGui::PushID("refusal");
     ImGui::BeginGroup();
-    draw_offers(context, offers, again, inner);
+    draw_offers(context, offers, run_words, inner);
     ImGui::EndGroup();
     ImGui::PopID();
     pen.y = ImGui::GetItemRectMax().y;

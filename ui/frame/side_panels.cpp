@@ -1,6 +1,7 @@
 // Chooses the panels: see side_panels.h.
 #include "ui/frame/side_panels.h"
 
+#include "ui/frame/narrow.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_view.h"
@@ -42,6 +43,12 @@ SidePanels own_panels(const ViewState& view) {
   return own_panels(view, ImGui::GetMainViewport()->Size);
 }
 
+/// In a narrow window: brings a panel to the front, or the page if it is there.
+void show_or_hide(ViewState& view, Front panel) {
+  view.front = view.front == panel ? Front::Page : panel;
+  if (view.front == Front::Page) view.focus_tab = true;
+}
+
 }  // namespace
 
 SidePanels needs_of(const ViewState& view) {
@@ -53,7 +60,7 @@ SidePanels needs_of(const ViewState& view) {
 }
 
 SidePanels own_panels(const ViewState& view, ImVec2 size) {
-  if (view.lecture || view.of<LessonView>().open || fills_window(view)) return kNoPanels;
+  if (is_narrow(view) || view.lecture || view.of<LessonView>().open || fills_window(view)) return kNoPanels;
   SidePanels own = needs_of(view);
   const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
   if (small && view.tab != Tab::Stage) own.inspector = own.timeline = false;
@@ -61,6 +68,8 @@ SidePanels own_panels(const ViewState& view, ImVec2 size) {
 }
 
 SidePanels side_panels(const ViewState& view, ImVec2 size) {
+  if (is_narrow(view))
+    return {view.front == Front::Setup, view.front == Front::Inspector, view.front == Front::Timeline};
   const SidePanels own = own_panels(view, size);
   const SidePanels& asked = view.asked_here();
   return {.setup = own.setup ? !view.setup_hidden : asked.setup,
@@ -73,6 +82,7 @@ SidePanels side_panels(const ViewState& view) {
 }
 
 void show_or_hide_setup(ViewState& view) {
+  if (is_narrow(view)) return show_or_hide(view, Front::Setup);
   if (own_panels(view).setup)
     view.setup_hidden = !view.setup_hidden;
   else
@@ -80,6 +90,7 @@ void show_or_hide_setup(ViewState& view) {
 }
 
 void show_or_hide_timeline(ViewState& view) {
+  if (is_narrow(view)) return show_or_hide(view, Front::Timeline);
   if (own_panels(view).timeline)
     view.timeline_hidden = !view.timeline_hidden;
   else
@@ -87,6 +98,7 @@ void show_or_hide_timeline(ViewState& view) {
 }
 
 void widen_inspector(ViewState& view) {
+  if (is_narrow(view)) return show_or_hide(view, Front::Inspector);
   const bool shown = side_panels(view).inspector;
   if (!own_panels(view).inspector && (!shown || view.wide_inspector)) view.asked_here().inspector = !shown;
   view.wide_inspector = shown && !view.wide_inspector;

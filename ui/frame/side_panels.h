@@ -1,5 +1,6 @@
 // Which panels stand beside the open page. The page says what it needs (the table kTabs in view_state.h). In
-// lecture mode the page has the whole window, and a key brings each panel.
+// lecture mode the page has the whole window, and a key brings each panel. A narrow window shows one panel at
+// a time (narrow.h), and a key brings it to the front.
 #pragma once
 
 #include <imgui.h>

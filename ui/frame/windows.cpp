@@ -16,6 +16,7 @@
 #include "ui/commands/commands.h"
 #include "ui/frame/guarded.h"
 #include "ui/frame/layout.h"
+#include "ui/frame/narrow.h"
 #include "ui/frame/notice.h"
 #include "ui/frame/refusal.h"
 #include "ui/outbox.h"
@@ -66,6 +67,11 @@ void bring_to_front(const char* name) {
   const ImGuiWindow* const window = ImGui::FindWindowByName(name);
   if (window != nullptr && window->DockNode != nullptr && window->DockNode->TabBar != nullptr)
     window->DockNode->TabBar->NextSelectedTabId = window->TabId;
+}
+
+bool is_in_front(const char* name) {
+  const ImGuiWindow* const window = ImGui::FindWindowByName(name);
+  return window != nullptr && window->DockNode != nullptr && window->DockNode->VisibleWindow == window;
 }
 
 /// Docks a tab that is missing in a remembered layout next to the Stage.
@@ -163,6 +169,17 @@ void draw_frozen_head(const Context& context) {
 
 }  // namespace
 
+void draw_panel_row_window(const Context& context) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const float height = panel_row_height(context.view);
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + viewport.Size.y - height};
+  begin_fixed(context, "Panels", min, {viewport.Size.x, height}, {0, 0}, ImGuiWindowFlags_NoScrollWithMouse);
+  draw_guarded(context, draw_panel_row);
+  fill_rect(ImGui::GetWindowDrawList(), min, {min.x + viewport.Size.x, min.y + line_width(context)},
+            context.theme.line);
+  ImGui::End();
+}
+
 void draw_strip_window(const Context& context, const char* name, float top, float height, DrawPanel draw) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
@@ -203,6 +220,7 @@ void draw_folded_setup(const Context& context, float top, float bottom, float wi
 }
 
 void draw_panel_window(const Context& context, const char* name, DrawPanel draw, bool is_result) {
+  if (is_narrow(context.view) && !is_in_front(name)) bring_to_front(name);
   const bool visible = begin_docked(context, name, context.theme.panel);
   if (visible) {
     draw_guarded(context, draw);

@@ -17,7 +17,11 @@ using DrawPanel = void (*)(const Context&);
 /// A strip over the whole width of the window, `top` below its upper edge.
 void draw_strip_window(const Context& context, const char* name, float top, float height, DrawPanel draw);
 
-/// A docked panel. `is_result`: it shows results of a run, which may be out of date.
+/// The row of panels at the lower edge of a narrow window.
+void draw_panel_row_window(const Context& context);
+
+/// A docked panel; in a narrow window in front of all others. `is_result`: it shows results of a run, which
+/// may be out of date.
 void draw_panel_window(const Context& context, const char* name, DrawPanel draw, bool is_result);
 
 /// One of the centre's tabs. A frozen training step is named above the page, and so is the reason why the

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "engine/lesson/lesson_session.h"
 #include "ui/commands/command_button.h"
 #include "ui/frame/guarded.h"
+#include "ui/frame/narrow.h"
 #include "ui/lesson/card_parts.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/widgets/controls.h"
@@ -21,6 +23,7 @@ namespace {
 // Alone a person reads replies too; a class needs the page.
 constexpr float kCardWidth = 350, kClassCardWidth = 300, kMostOfWindow = 0.38f;
 constexpr float kPadding = 16;
+constexpr float kOfNarrowWindow = 0.45f, kTall = 0.68f;  // of its height, above the page
 constexpr float kFoot = 56, kElsewhere = 66;
 constexpr float kLeastScale = 0.83f;  ///< of the type in front of a class: 2.2 % of the window's height
 
@@ -28,17 +31,27 @@ constexpr float kLeastScale = 0.83f;  ///< of the type in front of a class: 2.2 
 void draw_head(const Context& c, float width) {
   const TextStyle title{c.fonts.bold, std::round(c.px(kCardSmall)), c.theme.dim};
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float close = c.px(22);
+  const float side = c.px(22);
+  float right = at.x + width;
+  const auto sign = [&](const char* id, const char* icon, const char* help) {
+    right -= side;
+    ImGui::SetCursorScreenPos({right, at.y});
+    const bool pressed = click_area(id, {side, side});
+    tooltip(c, help);
+    draw_text(ImGui::GetWindowDrawList(), {right + side / 2, at.y + c.px(3)}, title, icon, Align::Centre);
+    right -= c.px(12);
+    return pressed;
+  };
+  if (sign("close lesson", ICON_FA_TIMES, "Close the lesson")) close_lesson(c);
+  bool& tall = c.view.of<LessonView>().tall;
+  if (is_narrow(c.view) && sign("height of card", tall ? ICON_FA_CHEVRON_UP : ICON_FA_CHEVRON_DOWN,
+                                tall ? "More of the page" : "More of the text"))
+    tall = !tall;
   draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + c.px(3)}, title,
-            fitted(title, c.lesson.lesson->title, width - close - c.px(8)));
-  ImGui::SetCursorScreenPos({at.x + width - close, at.y});
-  if (click_area("close lesson", {close, close})) close_lesson(c);
-  tooltip(c, "Close the lesson");
-  draw_text(ImGui::GetWindowDrawList(), {at.x + width - close / 2, at.y + c.px(3)}, title, ICON_FA_TIMES,
-            Align::Centre);
+            fitted(title, c.lesson.lesson->title, right - at.x));
   const auto count = static_cast<float>(c.lesson.scenes.size());
   draw_scene_dots(c, {at.x, at.y + c.px(34)}, std::min(c.px(18), width / std::max(1.0f, count)));
-  ImGui::SetCursorScreenPos({at.x, at.y + c.px(50)});
+  ImGui::SetCursorScreenPos({at.x, at.y + c.px(is_narrow(c.view) ? 44 : 50)});
 }
 
 /// Says that the page shows something else than the scene; empty: it does not.
@@ -188,27 +201,40 @@ void draw_content(const Context& c) {
 
 }  // namespace
 
-float lesson_card_width(const ViewState& view) {
-  if (!view.of<LessonView>().open) return 0;
+bool is_over_card() {
+  const ImGuiWindow* const card = ImGui::FindWindowByName("Lesson");
+  return card != nullptr && card->Active && card->Rect().Contains(ImGui::GetMousePos());
+}
+
+LessonRoom lesson_room(const ViewState& view) {
+  const auto& lesson = view.of<LessonView>();
+  if (!lesson.open) return {};
+  const ImVec2 window = ImGui::GetMainViewport()->Size;
+  if (is_narrow(view)) return {.above = std::floor(window.y * (lesson.tall ? kTall : kOfNarrowWindow))};
   const float width = is_class(view) ? kClassCardWidth : kCardWidth;
-  return std::floor(std::min(width * view.ui_scale(), ImGui::GetMainViewport()->Size.x * kMostOfWindow));
+  return {.left = std::floor(std::min(width * view.ui_scale(), window.x * kMostOfWindow))};
 }
 
 void draw_lesson_card(const Context& c, float top) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
-  const ImVec2 size{lesson_card_width(c.view), viewport.Size.y - top};
+  const LessonRoom room = lesson_room(c.view);
+  const ImVec2 size =
+      room.above > 0 ? ImVec2(viewport.Size.x, room.above) : ImVec2(room.left, viewport.Size.y - top);
   ImGui::SetNextWindowPos(min);
   ImGui::SetNextWindowSize(size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding,
+                      ImVec2(c.px(kPadding), c.px(room.above > 0 ? kPadding / 2 : kPadding)));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), 0));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, c.theme.panel);
   ImGui::Begin("Lesson", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus);
   draw_guarded(c, draw_content);
-  fill_rect(ImGui::GetWindowDrawList(), {min.x + size.x - std::max(1.0f, c.px(1)), min.y},
-            {min.x + size.x, min.y + size.y}, c.theme.line);
+  const ImVec2 max{min.x + size.x, min.y + size.y};
+  const float line = std::max(1.0f, c.px(1));
+  fill_rect(ImGui::GetWindowDrawList(),
+            room.above > 0 ? ImVec2(min.x, max.y - line) : ImVec2(max.x - line, min.y), max, c.theme.line);
   ImGui::End();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);

@@ -18,6 +18,11 @@
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
+namespace {
+
+constexpr float kLeastName = 60;  // a lesson's name in less room says nothing
+
+}  // namespace
 
 std::string clock_text(const Context& c) {
   const auto seconds = static_cast<int>(c.view.of<LessonView>().seconds);
@@ -55,15 +60,18 @@ void draw_class_bar(const Context& c) {
     draw_chip(c, chip == chips.rbegin() ? "class provenance" : "class parity", *chip, detail);
     right -= c.px(8);
   }
+  const float dots = pitch * static_cast<float>(count);
   const std::string clock = clock_text(c);
   right -= c.px(8);
-  draw_text(list, {right, middle - words.size * 0.56f}, words, clock, Align::Right);
-  right -= text_width(words, clock) + gap;
-
-  const float dots = pitch * static_cast<float>(count);
-  const std::string name = fitted(title, c.lesson.lesson->title, std::max(0.0f, right - x - dots - 2 * gap));
-  draw_text(list, {x, middle - title.size * 0.56f}, title, name);
-  x += text_width(title, name) + gap;
+  if (const float long_clock = text_width(words, clock); right - long_clock - gap >= x + dots) {
+    draw_text(list, {right, middle - words.size * 0.56f}, words, clock, Align::Right);
+    right -= long_clock + gap;
+  }
+  if (const float room = right - x - dots - 2 * gap; room > c.px(kLeastName)) {
+    const std::string name = fitted(title, c.lesson.lesson->title, room);
+    draw_text(list, {x, middle - title.size * 0.56f}, title, name);
+    x += text_width(title, name) + gap;
+  }
   draw_scene_dots(c, {x, middle}, pitch);
   x += pitch * static_cast<float>(count);
   x += gap;

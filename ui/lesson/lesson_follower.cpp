@@ -118,8 +118,7 @@ void LessonFollower::follow(const Context& c) {
   const bool sets = !setter_.is_set();  // what it selects in this frame no person has pointed at
   setter_.advance(c);
   const std::tuple selection(c.view.selected_step, c.view.selected_tensor, c.view.selected_rank);
-  const bool clicks = ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
-                      ImGui::GetMousePos().x > ImGui::GetMainViewport()->Pos.x + lesson_card_width(c.view);
+  const bool clicks = ImGui::IsMouseClicked(ImGuiMouseButton_Left) && !is_over_card();
   view.pointed = !sets && (view.pointed || clicks || selection != selection_);
   selection_ = selection;
   view.away = setter_.was_left(c, asks_for_a_cut(c));

@@ -82,6 +82,7 @@ struct LessonView {
   std::string last;                                ///< the lesson that was open last, by lesson_key()
 
   float card_scale = 1;   ///< of the card's type, to fit a scene in front of a class
+  bool tall = false;      ///< in a narrow window: the card takes more of the page's room
   bool folded = false;    ///< the scene's text has made room for the answer
   FittedCard fitted_for;  ///< both are of this
   ShownVerdict verdict;
@@ -157,10 +158,16 @@ void reveal(const Context& context, const std::string& question);
 void raise_hand(const Context& context, size_t choice);
 void take_hand_back(const Context& context);
 
-/// Draws the card at the window's left, from `top` down.
+/// What the card takes of the window, in pixels: at the left, or above the page in a narrow window. Both 0:
+/// no lesson is open.
+struct LessonRoom {
+  float left = 0, above = 0;
+  bool is_there() const { return left > 0 || above > 0; }
+};
+bool is_over_card();  ///< the mouse was there in the last frame
+LessonRoom lesson_room(const ViewState& view);
+/// Draws the card, from `top` down.
 void draw_lesson_card(const Context& context, float top);
-/// The width of the card, in pixels; 0: no lesson is open.
-float lesson_card_width(const ViewState& view);
 /// In front of a class: what stands in place of the Bar.
 void draw_class_bar(const Context& context);
 /// Covers the window while a class should see nothing.

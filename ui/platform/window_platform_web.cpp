@@ -4,6 +4,7 @@
 #include <emscripten/html5.h>
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +15,10 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "ui/platform/fingers.h"
 #include "ui/platform/gui_context.h"
 #include "ui/platform/kept_picture.h"
+#include "ui/platform/page_input.h"
 #include "ui/platform/platform.h"
 
 #define GLFW_INCLUDE_NONE
@@ -26,12 +29,24 @@ namespace {
 
 EM_JS(double, page_width, (), { return window.innerWidth; });
 EM_JS(double, page_height, (), { return window.innerHeight; });
+// Emscripten's GLFW takes a finger for a mouse with its button down.
+EM_JS(void, keep_fingers_from_glfw, (), {
+  const canvas = Module.canvas;
+  canvas.removeEventListener('touchstart', GLFW.onMouseButtonDown, true);
+  canvas.removeEventListener('touchmove', GLFW.onMousemove, true);
+  canvas.removeEventListener('touchend', GLFW.onMouseButtonUp, true);
+  canvas.removeEventListener('touchcancel', GLFW.onMouseButtonUp, true);
+});
+EM_JS(bool, is_apples, (),
+      { return navigator.platform.startsWith('Mac') || navigator.platform.startsWith('iP'); });
+EM_JS(void, show_keyboard, (bool shown), { Module.keyboard(shown); });
 EM_JS(void, copy_in_page, (const char* text), { Module.copy(UTF8ToString(text)); });
 
 /// What the page's events have brought since the last frame.
 struct Brought {
   std::vector<std::string> files;
   std::string pasted;
+  int deletions = 0;  ///< on the screen's keyboard
 };
 Brought brought;
 
@@ -50,75 +65,12 @@ bool is_the_studios(const EmscriptenKeyboardEvent& event) {
   if (code == "Tab" || code == "Space" || code == "Backspace" || code == "PageUp" || code == "PageDown" ||
       code.starts_with("Arrow"))
     return true;
+  if (event.altKey)
+    return code == "KeyT" || code == "KeyW" || code == "KeyR" || code == "KeyN";  // own_key_web.cpp
   if (!event.ctrlKey && !event.metaKey) return code == "Slash" || code == "Quote";
   static constexpr const char* kTheirs[] = {"KeyT", "KeyN", "KeyW", "KeyR", "KeyC", "KeyX", "KeyV", "KeyQ"};
   return std::none_of(std::begin(kTheirs), std::end(kTheirs), [&](const char* one) { return code == one; });
 }
-
-/// One finger is the mouse with its button; two fingers move and scale.
-class Touch {
- public:
-  static EM_BOOL take(int kind, const EmscriptenTouchEvent* event, void* user) {
-    static_cast<Touch*>(user)->take(kind, *event);
-    return EM_TRUE;
-  }
-
- private:
-  struct Two {
-    ImVec2 middle;
-    float apart = 0;
-  };
-
-  static ImVec2 place(const EmscriptenTouchPoint& point) {
-    const auto ratio = static_cast<float>(emscripten_get_device_pixel_ratio());
-    return {static_cast<float>(point.targetX) * ratio, static_cast<float>(point.targetY) * ratio};
-  }
-
-  void take(int kind, const EmscriptenTouchEvent& event) {
-    std::vector<ImVec2> fingers;
-    for (int i = 0; i < event.numTouches; ++i) {
-      const EmscriptenTouchPoint& point = event.touches[i];
-      const bool lifted =
-          point.isChanged && (kind == EMSCRIPTEN_EVENT_TOUCHEND || kind == EMSCRIPTEN_EVENT_TOUCHCANCEL);
-      if (!lifted) fingers.push_back(place(point));
-    }
-    ImGuiIO& io = ImGui::GetIO();
-    io.AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
-    if (fingers.size() >= 2) {
-      io.AddMouseButtonEvent(0, pressed_ = false);
-      move_two(io, fingers[0], fingers[1]);
-      return;
-    }
-    two_.reset();
-    if (fingers.empty()) {
-      io.AddMouseButtonEvent(0, pressed_ = false);
-      return;
-    }
-    io.AddMousePosEvent(fingers[0].x, fingers[0].y);
-    if (kind == EMSCRIPTEN_EVENT_TOUCHSTART) io.AddMouseButtonEvent(0, pressed_ = true);
-  }
-
-  void move_two(ImGuiIO& io, ImVec2 a, ImVec2 b) {
-    constexpr float kPixelsOfALine = 100;  // a step of a mouse's wheel
-    const Two now{{(a.x + b.x) / 2, (a.y + b.y) / 2}, std::max(1.0f, std::hypot(a.x - b.x, a.y - b.y))};
-    io.AddMousePosEvent(now.middle.x, now.middle.y);
-    if (two_) {
-      const float scale = std::log2(now.apart / two_->apart);
-      if (std::abs(scale) > 0.01f) {
-        io.AddKeyEvent(ImGuiMod_Ctrl, true);
-        io.AddMouseWheelEvent(0, 4 * scale);
-        io.AddKeyEvent(ImGuiMod_Ctrl, false);
-      } else {
-        io.AddMouseWheelEvent((now.middle.x - two_->middle.x) / kPixelsOfALine,
-                              (now.middle.y - two_->middle.y) / kPixelsOfALine);
-      }
-    }
-    two_ = now;
-  }
-
-  bool pressed_ = false;
-  std::optional<Two> two_;
-};
 
 class PagePlatform final : public Platform {
  public:
@@ -135,6 +87,7 @@ class PagePlatform final : public Platform {
     gui_.emplace(nullptr);
     picture_.emplace(KeptPicture::Bytes::OfWindows);
     ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    ImGui::GetIO().ConfigMacOSXBehaviors = is_apples();  // Cmd is what Ctrl is elsewhere
     ImGuiPlatformIO& io = ImGui::GetPlatformIO();
     io.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) { copy_in_page(text); };
     // A browser says what is pasted when a person pastes, and not before.
@@ -143,10 +96,11 @@ class PagePlatform final : public Platform {
       return is_the_studios(*event) ? EM_TRUE : EM_FALSE;
     };
     emscripten_set_keydown_callback(EMSCRIPTEN_EVENT_TARGET_DOCUMENT, nullptr, EM_FALSE, keys);
-    emscripten_set_touchstart_callback("#canvas", &touch_, EM_TRUE, Touch::take);
-    emscripten_set_touchmove_callback("#canvas", &touch_, EM_TRUE, Touch::take);
-    emscripten_set_touchend_callback("#canvas", &touch_, EM_TRUE, Touch::take);
-    emscripten_set_touchcancel_callback("#canvas", &touch_, EM_TRUE, Touch::take);
+    keep_fingers_from_glfw();
+    emscripten_set_touchstart_callback("#canvas", this, EM_TRUE, take_touch);
+    emscripten_set_touchmove_callback("#canvas", this, EM_TRUE, take_touch);
+    emscripten_set_touchend_callback("#canvas", this, EM_TRUE, take_touch);
+    emscripten_set_touchcancel_callback("#canvas", this, EM_TRUE, take_touch);
   }
 
   ~PagePlatform() override {
@@ -165,7 +119,13 @@ class PagePlatform final : public Platform {
     io.DisplaySize = {static_cast<float>(size.width), static_cast<float>(size.height)};
     io.DisplayFramebufferScale = {1, 1};
     if (!brought.pasted.empty()) io.AddInputCharactersUTF8(std::exchange(brought.pasted, {}).c_str());
+    for (; brought.deletions > 0; --brought.deletions) {
+      io.AddKeyEvent(ImGuiKey_Backspace, true);
+      io.AddKeyEvent(ImGuiKey_Backspace, false);
+    }
     gui_->begin_frame();
+    const bool types = io.WantTextInput && io.MouseSource == ImGuiMouseSource_TouchScreen;
+    if (std::exchange(types_, types) != types) show_keyboard(types);
   }
 
   void render() override {
@@ -211,12 +171,34 @@ class PagePlatform final : public Platform {
   const ui::Fonts& fonts() const override { return gui_->fonts(); }
 
  private:
+  static EM_BOOL take_touch(int kind, const EmscriptenTouchEvent* event, void* platform) {
+    static_cast<PagePlatform*>(platform)->take_touch(kind, *event);
+    return EM_TRUE;
+  }
+  /// Tells of the fingers that are on the canvas after an event, in pixels of the picture.
+  void take_touch(int kind, const EmscriptenTouchEvent& event) {
+    const double ratio = emscripten_get_device_pixel_ratio();
+    std::vector<ImVec2> places;
+    for (int i = 0; i < event.numTouches; ++i) {
+      const EmscriptenTouchPoint& point = event.touches[i];
+      const bool lifted =
+          point.isChanged && (kind == EMSCRIPTEN_EVENT_TOUCHEND || kind == EMSCRIPTEN_EVENT_TOUCHCANCEL);
+      if (!lifted)
+        places.emplace_back(static_cast<float>(point.targetX * ratio),
+                            static_cast<float>(point.targetY * ratio));
+    }
+    // Otherwise the backend says in every frame where a mouse would be that has never come.
+    if (kind == EMSCRIPTEN_EVENT_TOUCHSTART) ImGui_ImplGlfw_CursorEnterCallback(window_, GLFW_TRUE);
+    fingers_.take(places, event.timestamp / 1000, static_cast<float>(ratio));
+  }
+
   GLFWwindow* window_ = nullptr;
   std::optional<GuiContext> gui_;
   std::optional<KeptPicture> picture_;
-  Touch touch_;
+  Fingers fingers_;
   int64_t drawn_pixels_ = 0;
   bool shown_ = false;
+  bool types_ = false;  ///< on the screen's keyboard
 };
 
 }  // namespace
@@ -225,16 +207,28 @@ std::unique_ptr<Platform> make_window_platform(const std::string&, std::optional
   return std::make_unique<PagePlatform>();
 }
 
+bool page_has_input() {
+  const ImVec2 drawn = ImGui::GetIO().DisplaySize;
+  const PixelSize page = page_size();
+  return !ImGui::GetCurrentContext()->InputEventsQueue.empty() || !brought.files.empty() ||
+         !brought.pasted.empty() || brought.deletions > 0 ||
+         page != PixelSize{static_cast<int>(drawn.x), static_cast<int>(drawn.y)};
+}
+
 bool has_display() {
   return true;
 }
 
 }  // namespace shardlens
 
-// The page calls these: a file that was dropped lies in its file system now; a person has pasted a text.
+// The page calls these: a file that was dropped lies in its file system now; a person has pasted a text, or
+// typed it on the screen's keyboard, or deleted a letter there.
 extern "C" EMSCRIPTEN_KEEPALIVE void shardlens_dropped(const char* path) {
   shardlens::brought.files.emplace_back(path);
 }
 extern "C" EMSCRIPTEN_KEEPALIVE void shardlens_pasted(const char* text) {
   shardlens::brought.pasted += text;
+}
+extern "C" EMSCRIPTEN_KEEPALIVE void shardlens_deleted() {
+  ++shardlens::brought.deletions;
 }

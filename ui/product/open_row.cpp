@@ -221,22 +221,24 @@ void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
   const float gap = page.px(10);
   page.unit = 0.72f;
   const float least = number_height(page) + gap + page.px(kBendHeight) + page.px(kFormula);
-  const bool both = room.height() >= least && !is_in_scene(page.context.view);
+  const bool stacks = page.stacks(room);
+  const bool both = room.height() >= least && !stacks && !is_in_scene(page.context.view);
   float choices = 0;
   if (!both) {
     std::string labels[] = {"the number", bend_title(*number)};
     if (room.width() - choice_row_width(page.context, labels) < page.px(kFormulaWidth)) labels[1] = "Why?";
     choices = choice_row_width(page.context, labels);
-    const ImVec2 at{room.max.x - choice_row_width(page.context, labels), room.min.y};
+    const ImVec2 at{stacks ? room.min.x : room.max.x - choices, room.min.y};
     const int clicked = choice_row(page.context, "panel", at, labels, view.bend_page ? 1 : 0);
     if (clicked >= 0) view.bend_page = clicked == 1;
   }
-  const float formula = page.px(both ? kFormula : 46);
-  const float formula_width = both ? room.width() : room.width() - choices - gap;
+  if (stacks) room.min.y += choice_row_height(page.context) + gap;
+  const float formula = page.px(both || stacks ? kFormula : 46);
+  const float formula_width = both || stacks ? room.width() : room.width() - choices - gap;
   draw_formula(page, *number, {room.min, {room.min.x + formula_width, room.min.y + formula}});
   room.min.y += formula;
   if (!both && view.bend_page) {
-    page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.7f, 1.5f);
+    page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.7f, stacks ? 1.0f : 1.5f);
     return draw_bend(page, *number, *terms, room);
   }
   const float lanes =

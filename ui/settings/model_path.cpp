@@ -1,5 +1,6 @@
 // Finds the model and the weights of a path: see model_path.h.
 #include "ui/settings/model_path.h"
+#include "ui/commands/commands.h"
 
 #include <fmt/format.h>
 
@@ -59,7 +60,8 @@ void take_model(const Context& context, const std::string& path) {
   }
   if (context.replay.is_open()) {
     context.view.said = {
-        "A model cannot be opened while Setup shows a recording: close the recording (Ctrl+W) first."};
+        fmt::format("A model cannot be opened while Setup shows a recording: close the recording ({}) first.",
+                    key_of("replay.close"))};
     return;
   }
   try {

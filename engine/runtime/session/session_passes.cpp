@@ -4,15 +4,19 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/base/worker.h"
+#include "engine/config/validate.h"
 #include "engine/device/device.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/measure/ceiling.h"
+#include "engine/runtime/session/long_run.h"
 #include "engine/runtime/session/session_worker.h"
 #include "engine/runtime/step_times.h"
 
 namespace shardlens {
 namespace {
 
+constexpr double kMostSecondsUnasked = 15;  // of a run that begins by itself where workers take turns
 constexpr double kSlowSeconds = 30;  // a step that takes longer is not run again on one rank automatically
 
 std::string activity_of(Pass pass) {
@@ -71,6 +75,7 @@ void Session::Worker::handle(Command command) {
     if (wish->plan == now_.plan) windows_wanted_ = std::move(*wish);
     return;
   }
+  if (std::holds_alternative<command::Run>(command) && now_.waits_for_run) return begin_long_run();
   if (!now_.plan || now_.state == RunState::Refused) return;  // nothing to run; the message says why
   const size_t steps = now_.plan->program.steps.size();
   const size_t position = now_.position;
@@ -118,6 +123,7 @@ void Session::Worker::set_settings(const Settings& settings) {
   now_.recompute = nullptr;
   now_.message.clear();
   now_.fitting.clear();
+  now_.waits_for_run = false;
   now_.failure.reset();
   now_.activity.clear();
   now_.position = 0;
@@ -126,6 +132,22 @@ void Session::Worker::set_settings(const Settings& settings) {
   now_.lens = plan_loss_lens(*now_.plan);
   publish();  // the new plan, the old result greyed
   check_runnable(*now_.plan);
+  if (kWorkersTakeTurns && gpus_of(settings).empty()) try {
+      refuse_if_long(*now_.plan, one_core_flops(), kMostSecondsUnasked);
+    } catch (const TooLarge&) {
+      now_.waits_for_run = true;
+      throw;
+    }
+  sampler_.reset();
+  queue_whole_run();
+}
+
+// A person has read what it costs, and wants it.
+void Session::Worker::begin_long_run() {
+  now_.waits_for_run = false;
+  now_.message.clear();
+  now_.fitting.clear();
+  now_.state = RunState::Planning;
   sampler_.reset();
   queue_whole_run();
 }

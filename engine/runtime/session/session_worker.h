@@ -67,6 +67,7 @@ class Session::Worker {
   bool wait_for_pass(double seconds);
   void finish_pass();
   void queue_whole_run();
+  void begin_long_run();
   void queue_comparison();
   void plan_recompute();
   void queue_losses();

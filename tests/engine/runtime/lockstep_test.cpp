@@ -122,10 +122,11 @@ TEST(Lockstep, NothingRunsButInAWaitAndItStopsWhereItIsTold) {
   Executor executor(make_plan(in_turns(small_layer(4))));
   executor.start(executor.steps());
   EXPECT_EQ(executor.position(), 0u);
-  EXPECT_FALSE(executor.wait_for(0));
-  EXPECT_EQ(executor.position(), 1u) << "one step for each call, so a page can draw between two of them";
+  EXPECT_FALSE(executor.wait_for(0)) << "one rank's step for each call, so a page can draw in between";
+  EXPECT_EQ(executor.position(), 0u);
   executor.pause();
-  EXPECT_TRUE(executor.wait_for(0));
+  while (!executor.wait_for(0)) {
+  }
   EXPECT_EQ(executor.position(), 1u);
   executor.start(5);
   executor.wait();
@@ -136,6 +137,37 @@ TEST(Lockstep, NothingRunsButInAWaitAndItStopsWhereItIsTold) {
 }
 
 // The delay is on the rank's clock: nobody waits for it, and all see it.
+TEST(Lockstep, ATurnEndsBetweenTheRanksOfAStep) {
+  const Settings settings = in_turns(small_layer(4));
+  const Ran whole = ran(settings);
+  const auto plan = make_plan(settings);
+  Executor executor(plan);
+  auto hashes = std::make_shared<Hashes>(plan->program);
+  executor.observe({hashes});
+  executor.start(executor.steps());
+  size_t waits = 0;
+  while (!executor.wait_for(0)) ++waits;
+  EXPECT_GE(waits, 4 * executor.steps() - 1) << "a turn is one rank's step";
+  EXPECT_EQ(hashes->of, whole.hashes);
+  // Paused in the middle of a step, all ranks come to its end; so they do before the next pass.
+  for (const bool rewinds : {false, true}) {
+    executor.rewind();
+    executor.start(executor.steps());
+    for (int i = 0; i < 6; ++i) executor.wait_for(0);
+    if (rewinds) {
+      executor.rewind();
+    } else {
+      executor.pause();
+      executor.wait();
+      EXPECT_EQ(executor.position(), 2u);
+    }
+    hashes->of.clear();
+    executor.start(executor.steps());
+    executor.wait();
+    for (const auto& [key, hash] : hashes->of) EXPECT_EQ(hash, whole.hashes.at(key)) << std::get<3>(key);
+  }
+}
+
 TEST(Lockstep, ALateRankIsLateOnItsClock) {
   constexpr double kLate = 50;
   Settings settings = in_turns(small_layer(4));

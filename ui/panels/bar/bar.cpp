@@ -22,6 +22,7 @@
 #include "engine/runtime/snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/commands/walk.h"
+#include "ui/frame/narrow.h"
 #include "ui/panels/bar/bar_chips.h"
 #include "ui/panels/bar/bar_ends.h"
 #include "ui/panels/bar/training_bar.h"
@@ -38,7 +39,9 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kGap = 8;
-constexpr size_t kParity = 1, kCommunicator = 2, kProvenance = 3;  // indices of chips
+constexpr float kLineForFinger = 40;   // of a list, in a narrow window
+constexpr float kRoomBesideList = 48;  // its padding, and what is left of the window
+constexpr size_t kRecord = 0, kParity = 1, kCommunicator = 2, kProvenance = 3;  // indices of chips
 
 /// Which parts of the Bar are shown, and how long their texts are.
 struct Detail {
@@ -51,8 +54,11 @@ struct Detail {
   bool dtype = true;
   bool size = true;
   bool pause = true;
-  bool degrees = true;  ///< also those beyond the paper's and the chosen one
+  bool degrees = true;   ///< also those beyond the paper's and the chosen one
+  bool segments = true;  ///< T is a choice of segments; else a field with a list
+  bool record = true;
   bool communicator = true;
+  bool late_words = true;
   ChipDetail parity = ChipDetail::Full;
   ChipDetail provenance = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
@@ -61,8 +67,13 @@ struct Detail {
     const ChipDetail detail = index == kParity ? parity : index == kProvenance ? provenance : others;
     return detail == ChipDetail::Least && chip.least_text.empty() ? ChipDetail::MarkOnly : detail;
   }
-  bool has_chip(size_t index) const { return index != kCommunicator || communicator; }
-  ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
+  bool has_chip(size_t index) const {
+    return (index != kCommunicator || communicator) && (index != kRecord || record);
+  }
+  ChipDetail late() const {
+    if (!late_words) return ChipDetail::MarkOnly;
+    return others == ChipDetail::MarkOnly ? ChipDetail::Least : others;
+  }
 };
 
 /// Every level of detail, from everything to the least.
@@ -89,6 +100,10 @@ std::vector<Detail> details() {
   then([](Detail& d) { d.parity = ChipDetail::MarkOnly; });
   then([](Detail& d) { d.split = false; });
   then([](Detail& d) { d.size = false; });
+  // On a phone.
+  then([](Detail& d) { d.segments = false; });
+  then([](Detail& d) { d.record = false; });
+  then([](Detail& d) { d.late_words = false; });
   return all;
 }
 
@@ -107,13 +122,14 @@ std::string layer_text(const Settings& settings, bool has_label) {
 }
 
 struct Fields {
-  FieldText model, layer, split, dtype, size;
+  FieldText model, layer, degree, split, dtype, size;
 };
 
 Fields field_texts(const Settings& settings, const Detail& detail) {
   const auto label = [&](const char* text) { return detail.labels ? std::string(text) : std::string(); };
   return {.model = {label("Model"), settings.model.title},
           .layer = {label("Layer"), layer_text(settings, detail.labels)},
+          .degree = {"T", std::to_string(settings.tp)},
           .split = {label("Split"), settings.split.name},
           .dtype = {label("dtype"), to_string(settings.dtype)},
           .size = {label("Batch \u00D7 seq"), fmt::format("{} \u00D7 {}", settings.batch, settings.seq)}};
@@ -171,7 +187,8 @@ Settings with_model(Settings settings, const Model& model) {
 bool draw_choice(const Context& c, const std::string& title, const std::string& words, bool chosen,
                  float width) {
   const ImVec2 min = ImGui::GetCursorScreenPos();
-  const float height = c.px(28);
+  const float height = c.px(is_narrow(c.view) ? kLineForFinger : 28);
+  width = std::min(width, ImGui::GetMainViewport()->Size.x / c.view.ui_scale() - kRoomBesideList);
   const bool clicked = ImGui::Selectable(("##" + title).c_str(), chosen, 0, {c.px(width), height});
   if (chosen) ImGui::SetItemDefaultFocus();  // where the arrow keys begin
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -187,7 +204,7 @@ void draw_list(const Context& c, const char* id, bool open, const auto& content)
   const ImVec2 below{ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + c.px(4)};
   const std::string popup = fmt::format("{} list", id);
   if (open) ImGui::OpenPopup(popup.c_str());
-  ImGui::SetNextWindowPos(below, ImGuiCond_Appearing);
+  ImGui::SetNextWindowPos(below, ImGuiCond_Appearing);  // Dear ImGui keeps it inside the window
   // A list that is higher than the window scrolls below its field. It must not cover the Bar.
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   ImGui::SetNextWindowSizeConstraints(
@@ -206,6 +223,21 @@ void draw_model_list(const Context& c, const Settings& settings) {
     const std::string words = fmt::format("{} \u00D7 {}, {} heads", model.layers, model.hidden, model.heads);
     if (draw_choice(c, model.title, words, model.name == settings.model.name, 380)) {
       c.want(with_model(settings, model));
+      ImGui::CloseCurrentPopup();
+    }
+  }
+}
+
+void choose_degree(const Context& c, Settings settings, const Segment& degree) {
+  settings.tp = std::stoi(degree.text);
+  c.want(settings);
+}
+
+void draw_degree_list(const Context& c, const Settings& settings) {
+  for (const Segment& degree : degree_segments(settings, true)) {
+    const std::string words = degree.possible ? "" : "does not divide the heads";
+    if (draw_choice(c, degree.text, words, degree.chosen, 220)) {
+      choose_degree(c, settings, degree);
       ImGui::CloseCurrentPopup();
     }
   }
@@ -321,7 +353,8 @@ float row_width(const Context& c, const Row& row) {
   float width = row.detail.brand ? brand_width(c) : 0;
   width += field_width(c, row.fields.model) + gap;
   if (row.detail.layer) width += field_width(c, row.fields.layer) + gap;
-  width += segments_width(c, "T", row.degrees) + gap;
+  width +=
+      (row.detail.segments ? segments_width(c, "T", row.degrees) : field_width(c, row.fields.degree)) + gap;
   if (row.detail.split) width += field_width(c, row.fields.split) + gap;
   if (row.detail.size) width += field_width(c, row.fields.size) + gap;
   if (row.detail.dtype) width += field_width(c, row.fields.dtype) + gap;
@@ -413,13 +446,13 @@ void draw_bar(const Context& c) {
   ImGui::BeginDisabled(c.replay.is_open());  // the recording sets these
   draw_field_with_list("Model", row.fields.model, draw_model_list);
   if (row.detail.layer) draw_field_with_list("Layer", row.fields.layer, draw_layer_list);
-  const int degree = draw_segments(c, "T", "T", row.degrees);
-  if (degree >= 0) {
-    Settings changed = settings;
-    changed.tp = std::stoi(row.degrees[static_cast<size_t>(degree)].text);
-    c.want(changed);
+  if (row.detail.segments) {
+    const int degree = draw_segments(c, "T", "T", row.degrees);
+    if (degree >= 0) choose_degree(c, settings, row.degrees[static_cast<size_t>(degree)]);
+    ImGui::SameLine();
+  } else {
+    draw_field_with_list("T", row.fields.degree, draw_degree_list);
   }
-  ImGui::SameLine();
   if (row.detail.split) draw_field_with_list("Split", row.fields.split, draw_split_list);
   if (row.detail.dtype) draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
   if (row.detail.size) draw_field_with_list("Size", row.fields.size, draw_size_list);

@@ -14,6 +14,7 @@
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/experiments/break_snapshot.h"
+#include "ui/commands/commands.h"
 #include "ui/lesson/lesson_view.h"
 #include "ui/outbox.h"
 #include "ui/panels/break_it/break_parts.h"
@@ -274,9 +275,10 @@ void draw_stage_below(const Context& context, ImVec2 at, ImVec2 size) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::optional<SeenBreak> seen = seen_break(context);
   if (!seen) {
-    const char* const words =
+    const std::string words =
         context.replay.is_open()
-            ? "The Stage shows the open recording. Close it (Ctrl+W) to see this run here."
+            ? fmt::format("The Stage shows the open recording. Close it ({}) to see this run here.",
+                          key_of("replay.close"))
             : "The Stage of this run comes with its first pass.";
     draw_wrapped(list, at, type.note, words, size.x);
     return;

@@ -438,7 +438,8 @@ void draw_tournament(const Context& context) {
                                               format_percent(context.scaling.share))
                             : calibrates ? "Calibrate this machine"
                                          : "Run the top five";
-  if (compare_head(context, "Tournament of splits", explanation(context, held, current), label, refused)) {
+  if (compare_head(context, "Tournament of splits", explanation(context, held, current), label, refused)
+          .pressed) {
     if (calibrates)
       find_command("scaling.calibrate").run(context);
     else

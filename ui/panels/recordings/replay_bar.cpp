@@ -33,6 +33,7 @@ struct Words {
   bool buttons = true;  ///< else icons
   bool name = true;
   size_t position = 0;  ///< of positions(): 0 the fullest
+  bool few = false;     ///< on a phone: only what plays, the moment and the way out
 };
 
 std::vector<Words> from_full_to_least() {
@@ -47,6 +48,7 @@ std::vector<Words> from_full_to_least() {
   then([](Words& w) { w.name = false; });
   then([](Words& w) { w.position = 2; });
   then([](Words& w) { w.position = 3; });
+  then([](Words& w) { w.few = true; });
   return all;
 }
 
@@ -102,9 +104,10 @@ Row row_with(const Context& c, const Words& words, float available) {
   }
   const std::vector<std::string> places = positions(replay), ends = last_positions(replay);
   const size_t form = std::min(words.position, places.size() - 1);
-  row.position = places[form];
-  row.position_width =
-      std::max(text_width(position_style(c), row.position), text_width(position_style(c), ends[form]));
+  if (!words.few) row.position = places[form];
+  if (!words.few)
+    row.position_width =
+        std::max(text_width(position_style(c), row.position), text_width(position_style(c), ends[form]));
   const size_t notes = replay.notes ? replay.notes->size() : 0;
   const std::string count = notes > 0 ? fmt::format(" {}", notes) : "";
   row.notes = words.buttons ? fmt::format(ICON_FA_BOOKMARK "  Notes{}", count)
@@ -118,8 +121,9 @@ Row row_with(const Context& c, const Words& words, float available) {
   if (!row.ended.empty()) taken += text_width(ended_style(c), row.ended) + c.px(kGap);
   taken += row.position_width;
   if (replay.is_live()) taken += age_width(c, words) + c.px(kGap) + button_width(c, row.follow) + c.px(kGap);
-  taken += button_width(c, row.notes) + button_width(c, row.here) + button_width(c, row.close);
-  row.scrubber = available - taken - 8 * c.px(kGap);
+  taken += button_width(c, row.close);
+  if (!words.few) taken += button_width(c, row.notes) + button_width(c, row.here);
+  row.scrubber = available - taken - (words.few ? 5 : 8) * c.px(kGap);
   return row;
 }
 
@@ -265,15 +269,17 @@ void draw_replay_bar(const Context& c) {
   }
   ImGui::SameLine(0, gap * 2);
   draw_scrubber(c, row.scrubber);
-  ImGui::SameLine(0, gap * 2);
-  x = ImGui::GetCursorScreenPos().x;
-  const float notes_x = x + row.position_width + 2 * gap;
-  words(position_style(c), row.position);
-  ImGui::SetCursorScreenPos({notes_x, at.y});
-  command_button(c, "replay.notes", row.notes);
-  ImGui::SameLine(0, gap);
-  command_button(c, "replay.run_here", row.here);
-  ImGui::SameLine(0, gap);
+  ImGui::SameLine(0, gap * (row.words.few ? 1 : 2));
+  if (!row.words.few) {
+    x = ImGui::GetCursorScreenPos().x;
+    const float notes_x = x + row.position_width + 2 * gap;
+    words(position_style(c), row.position);
+    ImGui::SetCursorScreenPos({notes_x, at.y});
+    command_button(c, "replay.notes", row.notes);
+    ImGui::SameLine(0, gap);
+    command_button(c, "replay.run_here", row.here);
+    ImGui::SameLine(0, gap);
+  }
   command_button(c, "replay.close", row.close);
 }
 

@@ -1,0 +1,11 @@
+// The key of a command where the studio runs: a browser keeps some keys for itself.
+#pragma once
+
+#include <imgui.h>
+
+namespace shardlens::ui {
+
+/// Returns the key that stands for `key` of the table of commands here.
+ImGuiKeyChord own_key(ImGuiKeyChord key);
+
+}  // namespace shardlens::ui

@@ -1,0 +1,10 @@
+// In a window of its own every key is the studio's.
+#include "ui/commands/own_key.h"
+
+namespace shardlens::ui {
+
+ImGuiKeyChord own_key(ImGuiKeyChord key) {
+  return key;
+}
+
+}  // namespace shardlens::ui
