@@ -4,6 +4,7 @@
 #include <emscripten/emscripten.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <imgui.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 
 #include "app/command_line/messages.h"
 #include "app/studio/options.h"
@@ -30,6 +32,7 @@
 #include "ui/platform/platform.h"
 #include "ui/remember/state_file.h"
 #include "ui/studio.h"
+#include "ui/widgets/tape.h"
 #include "ui/window_loop.h"
 
 // Shows a sentence in the page's own letters, in place of the studio.
@@ -65,19 +68,46 @@ class Page {
       studio_.open_lesson(options_.lesson, options_.scene - 1, options_.lesson_seed);
   }
 
-  /// What is shown, for tests and for programs that drive the page.
+  /// What is shown, for tests and for programs that drive the page. The longest turn is that since the last call.
   nlohmann::json state() {
     const Snapshot& run = studio_.snapshot();
+    const ui::ViewState& view = studio_.view();
     const auto lesson = studio_.lesson().snapshot();
     const auto replay = studio_.replay().snapshot();
+    nlohmann::json right = nlohmann::json::object();
+    for (const auto& [question, marked] : lesson->marked) right[question] = marked.right;
+    const LongestTurn longest = take_longest_turn();
     return {{"drawn", drawn_},
             {"run", to_string(run.state)},
             {"tp", run.settings.tp},
             {"agrees", run.result && run.result->parity_summary.agrees},
             {"replays", replay->is_open()},
             {"message", studio_.message()},
-            {"scene", studio_.view().of<ui::LessonView>().scene},
-            {"answered", lesson->answers.size()}};
+            {"view", ui::names_of(view.tab).word},
+            {"step", view.selected_step},
+            {"zoom", view.stage_zoom},
+            {"scene", view.of<ui::LessonView>().scene},
+            {"settled", studio_.lesson_is_settled()},
+            {"ended", view.of<ui::LessonView>().ended},
+            {"answered", lesson->answers.size()},
+            {"right", right},
+            {"longest_turn", {{"of", longest.what}, {"ms", longest.seconds * 1e3}}}};
+  }
+
+  /// Every line of text that a frame draws, and a point of it: [["Next", 120, 668], …] in the page's pixels. For
+  /// programs that read the page and click on what is written.
+  nlohmann::json words() {
+    ui::Tape tape;
+    ImGui::GetIO().UserData = &tape;
+    loop_.next_frame();
+    ImGui::GetIO().UserData = nullptr;
+    due_seconds_ = 0;  // that frame was drawn on no screen
+    const float ratio = platform_->dpi_scale();
+    nlohmann::json all = nlohmann::json::array();
+    for (const ui::TapeMark& one : tape.marks())
+      if (const auto* words = std::get_if<ui::mark::Words>(&one.what))
+        all.push_back({words->text, words->at.x / ratio, (words->at.y + words->style.size / 2) / ratio});
+    return all;
   }
 
   /// A browser asks for a picture 60 times a second. One is drawn when something has happened, or is to; else
@@ -160,6 +190,13 @@ void open_page(int count, char** arguments) {
 extern "C" EMSCRIPTEN_KEEPALIVE const char* shardlens_state() {
   static std::string text;
   text = shardlens::page ? shardlens::page->state().dump() : "{}";
+  return text.c_str();
+}
+
+/// A JSON array (Page::words()), valid until the next call.
+extern "C" EMSCRIPTEN_KEEPALIVE const char* shardlens_words() {
+  static std::string text;
+  text = shardlens::page ? shardlens::page->words().dump() : "[]";
   return text.c_str();
 }
 

@@ -24,26 +24,30 @@ def plan_of(program, words):
     return json.dumps(plan)
 
 
-for model in ("gpt2", "gpt2-tiny", "bert-base", "megatron-8.3b"):
-    for split in ("megatron", "reversed", "megatron-sp"):
-        words = ["--model", model, "--tp", "4", "--split", split, "--hardware", "h100-80gb"]
-        ours, native = plan_of(NODE, words), plan_of(NATIVE, words)
-        check(f"plan {model} {split}: the same bytes", ours == native, f"{ours[:200]} … {native[:200]}")
+def look():
+    for model in ("gpt2", "gpt2-tiny", "bert-base", "megatron-8.3b"):
+        for split in ("megatron", "reversed", "megatron-sp"):
+            words = ["--model", model, "--tp", "4", "--split", split, "--hardware", "h100-80gb"]
+            ours, native = plan_of(NODE, words), plan_of(NATIVE, words)
+            check(f"plan {model} {split}: the same bytes", ours == native, f"{ours[:200]} … {native[:200]}")
 
-for lesson in sorted((ROOT / "assets/lessons").glob("*.md")):
-    answer = run(NODE, "lesson", lesson.stem, "--check")
-    check(f"lesson {lesson.stem}", answer.returncode == 0, answer.stdout[-300:] + answer.stderr[-300:])
+    for lesson in sorted((ROOT / "assets/lessons").glob("*.md")):
+        answer = run(NODE, "lesson", lesson.stem, "--check")
+        check(f"lesson {lesson.stem}", answer.returncode == 0, answer.stdout[-300:] + answer.stderr[-300:])
 
-for words in (["--model", "gpt2-tiny", "--layer", "--tp", "4", "--dtype", "fp64"],
-              ["--model", "gpt2-tiny", "--tp", "2", "--split", "reversed"],
-              ["--model", "gpt2-tiny", "--tp", "2", "--dtype", "bf16"]):
-    answer = run(NODE, "verify", *words)
-    check("verify " + " ".join(words), answer.returncode == 0, answer.stdout[-300:] + answer.stderr[-300:])
+    for words in (["--model", "gpt2-tiny", "--layer", "--tp", "4", "--dtype", "fp64"],
+                  ["--model", "gpt2-tiny", "--tp", "2", "--split", "reversed"],
+                  ["--model", "gpt2-tiny", "--tp", "2", "--dtype", "bf16"]):
+        answer = run(NODE, "verify", *words)
+        check("verify " + " ".join(words), answer.returncode == 0, answer.stdout[-300:] + answer.stderr[-300:])
 
-for words, part in ((["plan", "--model", "gpt2", "--tp", "5"], "5"),
-                    (["step", "--comm", "mpi", "--model", "gpt2-tiny"], "mpi"),
-                    (["verify", "--backend", "cuda", "--model", "gpt2-tiny"], "page")):
-    answer = run(NODE, *words)
-    check("refused: " + " ".join(words), answer.returncode == 2 and part in answer.stderr, answer.stderr[-300:])
+    for words, part in ((["plan", "--model", "gpt2", "--tp", "5"], "5"),
+                        (["step", "--comm", "mpi", "--model", "gpt2-tiny"], "mpi"),
+                        (["verify", "--backend", "cuda", "--model", "gpt2-tiny"], "page")):
+        answer = run(NODE, *words)
+        check("refused: " + " ".join(words), answer.returncode == 2 and part in answer.stderr, answer.stderr[-300:])
 
-end()
+
+if __name__ == "__main__":
+    look()
+    end()
