@@ -30,7 +30,8 @@ constexpr std::string_view kMark = "<title>Shardlens</title>", kEnd = "</body>\n
 
 constexpr OutputKind kPageFile{
     "a page that Shardlens made", [](std::string_view beginning, std::string_view end) {
-      return beginning.find(kMark) != std::string_view::npos && end.ends_with(kEnd);
+      return beginning.find(kMark) != std::string_view::npos &&
+             (end.empty() ? beginning : end).ends_with(kEnd);  // of a small file the beginning is all
     }};
 
 struct PageOptions {

@@ -172,7 +172,7 @@ void open_page(int count, char** arguments) {
   try {
     options = options_of_address(count, arguments);
   } catch (const std::exception& error) {
-    problem += fmt::format("The page's address cannot be opened: {}. The studio is as without it",
+    problem += fmt::format("The page's address cannot be opened, and the studio is as without it: {}",
                            message_of(error));
     options = options_of_address(1, arguments);
   }

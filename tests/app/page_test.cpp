@@ -15,7 +15,7 @@ constexpr const char* kBuilt =
     "<!doctype html>\n<head>\n<title>Shardlens</title>\n</head>\n<body>\n</body>\n</html>\n";
 
 /// The elements of a page, unpacked into the folder under their names.
-constexpr const char* kUnpack = R"(
+constexpr const char* kUnpack = R"py(
 import base64, gzip, pathlib, re, sys
 page, folder = sys.argv[1:]
 found = re.findall(r'<script type="text/plain" id="(\w+)" data-name="([^"]*)">([^<]*)</script>',
@@ -23,7 +23,7 @@ found = re.findall(r'<script type="text/plain" id="(\w+)" data-name="([^"]*)">([
 for kind, name, letters in found:
     packed = base64.b85decode(letters.replace(",", "<"))
     pathlib.Path(folder, kind + "-" + name).write_bytes(gzip.decompress(packed))
-)";
+)py";
 
 class PageVerb : public TestFolder {
  protected:
@@ -38,7 +38,7 @@ class PageVerb : public TestFolder {
 TEST_F(PageVerb, PutsFilesIntoAPageAsTheyAre) {
   const std::string lesson = write("mine.md",
                                    "+++\ntitle = \"Mine\"\nasks = \"Why?\"\nminutes = 3\n+++\n## First\nA "
-                                   "text with < and </script>.\n");
+                                   "text with `</script>`.\n");
   const Ended ended = run_cli("page --recording gallery:late-rank --lesson " + lesson + " --out " +
                               path("out.html") + built());
   ASSERT_EQ(ended.code, 0) << ended.err;

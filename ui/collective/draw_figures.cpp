@@ -294,6 +294,10 @@ float figures_height(const Context& context, const Inside& inside, float width) 
 }
 
 void draw_figures(const Context& context, const Inside& inside, const Rect& room) {
+  if (room.width() < context.px(kNarrowWindow)) {
+    const float price = draw_price(context, inside, room, true) + context.px(24);
+    return draw_measured(context, inside, {{room.min.x, room.min.y + price}, room.max});
+  }
   const float half = room.width() * 0.46f;
   draw_price(context, inside, {room.min, {room.min.x + half, room.max.y}}, true);
   draw_measured(context, inside, {{room.min.x + half + context.px(36), room.min.y}, room.max});

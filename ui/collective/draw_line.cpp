@@ -16,7 +16,7 @@ namespace {
 
 using stage::Rect;
 
-constexpr float kButtonSide = 32;
+constexpr float kButtonSide = 32, kSecondRow = kButtonSide + 12;
 constexpr std::array<float, 4> kSpeeds{0.5f, 1, 2, 4};
 
 void transport_button(const Context& context, const char* icon, const char* id, bool accent) {
@@ -36,8 +36,10 @@ void transport_button(const Context& context, const char* icon, const char* id, 
 }
 
 /// Draws the buttons; returns where they end. In a low window they stand in one row, and what has no room
-/// there before `room.max.x` is left out: first the choices' labels, then the speeds, then the forms.
-float draw_buttons(const Context& context, const Inside& inside, const Rect& room, bool low) {
+/// there before `room.max.x` is left out: first the choices' labels, then the speeds, then the forms. In a
+/// narrow one the choices have a row of their own.
+float draw_buttons(const Context& context, const Inside& inside, const Rect& room, bool low,
+                   bool second_row) {
   const Type type(context);
   auto& view = context.view.of<CollectiveView>();
   const float gap = context.px(8);
@@ -63,7 +65,10 @@ float draw_buttons(const Context& context, const Inside& inside, const Rect& roo
        true}};
   std::string speed_label = "Hops per second", form_label = "As a";
   bool with_speeds = true, with_forms = inside.has_tree();
-  if (low) {
+  if (second_row) {
+    end = room.min.x - gap;
+    form_label = "";
+  } else if (low) {
     const auto fits = [&] {
       return end + (with_speeds ? gap + segments_width(context, speed_label, speeds) : 0) +
                  (with_forms ? gap + segments_width(context, form_label, forms) : 0) <=
@@ -74,7 +79,7 @@ float draw_buttons(const Context& context, const Inside& inside, const Rect& roo
     if (!fits()) with_forms = false;
   }
   if (with_speeds) {
-    if (low)
+    if (low && !second_row)
       ImGui::SameLine();
     else
       ImGui::SetCursorScreenPos({room.min.x, room.min.y + context.px(10 + kButtonSide + 8)});
@@ -141,12 +146,12 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
     const std::string words =
         fmt::format("{}: {} hop{}", part_title(inside, to), to - from, to - from == 1 ? "" : "s");
     const float middle = (tick_x(static_cast<float>(from)) + tick_x(static_cast<float>(to))) / 2;
+    // It may reach a quarter of a stretch beyond its own, as the words beside it may.
+    const TextStyle style = in(is_now ? type.strong : type.body, is_now ? theme.text : theme.dim);
+    const float most = pitch * (static_cast<float>(to - from) + 0.5f);
     const std::string shown =
-        text_width(type.body, words) <= pitch * static_cast<float>(to - from + 1)
-            ? words
-            : fitted(type.body, part_title(inside, to), pitch * static_cast<float>(to - from + 1));
-    draw_text(list, {middle, room.min.y + context.px(4)},
-              in(is_now ? type.strong : type.body, is_now ? theme.text : theme.dim), shown, Align::Centre);
+        text_width(style, words) <= most ? words : fitted(style, part_title(inside, to), most);
+    draw_text(list, {middle, room.min.y + context.px(4)}, style, shown, Align::Centre);
   };
   part(0, adding);
   part(adding, hops);
@@ -209,8 +214,9 @@ void draw_ticks(const Context& context, const Inside& inside, const Rect& room, 
 
 }  // namespace
 
-float line_height(const Context& context, const Inside& inside, bool low) {
-  return std::round(context.px(low ? 118 : inside.has_tree() ? 140 : 128));
+float line_height(const Context& context, const Inside& inside, float width, bool low) {
+  const float second = width < context.px(kNarrowWindow) ? kSecondRow : 0;
+  return std::round(context.px(low ? 118 + second : inside.has_tree() ? 140 : 128));
 }
 
 void draw_line_of_hops(const Context& context, const Inside& inside, const Rect& room, bool low) {
@@ -219,12 +225,15 @@ void draw_line_of_hops(const Context& context, const Inside& inside, const Rect&
   auto& view = context.view.of<CollectiveView>();
   const std::string words = view.price_first ? "Hop by hop" : "Price and times";
   const float other = low ? button_width(context, words) + context.px(16) : 0;
-  const float end = draw_buttons(context, inside, {room.min, {room.max.x - other, room.max.y}}, low);
+  const bool narrow = room.width() < context.px(kNarrowWindow);
+  const float end = draw_buttons(context, inside, {room.min, {room.max.x - other, room.max.y}}, low, narrow);
   if (low) {
     ImGui::SetCursorScreenPos({room.max.x - button_width(context, words), room.min.y + context.px(10)});
     if (draw_button(context, "other page", words, ButtonLook::Plain, true, ""))
       view.price_first = !view.price_first;
-    draw_ticks(context, inside, {{room.min.x, room.min.y + context.px(kButtonSide + 12)}, room.max}, low);
+    draw_ticks(
+        context, inside,
+        {{room.min.x, room.min.y + context.px(kButtonSide + 12 + (narrow ? kSecondRow : 0))}, room.max}, low);
     return;
   }
   draw_ticks(context, inside, {{end + context.px(24), room.min.y + context.px(6)}, room.max}, low);

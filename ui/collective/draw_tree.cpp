@@ -7,16 +7,30 @@
 
 namespace shardlens::ui::collective {
 
+namespace {
+
+/// Which hop it is and what happens in it, side by side if there is room. Returns the height.
+float draw_hop_words(const Context& context, const Inside& inside, const stage::Rect& room) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle title{context.fonts.bold, std::round(context.px(20)), context.theme.text};
+  const ImVec2 at = room.min;
+  draw_text(list, at, title, hop_title(inside));
+  const float beside = text_width(title, hop_title(inside)) + context.px(16);
+  const WordRoom words = room_for_words(context, room.width(), beside);
+  const ImVec2 place{words.alone ? at.x : at.x + beside,
+                     at.y + (words.alone ? title.size + context.px(6) : context.px(4))};
+  const float height = draw_wrapped(list, place, type.body, hop_sentence(inside), words.width);
+  return std::max(title.size, place.y + height - at.y);
+}
+
+}  // namespace
+
 void draw_tree(const Context& context, const Inside& inside, const stage::Rect& room) {
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const TextStyle title{context.fonts.bold, std::round(context.px(20)), theme.text};
-  float y = room.min.y;
-  draw_text(list, {room.min.x, y}, title, hop_title(inside));
-  draw_text(list, {room.min.x + text_width(title, hop_title(inside)) + context.px(16), y + context.px(4)},
-            type.body, hop_sentence(inside));
-  y += title.size + context.px(14);
+  float y = room.min.y + draw_hop_words(context, inside, room) + context.px(14);
 
   const float label = context.px(76);
   const float column = (room.width() - label) / static_cast<float>(inside.size());

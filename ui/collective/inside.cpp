@@ -252,10 +252,10 @@ void draw_inside_collective(const Context& context, float left_edge, float top_e
   const ChunkPictures& pictures = pictures_of(context, inside);
 
   // From the bottom: price and times, the line of hops, and the hops in what is left.
-  const bool low = size.y < context.px(kLowWindow);
+  const bool low = size.y < context.px(kLowWindow) || width < context.px(kNarrowWindow);
   const bool price_first = low && context.view.of<CollectiveView>().price_first;
   const float figures = low ? 0 : figures_height(context, inside, width);
-  const float line = line_height(context, inside, low);
+  const float line = line_height(context, inside, width, low);
   const float line_top = bottom - figures - line;
   const stage::Rect page{{left, top + context.px(12)}, {left + width, line_top - context.px(12)}};
   if (price_first)

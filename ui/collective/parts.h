@@ -15,6 +15,8 @@ namespace shardlens::ui::collective {
 
 /// A lower window, in pixels at scale 1, shows either the hops or price and times.
 inline constexpr float kLowWindow = 600;
+/// So does a narrower one, where price and times stand below each other.
+inline constexpr float kNarrowWindow = 560;
 
 /// What the terms of a chunk really hold, thinned to a few cells: the run's values.
 struct ChunkPictures {
@@ -44,7 +46,7 @@ void draw_tree(const Context& context, const Inside& inside, const stage::Rect& 
 void draw_table(const Context& context, const Inside& inside, const stage::Rect& room);
 
 /// The buttons, and the line of hops with a picture of the whole table under each tick.
-float line_height(const Context& context, const Inside& inside, bool low);
+float line_height(const Context& context, const Inside& inside, float width, bool low);
 void draw_line_of_hops(const Context& context, const Inside& inside, const stage::Rect& room, bool low);
 
 /// The price of ring and tree, and what was measured here.

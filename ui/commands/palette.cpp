@@ -12,6 +12,7 @@
 #include "engine/base/utf8.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/glossary.h"
+#include "ui/frame/narrow.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/word_filter.h"
@@ -127,7 +128,9 @@ void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match
     right -= text_width(key, text) + context.px(12);
   }
   x = std::max(x + context.px(16), min.x + context.px(196));
-  if (x < right) draw_text(list, {x, small_y}, small, fitted(small, command.help, right - x));
+  // In a narrow window only a few letters would fit. The chosen row's words stand whole below the list.
+  if (x < right && !is_narrow(context.view))
+    draw_text(list, {x, small_y}, small, fitted(small, command.help, right - x));
 }
 
 /// Draws the whole explanation of the chosen command under the list, because a row may have to cut it.

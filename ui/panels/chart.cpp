@@ -36,6 +36,10 @@ bool is_right_of_middle(const Frame& frame, float x) {
   return x > (frame.min.x + frame.max.x) / 2;
 }
 
+float y_title_height(const Context& context, const Chart& chart, float width) {
+  return wrapped_height(Type(context).note, chart.y_title, width);
+}
+
 void draw_axes(const Context& context, const Chart& chart, const Frame& frame) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -61,7 +65,9 @@ void draw_axes(const Context& context, const Chart& chart, const Frame& frame) {
                 chart.x_text(chart.x_ticks[i]), Align::Centre);
   }
   draw_text(list, {frame.max.x, frame.max.y + context.px(22)}, type.note, chart.x_title, Align::Right);
-  draw_text(list, {frame.min.x, frame.min.y - type.note.size - context.px(6)}, type.note, chart.y_title);
+  const float title = y_title_height(context, chart, frame.max.x - frame.min.x);
+  draw_wrapped(list, {frame.min.x, frame.min.y - title - context.px(6)}, type.note, chart.y_title,
+               frame.max.x - frame.min.x);
   if (!chart.x_line) return;
   const float x = std::round(frame.x(*chart.x_line)) + 0.5f;
   draw_dashed_line(list, {x, frame.min.y}, {x, frame.max.y}, theme.dim, 1, context.px(4));
@@ -209,10 +215,11 @@ void draw_mark(ImDrawList* list, ImVec2 centre, DotMark mark, float radius, ImU3
 }
 
 void draw_chart(const Context& context, const char* id, const Chart& chart, ImVec2 min, ImVec2 size) {
-  const Type type(context);
-  const float head = chart.y_title.empty() ? context.px(6) : type.note.size + context.px(10);
-  Frame frame{{min.x + context.px(52), min.y + head},
-              {min.x + size.x - context.px(12), min.y + size.y - context.px(40)},
+  const float left = min.x + context.px(52), right = min.x + size.x - context.px(12);
+  const float title = y_title_height(context, chart, right - left);
+  const float head = chart.y_title.empty() ? context.px(6) : title + context.px(10);
+  Frame frame{{left, min.y + head},
+              {right, min.y + size.y - context.px(40)},
               chart.x_ticks.front(),
               chart.x_ticks.back(),
               chart.y_ticks.front(),

@@ -16,19 +16,53 @@ Type::Type(const Context& context)
       mono{context.fonts.mono, context.px(kBodySize), context.theme.text},
       mono_note{context.fonts.mono, context.px(kSmallSize), context.theme.dim} {}
 
+float page_title(const Context& context, const std::string& title, ImVec2 at, float width, float reserve) {
+  const Type type(context);
+  const bool cut = reserve > 0 && text_width(type.title, title) > width - reserve;
+  const float above = cut ? choice_row_height(context) + context.px(8) : 0;
+  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + above}, type.title,
+            fitted(type.title, title, cut ? width : width - reserve));
+  return above + type.title.size;
+}
+
 void page_head(const Context& context, const std::string& title, const std::string& explanation,
                float reserve) {
   const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  // A title that would be cut beside the choices is drawn below them.
-  const bool cut = reserve > 0 && text_width(type.title, title) > width - reserve;
-  const ImVec2 at{top.x, cut ? top.y + choice_row_height(context) + context.px(8) : top.y};
-  draw_text(list, at, type.title, fitted(type.title, title, cut ? width : width - reserve));
-  const float below = at.y + type.title.size + context.px(6);
-  const float height = draw_wrapped(list, {at.x, below}, type.note, explanation, width);
+  const float below = top.y + page_title(context, title, top, width, reserve) + context.px(6);
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), {top.x, below}, type.note, explanation, width);
   ImGui::Dummy({width, below + height - top.y});
+}
+
+WordRoom room_for_words(const Context& context, float width, float controls) {
+  constexpr float kLeastForWords = 220;
+  const bool alone = controls > 0 && width - controls < context.px(kLeastForWords);
+  return {alone ? width : width - controls, alone};
+}
+
+ImVec2 Rows::place(float width, float gap) {
+  if (at_.x > left_ && at_.x + width > right_) at_ = {left_, at_.y + line_};
+  const ImVec2 place = at_;
+  at_.x += width + gap;
+  return place;
+}
+
+float draw_sideways(const Context& context, const char* id, ImVec2 at, float width, float least,
+                    const std::function<float(ImVec2 at, float width)>& draw) {
+  if (width >= least) return draw(at, width);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+  if (ImGui::BeginChild(id, {width, 0}, ImGuiChildFlags_AutoResizeY, ImGuiWindowFlags_HorizontalScrollbar)) {
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    const float height = draw(from, least);
+    ImGui::SetCursorScreenPos(from);
+    ImGui::Dummy({least, height + context.px(4)});
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+  return ImGui::GetItemRectSize().y;
 }
 
 float choice_row_height(const Context& context) {
@@ -84,6 +118,7 @@ void copy_menu_button(const Context& context, const char* id, ImVec2 right_top,
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const Type type(context);
   const float width = text_width(type.note, "Copy") + context.px(20);
+  if (right_top.x - width < ImGui::GetWindowPos().x) return;
   ImGui::PushID(id);
   ImGui::SetCursorScreenPos({std::round(right_top.x - width), right_top.y});
   ImGui::PushFont(nullptr, kSmallSize);

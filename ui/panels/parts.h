@@ -29,10 +29,42 @@ inline TextStyle in(TextStyle style, ImU32 colour) {
   return style;
 }
 
+/// Draws a headline at `at`; `reserve` pixels at the right of `width` stay free for controls. A headline that
+/// would be cut beside them is drawn below them. Returns its height and what is above it.
+float page_title(const Context& context, const std::string& title, ImVec2 at, float width, float reserve);
+
 /// Draws the headline and one line of explanation at the cursor and moves it below them; `reserve` pixels at
 /// the right stay free for controls.
 void page_head(const Context& context, const std::string& title, const std::string& explanation,
                float reserve);
+
+/// Where words stand that share their line with controls.
+struct WordRoom {
+  float width;  ///< of the words
+  bool alone;   ///< the words have the whole width; the controls get a line of their own
+};
+/// Words stand beside controls that take `controls` of `width` pixels, gap included, if enough is left for a
+/// few words a line.
+WordRoom room_for_words(const Context& context, float width, float controls);
+
+/// Places things from left to right, and below where the next one would leave `width`. `line`: from one row
+/// to the next.
+class Rows {
+ public:
+  Rows(ImVec2 at, float width, float line) : at_(at), left_(at.x), right_(at.x + width), line_(line) {}
+  /// The place of a thing that is `width` wide; the next is `gap` right of it.
+  ImVec2 place(float width, float gap);
+  float bottom() const { return at_.y + line_; }
+
+ private:
+  ImVec2 at_;
+  float left_, right_, line_;
+};
+
+/// Draws what needs at least `least` pixels of width, such as a table: `draw(at, width)` returns its height.
+/// On a narrower page it can be scrolled sideways. Returns the height.
+float draw_sideways(const Context& context, const char* id, ImVec2 at, float width, float least,
+                    const std::function<float(ImVec2 at, float width)>& draw);
 
 /// Draws a row of choices at `at`, of which `taken` is the current one. Returns the one clicked, or -1. Ids
 /// are "##<id>/<label>".
@@ -42,7 +74,7 @@ float choice_row_width(const Context& context, std::span<const std::string> labe
 float choice_row_height(const Context& context);
 
 /// A small "Copy" button at `right_top` (its right top corner) whose menu copies the table as text or as
-/// Markdown.
+/// Markdown. It is left out where it would leave the window; the table has the same menu.
 void copy_button(const Context& context, const char* id, ImVec2 right_top, const MakeTable& make);
 /// The same with entries of its own.
 void copy_menu_button(const Context& context, const char* id, ImVec2 right_top,

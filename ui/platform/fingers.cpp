@@ -103,7 +103,10 @@ void Fingers::leave_two() {
 void Fingers::lift(double seconds) {
   ImGuiIO& io = ImGui::GetIO();
   const bool hovers = doing_ == Doing::Waits && seconds - began_seconds_ >= kLongPressSeconds;
-  if (doing_ == Doing::Waits && !hovers) io.AddMouseButtonEvent(ImGuiMouseButton_Left, true);
+  if (doing_ == Doing::Waits && !hovers) {
+    io.AddMousePosEvent(began_.x, began_.y);
+    io.AddMouseButtonEvent(ImGuiMouseButton_Left, true);
+  }
   if (doing_ == Doing::Drags || doing_ == Doing::Waits) io.AddMouseButtonEvent(ImGuiMouseButton_Left, false);
   // Nothing is hovered without a finger, but for what a long press has shown.
   if (!hovers) io.AddMousePosEvent(-FLT_MAX, -FLT_MAX);

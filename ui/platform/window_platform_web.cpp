@@ -29,7 +29,16 @@ namespace {
 
 EM_JS(double, page_width, (), { return window.innerWidth; });
 EM_JS(double, page_height, (), { return window.innerHeight; });
-EM_JS(bool, is_apples, (), { return / Mac | iPhone | iPad /.test(navigator.platform); });
+// Emscripten's GLFW takes a finger for a mouse with its button down.
+EM_JS(void, keep_fingers_from_glfw, (), {
+  const canvas = Module.canvas;
+  canvas.removeEventListener('touchstart', GLFW.onMouseButtonDown, true);
+  canvas.removeEventListener('touchmove', GLFW.onMousemove, true);
+  canvas.removeEventListener('touchend', GLFW.onMouseButtonUp, true);
+  canvas.removeEventListener('touchcancel', GLFW.onMouseButtonUp, true);
+});
+EM_JS(bool, is_apples, (),
+      { return navigator.platform.startsWith('Mac') || navigator.platform.startsWith('iP'); });
 EM_JS(void, show_keyboard, (bool shown), { Module.keyboard(shown); });
 EM_JS(void, copy_in_page, (const char* text), { Module.copy(UTF8ToString(text)); });
 
@@ -63,22 +72,6 @@ bool is_the_studios(const EmscriptenKeyboardEvent& event) {
   return std::none_of(std::begin(kTheirs), std::end(kTheirs), [&](const char* one) { return code == one; });
 }
 
-/// The places of the fingers after an event of the page, in pixels of the picture.
-EM_BOOL take_touch(int kind, const EmscriptenTouchEvent* event, void* user) {
-  const double ratio = emscripten_get_device_pixel_ratio();
-  std::vector<ImVec2> places;
-  for (int i = 0; i < event->numTouches; ++i) {
-    const EmscriptenTouchPoint& point = event->touches[i];
-    const bool lifted =
-        point.isChanged && (kind == EMSCRIPTEN_EVENT_TOUCHEND || kind == EMSCRIPTEN_EVENT_TOUCHCANCEL);
-    if (!lifted)
-      places.emplace_back(static_cast<float>(point.targetX * ratio),
-                          static_cast<float>(point.targetY * ratio));
-  }
-  static_cast<Fingers*>(user)->take(places, event->timestamp / 1000, static_cast<float>(ratio));
-  return EM_TRUE;
-}
-
 class PagePlatform final : public Platform {
  public:
   PagePlatform() {
@@ -103,10 +96,11 @@ class PagePlatform final : public Platform {
       return is_the_studios(*event) ? EM_TRUE : EM_FALSE;
     };
     emscripten_set_keydown_callback(EMSCRIPTEN_EVENT_TARGET_DOCUMENT, nullptr, EM_FALSE, keys);
-    emscripten_set_touchstart_callback("#canvas", &fingers_, EM_TRUE, take_touch);
-    emscripten_set_touchmove_callback("#canvas", &fingers_, EM_TRUE, take_touch);
-    emscripten_set_touchend_callback("#canvas", &fingers_, EM_TRUE, take_touch);
-    emscripten_set_touchcancel_callback("#canvas", &fingers_, EM_TRUE, take_touch);
+    keep_fingers_from_glfw();
+    emscripten_set_touchstart_callback("#canvas", this, EM_TRUE, take_touch);
+    emscripten_set_touchmove_callback("#canvas", this, EM_TRUE, take_touch);
+    emscripten_set_touchend_callback("#canvas", this, EM_TRUE, take_touch);
+    emscripten_set_touchcancel_callback("#canvas", this, EM_TRUE, take_touch);
   }
 
   ~PagePlatform() override {
@@ -177,6 +171,27 @@ class PagePlatform final : public Platform {
   const ui::Fonts& fonts() const override { return gui_->fonts(); }
 
  private:
+  static EM_BOOL take_touch(int kind, const EmscriptenTouchEvent* event, void* platform) {
+    static_cast<PagePlatform*>(platform)->take_touch(kind, *event);
+    return EM_TRUE;
+  }
+  /// Tells of the fingers that are on the canvas after an event, in pixels of the picture.
+  void take_touch(int kind, const EmscriptenTouchEvent& event) {
+    const double ratio = emscripten_get_device_pixel_ratio();
+    std::vector<ImVec2> places;
+    for (int i = 0; i < event.numTouches; ++i) {
+      const EmscriptenTouchPoint& point = event.touches[i];
+      const bool lifted =
+          point.isChanged && (kind == EMSCRIPTEN_EVENT_TOUCHEND || kind == EMSCRIPTEN_EVENT_TOUCHCANCEL);
+      if (!lifted)
+        places.emplace_back(static_cast<float>(point.targetX * ratio),
+                            static_cast<float>(point.targetY * ratio));
+    }
+    // Otherwise the backend says in every frame where a mouse would be that has never come.
+    if (kind == EMSCRIPTEN_EVENT_TOUCHSTART) ImGui_ImplGlfw_CursorEnterCallback(window_, GLFW_TRUE);
+    fingers_.take(places, event.timestamp / 1000, static_cast<float>(ratio));
+  }
+
   GLFWwindow* window_ = nullptr;
   std::optional<GuiContext> gui_;
   std::optional<KeptPicture> picture_;

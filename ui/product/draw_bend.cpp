@@ -9,9 +9,12 @@
 #include "ui/product/bend.h"
 #include "ui/product/page.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/within.h"
 
 namespace shardlens::ui {
 namespace {
+
+constexpr float kFiguresAbreast = 360;  ///< in a narrower panel the second figure stands below the first
 
 bool is_forward(const Number& number) {
   return number.program().step(number.product.step).phase == Phase::Forward;
@@ -93,7 +96,11 @@ void draw_order(const OpenedPage& page, const Number& number, const Bend& bend, 
       draw_figure(page, {room.min.x, y}, "GeLU of the sum", fmt::format("GeLU({})", inside.text(bend.sum)),
                   alike.text(bend.of_sum), page.theme.agreement, 32);
   if (!number.is_terms()) return;
-  const float x = room.min.x + std::max(first, text_width(page.type.strong, "GeLU of the sum")) + page.px(40);
+  const bool stacked = room.width() < page.px(kFiguresAbreast);
+  if (stacked) y += page.type.strong.size + page.type.mono_note.size + page.tall(32 + 10 + 14);
+  const float x =
+      stacked ? room.min.x
+              : room.min.x + std::max(first, text_width(page.type.strong, "GeLU of the sum")) + page.px(40);
   draw_text(page.list, {x, y}, page.type.strong, "sum of the GeLUs");
   y += page.type.strong.size + page.tall(4);
   const TextStyle big = page.big(32, page.theme.text);
@@ -130,13 +137,14 @@ void draw_order(const OpenedPage& page, const Number& number, const Bend& bend, 
   const std::string difference = alike.text(std::abs(bend.sum_of - bend.of_sum));
   draw_text(page.list, {room.min.x, y + (big.size - page.type.strong.size) / 2}, page.type.strong,
             "difference");
-  draw_text(page.list, {x, y}, in(big, page.theme.communication), difference);
-  const float words = x + text_width(big, difference) + page.px(20);
+  const float label = stacked ? text_width(page.type.strong, "difference") + page.px(20) : 0;
+  draw_text(page.list, {x + label, y}, in(big, page.theme.communication), difference);
+  if (stacked) y += big.size + page.tall(8);
+  const float words = stacked ? x : x + text_width(big, difference) + page.px(20);
   const std::string said = compared(bend.sum_of, bend.of_sum, alike);
   const std::string why = "For a straight line through 0 both orders give the same. GeLU is a curve.";
-  draw_wrapped(page.list, {words, y}, page.type.body, said, room.max.x - words);
-  draw_wrapped(page.list, {words, y + page.type.body.size + page.px(3)}, in(page.type.body, page.theme.dim),
-               why, room.max.x - words);
+  y += draw_wrapped(page.list, {words, y}, page.type.body, said, room.max.x - words) + page.px(3);
+  draw_wrapped(page.list, {words, y}, in(page.type.body, page.theme.dim), why, room.max.x - words);
 }
 
 /// A bar for each rank's term and one for their sum, on one scale.
@@ -149,7 +157,8 @@ void draw_gradient_bars(const OpenedPage& page, const Number& number, const Rect
   const AlikeNumbers alike(all);
   const float row = std::min(page.tall(30), room.height() / static_cast<float>(all.size()));
   const TextStyle value = page.type.mono;
-  const float names = page.px(150), share = page.px(130);
+  const bool narrow = page.stacks(room);
+  const float names = page.px(narrow ? 92 : 150), share = page.px(narrow ? 50 : 130);
   const float figures = text_width(value, alike.text(-largest)) + page.px(20) + share;
   const Rect bars{{room.min.x + names, room.min.y}, {room.max.x - figures, room.max.y}};
   const float zero = (bars.min.x + bars.max.x) / 2;
@@ -165,7 +174,7 @@ void draw_gradient_bars(const OpenedPage& page, const Number& number, const Rect
               Align::Right);
     if (!is_sum && number.sum != 0)
       draw_text(page.list, {room.max.x, middle - page.type.note.size * 0.56f}, page.type.note,
-                fmt::format("{:.2g} times the sum", amount / number.sum), Align::Right);
+                fmt::format("{:.2g} {}", amount / number.sum, narrow ? "×" : "times the sum"), Align::Right);
     y += row;
   };
   for (size_t rank = 0; rank < number.parts.size(); ++rank)
@@ -189,11 +198,16 @@ void draw_bend(const OpenedPage& page, const Number& number, const Number& terms
   const float pad = page.px(20);
   const Rect inner{{room.min.x + pad, room.min.y + page.tall(14)},
                    {room.max.x - pad, room.max.y - page.tall(14)}};
-  const bool curve = is_forward(number);
-  const float words = curve ? inner.width() * 0.62f : inner.width();
+  const bool curve = is_forward(number), stacked = page.stacks(inner);
+  const float words = curve && !stacked ? inner.width() * 0.62f : inner.width();
   const TextStyle title{page.context.fonts.bold, page.px(kBodySize * 1.25f), page.theme.text};
-  draw_text(page.list, inner.min, title, fitted(title, bend_title(number), words));
-  float y = inner.min.y + title.size + page.tall(6);
+  float y = inner.min.y + page.tall(6);
+  if (stacked) {
+    y += draw_wrapped(page.list, inner.min, title, bend_title(number), words);
+  } else {
+    draw_text(page.list, inner.min, title, fitted(title, bend_title(number), words));
+    y += title.size;
+  }
   y += draw_wrapped(page.list, {inner.min.x, y}, in(page.type.body, page.theme.dim), bend_words(number),
                     words) +
        page.tall(16);
@@ -202,6 +216,11 @@ void draw_bend(const OpenedPage& page, const Number& number, const Number& terms
     return;
   }
   const Bend bend = bend_of(terms);
+  if (stacked) {
+    const float top = inner.max.y - within((inner.max.y - y) * 0.42f, page.px(120), page.px(260));
+    draw_order(page, terms, bend, {{inner.min.x, y}, {inner.max.x, top - page.px(8)}});
+    return draw_curve(page, terms, bend, {{inner.min.x, top}, inner.max});
+  }
   draw_order(page, terms, bend, {{inner.min.x, y}, {inner.min.x + words, inner.max.y}});
   draw_curve(page, terms, bend, {{inner.min.x + words + page.px(24), inner.min.y}, inner.max});
 }

@@ -119,7 +119,13 @@ void draw_formula(const OpenedPage& page, const Number& number, const Rect& room
            page.px(48);
   };
   while (style.size > page.px(14) && total() > room.width()) style.size -= 1;
-  const float middle = (room.min.y + room.max.y) / 2;
+  // Where even small letters do not fit, the sum stands below what it gives.
+  const bool two_lines = total() > room.width();
+  const auto second_line = [&] {
+    return text_width(style, right) + 1.5f * style.size + text_width(small, range) + page.px(20);
+  };
+  while (style.size > page.px(10) && second_line() > room.width()) style.size -= 1;
+  float middle = two_lines ? room.min.y + room.height() * 0.16f : (room.min.y + room.max.y) / 2;
   float x = room.min.x;
   const auto put = [&](const TextStyle& as, const std::string& text, float after) {
     draw_text(page.list, {x, middle - as.size * 0.56f}, as, text);
@@ -127,12 +133,16 @@ void draw_formula(const OpenedPage& page, const Number& number, const Rect& room
   };
   put(style, left, page.px(12));
   put(in(style, page.theme.dim), "=", page.px(12));
+  if (two_lines) {
+    x = room.min.x;
+    middle += room.height() * 0.42f;
+  }
   const TextStyle sigma{page.context.fonts.body, style.size * 1.5f, page.theme.text};
   put(sigma, "\u03A3", page.px(4));
   draw_text(page.list, {x, middle + style.size * 0.24f}, small, range);
   x += text_width(small, range) + page.px(10);
   put(style, right, 0);
-  draw_places(page, number, room, x);
+  if (!two_lines) draw_places(page, number, room, x);
 }
 
 }  // namespace shardlens::ui

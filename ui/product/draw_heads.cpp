@@ -62,7 +62,8 @@ void draw_large(const OpenedPage& page, const std::shared_ptr<const Head>& head,
                 const std::string& title, const std::string& words, const Rect& room, ImU32 outline,
                 bool causal) {
   const TextStyle bold = page.type.strong;
-  draw_text(page.list, room.min, bold, title);
+  const bool whole = text_width(bold, title) <= room.width();
+  draw_text(page.list, room.min, bold, whole ? title : title.substr(0, title.find(' ')));
   const float below = room.min.y + bold.size + page.px(2);
   const std::string brief = words.substr(0, words.find(','));
   draw_text(page.list, {room.min.x, below}, page.type.note,
@@ -270,16 +271,19 @@ void draw_heads(const OpenedPage& page, const Step& step, const Rect& room) {
   const bool has_run =
       shown_result(context.snapshot) && static_cast<size_t>(step.id) < context.snapshot.position;
   const TextStyle equation{context.fonts.mono, page.px(17), page.theme.text};
-  draw_text(page.list, {room.min.x, room.min.y + page.px(4)}, equation, step.equation);
+  float top = room.min.y;
+  draw_text(page.list, {room.min.x, top + page.px(4)}, equation, step.equation);
   std::vector<std::string> sequences;
   for (int64_t i = 0; i < std::min<int64_t>(places.sequences, 6); ++i)
     sequences.push_back(fmt::format("sequence {}", i));
   if (sequences.size() > 1) {
-    const ImVec2 at{room.max.x - choice_row_width(context, sequences), room.min.y};
+    const float width = choice_row_width(context, sequences);
+    if (text_width(equation, step.equation) + page.px(16) > room.width() - width) top += page.px(30);
+    const ImVec2 at{std::max(room.min.x, room.max.x - width), top};
     const int clicked = choice_row(context, "sequence", at, sequences, static_cast<int>(view.sequence));
     if (clicked >= 0) view.sequence = clicked;
   }
-  const Rect below{{room.min.x, room.min.y + page.px(36)}, room.max};
+  const Rect below{{room.min.x, top + page.px(36)}, room.max};
   const float lanes = draw_lanes(page, program, step, places, has_run, below);
   draw_chosen(page, program, step, places, has_run,
               {{room.min.x, below.min.y + lanes + page.px(14)}, room.max});

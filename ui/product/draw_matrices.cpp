@@ -102,8 +102,8 @@ std::string what_happens(const Program& program, const Product& product) {
 /// Where everything is.
 struct Arrangement {
   Rect factors[2], result;
-  float signs[2] = {0, 0};  ///< the middles of the two signs
-  float middle = 0;
+  ImVec2 signs[2];    ///< the middles of the two signs
+  float caption = 0;  ///< the width of a factor's caption
 };
 
 /// The largest matrices that fit. Their sides are multiples of the ranks, so that all pieces of a row have
@@ -126,16 +126,48 @@ Arrangement arranged(const OpenedPage& page, MatrixShape a, MatrixShape c, int r
   const float result_width = partial ? rest : length(c.cols);
   const float result_height = partial ? room.height() : length(a.rows);
   Arrangement at;
-  at.middle = std::round((room.min.y + room.max.y) / 2);
+  at.caption = page.px(150);
+  const float middle = std::round((room.min.y + room.max.y) / 2);
   float x = std::round(room.min.x + (rest - result_width) / 2);
   for (int i = 0; i < 2; ++i) {
-    const float top = std::round(at.middle - heights[i] / 2);
+    const float top = std::round(middle - heights[i] / 2);
     at.factors[i] = {{x, top}, {x + widths[i], top + heights[i]}};
-    at.signs[i] = x + widths[i] + between / 2;
+    at.signs[i] = {x + widths[i] + between / 2, middle};
     x += widths[i] + between;
   }
-  const float top = std::round(at.middle - result_height / 2);
+  const float top = std::round(middle - result_height / 2);
   at.result = {{x, top}, {x + result_width, top + result_height}};
+  return at;
+}
+
+/// The same for a narrow room: the factors side by side, and below them and their captions the result.
+Arrangement arranged_below(const OpenedPage& page, MatrixShape a, MatrixShape c, int ranks, bool partial,
+                           const Rect& room) {
+  const auto side = [](int64_t extent) {
+    return static_cast<float>(std::pow(static_cast<double>(extent), kPower));
+  };
+  const float between = page.px(48), sign = page.px(44), captions = page.px(kCaption + 24);
+  const float half = (room.width() - between) / 2, height = room.height() - captions - sign;
+  const float scale =
+      std::min({half / side(std::max(a.cols, c.cols)), height * 0.4f / side(std::max(a.rows, a.cols)),
+                height * 0.6f / side(a.rows), room.width() / side(c.cols)});
+  const auto length = [&](int64_t extent) {
+    const auto step = static_cast<float>(ranks);
+    return std::max(step, std::floor(side(extent) * scale / step) * step);
+  };
+  const float upper = std::max(length(a.rows), length(a.cols));
+  Arrangement at;
+  at.caption = half;
+  const ImVec2 first{std::round(room.min.x), std::round(room.min.y)},
+      second{std::round(room.min.x + half + between), first.y};
+  at.factors[0] = {first, {first.x + length(a.cols), first.y + length(a.rows)}};
+  at.factors[1] = {second, {second.x + length(c.cols), second.y + length(a.cols)}};
+  at.signs[0] = {second.x - between / 2, first.y + std::min(length(a.rows), length(a.cols)) / 2};
+  const float top = std::round(first.y + upper + captions + sign);
+  at.signs[1] = {room.min.x + room.width() / 2, top - sign * 0.8f};
+  const float left = std::round(room.min.x + (room.width() - length(c.cols)) / 2);
+  at.result = partial ? Rect{{room.min.x, top}, room.max}
+                      : Rect{{left, top}, {left + length(c.cols), top + length(a.rows)}};
   return at;
 }
 
@@ -213,7 +245,8 @@ void draw_matrices(const OpenedPage& page, const Product& product, const Rect& r
                          (!partial && !parts_in_columns(c).empty());
   const Rect inner{{room.min.x, room.min.y + words + page.px(has_parts ? kParts + 12 : 12)},
                    {room.max.x, room.max.y - page.px(kCaption + 12)}};
-  const Arrangement at = arranged(page, a.shape(), c.shape(), ranks, partial, inner);
+  const auto arrange = page.stacks(room) ? arranged_below : arranged;
+  const Arrangement at = arrange(page, a.shape(), c.shape(), ranks, partial, inner);
   const TextStyle sign{context.fonts.bold, page.px(30), page.theme.text};
   const DrawnMatrix* const factors[] = {&a, &b};
   for (int i = 0; i < 2; ++i) {
@@ -222,10 +255,9 @@ void draw_matrices(const OpenedPage& page, const Product& product, const Rect& r
     const int last = factors[i]->tensor->layout.kind == LayoutKind::Replicated ? 0 : ranks - 1;
     for (int rank = 0; rank <= last; ++rank) draw_rank(page, *factors[i], ranks, rank, place);
     draw_parts_in_columns(page, *factors[i], place);
-    draw_caption(page, *factors[i], ranks,
-                 {place.min, {std::max(place.max.x, place.min.x + page.px(150)), 0}},
+    draw_caption(page, *factors[i], ranks, {place.min, {std::max(place.max.x, place.min.x + at.caption), 0}},
                  place.max.y + page.px(8));
-    draw_text(page.list, {at.signs[i], at.middle - sign.size * 0.56f}, sign, i == 0 ? "\u00D7" : "=",
+    draw_text(page.list, {at.signs[i].x, at.signs[i].y - sign.size * 0.56f}, sign, i == 0 ? "\u00D7" : "=",
               Align::Centre);
   }
   const DrawnMatrix sum =

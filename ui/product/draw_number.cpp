@@ -290,7 +290,7 @@ class Lanes {
     // The number first; the curve of its running sum has what is left.
     const float inner = box.width() - 2 * pad;
     const float widest = inner >= page_.px(190) ? inner - page_.px(96) : inner;
-    while (value.size > page_.px(12) && text_width(value, words) > widest) value.size -= 1;
+    while (value.size > page_.px(8) && text_width(value, words) > widest) value.size -= 1;
     const float left = box.min.x + pad + text_width(value, words) + page_.px(16);
     const bool curve = box.max.x - pad - left >= page_.px(64);
     draw_text(page_.list, {box.min.x + pad, (box.min.y + box.max.y - value.size) / 2}, value, words);

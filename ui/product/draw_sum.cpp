@@ -159,19 +159,33 @@ void draw_sum_of_number(const OpenedPage& page, const Number& number, const Rect
   if (right.size() == 1)
     right[0].text = fitted(right[0].style, right[0].text, room - left_width - right[0].gap);
   // Beside a lesson's card there may be room for a smaller comparison only.
-  const float share = (room - left_width) / std::max(1.0f, width_of(right));
+  constexpr float kLeastShare = 0.6f;
+  float share = (room - left_width) / std::max(1.0f, width_of(right));
+  const bool below = share < kLeastShare;  // too small to be read beside the number
+  if (below) share = room / std::max(1.0f, width_of(right));
   if (share < 1)
     for (Span& span : right) {
-      span.style.size = std::floor(span.style.size * std::max(0.6f, share));
-      span.gap *= std::max(0.6f, share);
+      span.style.size = std::floor(span.style.size * std::max(kLeastShare, share));
+      span.gap *= std::max(kLeastShare, share);
     }
-  float x = std::max(box.min.x + page.px(12), (box.min.x + box.max.x - left_width - width_of(right)) / 2);
-  for (const auto* spans : {&left, &right})
-    for (const Span& span : *spans) {
+  const auto draw = [&](std::span<const Span> spans, float x, float middle) {
+    for (const Span& span : spans) {
       x += span.gap;
-      draw_text(page.list, {x, (box.min.y + box.max.y) / 2 - span.style.size * 0.54f}, span.style, span.text);
+      draw_text(page.list, {x, middle - span.style.size * 0.54f}, span.style, span.text);
       x += text_width(span.style, span.text);
     }
+    return x;
+  };
+  const auto start = [&](float width) {
+    return std::max(box.min.x + page.px(12), (box.min.x + box.max.x - width) / 2);
+  };
+  const float middle = (box.min.y + box.max.y) / 2, half = box.height() / 2;
+  if (below) {
+    draw(left, start(left_width), middle - half * 0.3f);
+    draw(right, start(width_of(right)), middle + half * 0.62f);
+  } else {
+    draw(right, draw(left, start(left_width + width_of(right)), middle), middle);
+  }
 }
 
 }  // namespace shardlens::ui

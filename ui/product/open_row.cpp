@@ -20,6 +20,7 @@ namespace {
 
 constexpr float kBendHeight = 212;  ///< at scale 1, the least that GeLU's panel needs
 constexpr float kHeader = 44, kFormula = 56;
+constexpr float kLeastStacked = 420;  ///< the height of a page whose parts stand below each other
 constexpr float kFormulaWidth = 330;  ///< of the formula beside a choice
 
 /// The opened step of the shown plan.
@@ -221,22 +222,24 @@ void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
   const float gap = page.px(10);
   page.unit = 0.72f;
   const float least = number_height(page) + gap + page.px(kBendHeight) + page.px(kFormula);
-  const bool both = room.height() >= least && !is_in_scene(page.context.view);
+  const bool stacks = page.stacks(room);
+  const bool both = room.height() >= least && !stacks && !is_in_scene(page.context.view);
   float choices = 0;
   if (!both) {
     std::string labels[] = {"the number", bend_title(*number)};
     if (room.width() - choice_row_width(page.context, labels) < page.px(kFormulaWidth)) labels[1] = "Why?";
     choices = choice_row_width(page.context, labels);
-    const ImVec2 at{room.max.x - choice_row_width(page.context, labels), room.min.y};
+    const ImVec2 at{stacks ? room.min.x : room.max.x - choices, room.min.y};
     const int clicked = choice_row(page.context, "panel", at, labels, view.bend_page ? 1 : 0);
     if (clicked >= 0) view.bend_page = clicked == 1;
   }
-  const float formula = page.px(both ? kFormula : 46);
-  const float formula_width = both ? room.width() : room.width() - choices - gap;
+  if (stacks) room.min.y += choice_row_height(page.context) + gap;
+  const float formula = page.px(both || stacks ? kFormula : 46);
+  const float formula_width = both || stacks ? room.width() : room.width() - choices - gap;
   draw_formula(page, *number, {room.min, {room.min.x + formula_width, room.min.y + formula}});
   room.min.y += formula;
   if (!both && view.bend_page) {
-    page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.7f, 1.5f);
+    page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.7f, stacks ? 1.0f : 1.5f);
     return draw_bend(page, *number, *terms, room);
   }
   const float lanes =
@@ -250,6 +253,31 @@ void draw_number_page(OpenedPage& page, const Opened& row, Rect room) {
   room.min.y += height + gap;
   page.unit = std::clamp(room.height() / page.px(kBendHeight), 0.85f, 1.6f);
   draw_bend(page, *number, *terms, room);
+}
+
+/// The page of the opened step below its header. Where things stand below each other and the room is low, as
+/// below a lesson's card on a phone, it scrolls.
+void draw_opened(OpenedPage& page, const Opened& row, Rect room) {
+  auto& view = page.context.view.of<ProductView>();
+  const bool scrolls = page.stacks(room) && room.height() < page.px(kLeastStacked);
+  if (scrolls) {
+    ImGui::SetCursorScreenPos(room.min);
+    ImGui::BeginChild("opened", {room.width(), room.height()});
+    page.list = ImGui::GetWindowDrawList();
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    room = {from, {from.x + room.width() - ImGui::GetStyle().ScrollbarSize, from.y + page.px(kLeastStacked)}};
+  }
+  view.number = view.number && row.product;
+  if (view.number)
+    draw_number_page(page, row, room);
+  else if (row.product)
+    draw_matrices(page, *row.product, room);
+  else
+    draw_heads(page, *row.step, room);
+  if (!scrolls) return;
+  ImGui::SetCursorScreenPos(room.min);
+  ImGui::Dummy({room.width(), room.height()});
+  ImGui::EndChild();
 }
 
 }  // namespace
@@ -406,10 +434,7 @@ void draw_open_row(const Context& context) {
   if (room.width() < page.px(300) || room.height() < page.px(120)) return;
   room.min.y += draw_header(page, row, room);
   if (view.derivation) return draw_derivation_page(page, room);
-  if (view.number && row.product) return draw_number_page(page, row, room);
-  view.number = false;
-  if (row.product) return draw_matrices(page, *row.product, room);
-  draw_heads(page, *row.step, room);
+  draw_opened(page, row, room);
 }
 
 }  // namespace shardlens::ui

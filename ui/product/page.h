@@ -17,6 +17,9 @@ namespace shardlens::ui {
 
 using stage::Rect;
 
+/// In a narrower room, at scale 1, things stand below each other instead of side by side.
+inline constexpr float kSideBySide = 480;
+
 struct OpenedPage {
   explicit OpenedPage(const Context& frame) : context(frame), theme(frame.theme), type(frame) {}
 
@@ -31,6 +34,7 @@ struct OpenedPage {
   TextStyle big(float at_scale_one, ImU32 colour) const {
     return {context.fonts.mono, tall(at_scale_one), colour};
   }
+  bool stacks(const stage::Rect& room) const { return room.width() < px(kSideBySide); }
   /// A thin line's thickness.
   float thin(float at_scale_one = 1) const { return std::max(1.0f, std::round(px(at_scale_one))); }
   ImU32 rank_ink(int rank) const { return theme.rank_outlines[rank % 8]; }

@@ -90,8 +90,10 @@ TEST_F(OpenLesson, MarksAndReveals) {
   const auto right = after(lesson_command::Answer{"a-scene/1", "2"});
   EXPECT_TRUE(right->marked.at("a-scene/1").right);
   EXPECT_EQ(right->answers.at("a-scene/1").text, "2");
+  EXPECT_EQ(right->answered, nlohmann::json({{"a-scene/1", "2"}})) << "what is handed in: the last answer";
   const auto forgotten = after(lesson_command::Forget{"a-scene/1"});
   EXPECT_FALSE(forgotten->marked.contains("a-scene/1"));
+  EXPECT_TRUE(forgotten->answered.empty());
   const auto revealed = after(lesson_command::Reveal{"a-scene/1"});
   EXPECT_EQ(revealed->answers.at("a-scene/1").text, "2");
   EXPECT_THAT(after(lesson_command::Reveal{"a-scene/2"})->message, HasSubstr("a-scene/1"));

@@ -97,10 +97,16 @@ class SaveScene : public ::testing::Test {
 
   /// The words behind `shardlens`, as a shell reads what was copied.
   static std::vector<std::string> copied_link(StudioHarness& harness) {
-    ask_palette(harness, "copy link");
+    std::string copied;
+    harness.perform([&](ImGuiTestContext& person) {
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+      person.KeyChars("copy link");
+      person.KeyPress(ImGuiKey_Enter);
+      person.Yield(3);
+      copied = ImGui::GetClipboardText();
+    });
     wordexp_t read{};
-    EXPECT_EQ(wordexp(ImGui::GetClipboardText(), &read, WRDE_NOCMD | WRDE_UNDEF), 0)
-        << ImGui::GetClipboardText();
+    EXPECT_EQ(wordexp(copied.c_str(), &read, WRDE_NOCMD | WRDE_UNDEF), 0) << copied;
     std::vector<std::string> words(read.we_wordv, read.we_wordv + read.we_wordc);
     wordfree(&read);
     EXPECT_THAT(words, ::testing::Contains("shardlens"));

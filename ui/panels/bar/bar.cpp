@@ -58,6 +58,8 @@ struct Detail {
   bool segments = true;  ///< T is a choice of segments; else a field with a list
   bool record = true;
   bool communicator = true;
+  bool late_words = true;
+  bool late_chips = true;  ///< of a late rank and of the pace
   ChipDetail parity = ChipDetail::Full;
   ChipDetail provenance = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
@@ -69,7 +71,10 @@ struct Detail {
   bool has_chip(size_t index) const {
     return (index != kCommunicator || communicator) && (index != kRecord || record);
   }
-  ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
+  ChipDetail late() const {
+    if (!late_words) return ChipDetail::MarkOnly;
+    return others == ChipDetail::MarkOnly ? ChipDetail::Least : others;
+  }
 };
 
 /// Every level of detail, from everything to the least.
@@ -99,6 +104,8 @@ std::vector<Detail> details() {
   // On a phone.
   then([](Detail& d) { d.segments = false; });
   then([](Detail& d) { d.record = false; });
+  then([](Detail& d) { d.late_words = false; });
+  then([](Detail& d) { d.late_chips = false; });
   return all;
 }
 
@@ -408,6 +415,7 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
     row.detail = detail;
     row.fields = field_texts(settings, detail);
     row.degrees = detail.degrees ? all : few;
+    if (!detail.late_chips) row.late = row.pace = std::nullopt;
     row.buttons = button_texts(detail);
     fits = fitted_row(c, row, available);
     if (row_width(c, at_rest(c.snapshot, row)) <= available && row_width(c, fits) <= available) break;

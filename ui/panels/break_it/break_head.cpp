@@ -22,31 +22,28 @@ std::string shown_words(const SeenBreak& seen) {
   return seen.probe().step == 0 ? run : fmt::format("{}, training step {}", run, seen.probe().step);
 }
 
-/// Returns the width it takes at the right end.
-float draw_choice(const Context& context, const SeenBreak& seen, float right, float y) {
-  std::array<std::string, kBreakSides.size()> names;
-  for (const BreakSide side : kBreakSides) names[static_cast<size_t>(side)] = side_word(side);
-  const float width = choice_row_width(context, names);
-  const int clicked = choice_row(context, "side", {right - width, y}, names, static_cast<int>(seen.side()));
-  if (clicked >= 0) context.view.of<BreakView>().side = kBreakSides[static_cast<size_t>(clicked)];
-  return width;
-}
-
 }  // namespace
 
 float draw_side_switch(const Context& context, const SeenBreak& seen, ImVec2 at, float width,
                        const std::string& title) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
+  std::array<std::string, kBreakSides.size()> names;
+  for (const BreakSide side : kBreakSides) names[static_cast<size_t>(side)] = side_word(side);
   const float height = choice_row_height(context), middle = at.y + height / 2;
-  const float taken = draw_choice(context, seen, at.x + width, at.y);
-  const float room = width - taken - context.px(12);
+  const float taken = choice_row_width(context, names);
+  // Where the title would be cut, the choice stands below it.
+  const bool below = text_width(type.strong, title) > width - taken - context.px(12);
+  const float room = below ? width : width - taken - context.px(12);
+  const ImVec2 place{below ? at.x : at.x + width - taken, below ? at.y + height + context.px(4) : at.y};
+  const int clicked = choice_row(context, "side", place, names, static_cast<int>(seen.side()));
+  if (clicked >= 0) context.view.of<BreakView>().side = kBreakSides[static_cast<size_t>(clicked)];
   draw_text(list, {at.x, middle - type.strong.size / 2}, type.strong, fitted(type.strong, title, room));
   const float indent = text_width(type.strong, title) + context.px(12);
   if (indent < room)
     draw_text(list, {at.x + indent, middle - type.note.size / 2}, type.note,
               fitted(type.note, shown_words(seen), room - indent));
-  return height + context.px(6);
+  return place.y - at.y + height + context.px(6);
 }
 
 void draw_break_head(const Context& context) {
@@ -61,13 +58,15 @@ void draw_break_head(const Context& context) {
   if (draw_button(context, off, off, ButtonLook::Plain, true,
                   "Takes the mistake back: every panel shows the run of the settings again (Esc)"))
     take_back(context);
+  const float above = (height - choice_row_height(context)) / 2;
+  const float taken =
+      above + draw_side_switch(context, *seen, {at.x + pad, at.y + above}, width - button - 2 * pad,
+                               facts_of(seen->report().fault).title);
+  const float bottom = at.y + std::max(height, taken - context.px(6));
   if (seen->side() != BreakSide::Sound)
-    draw_torn_line(ImGui::GetWindowDrawList(), {at.x + context.px(3), at.y},
-                   {at.x + context.px(3), at.y + height}, context.theme.text, context.px(1.8f),
-                   context.px(4));
-  draw_side_switch(context, *seen, {at.x + pad, at.y + (height - choice_row_height(context)) / 2},
-                   width - button - 2 * pad, facts_of(seen->report().fault).title);
-  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(8)});
+    draw_torn_line(ImGui::GetWindowDrawList(), {at.x + context.px(3), at.y}, {at.x + context.px(3), bottom},
+                   context.theme.text, context.px(1.8f), context.px(4));
+  ImGui::SetCursorScreenPos({at.x, bottom + context.px(8)});
 }
 
 }  // namespace shardlens::ui

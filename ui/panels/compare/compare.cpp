@@ -58,38 +58,32 @@ float compare_choice_width(const Context& context) {
   return choice_row_width(context, kPages);
 }
 
-float measure_button_width(const Context& context, const std::string& label) {
-  return button_width(context, label);
-}
-
-float measure_button_middle(const Context& context, float y) {
-  return y + choice_row_height(context) + context.px(8 + kControlHeight / 2);
-}
-
-bool compare_head(const Context& context, const std::string& title, const std::string& explanation,
-                  const std::string& label, const std::string& refused) {
+CompareHead compare_head(const Context& context, const std::string& title, const std::string& explanation,
+                         const std::string& label, const std::string& refused) {
   const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x, right = at.x + room;
+  const float choices = choice_row_width(context, kPages);
   const bool measuring = context.comparison.measuring;
-  const std::string text = measuring ? "Stop: " + context.comparison.activity : label;
-  const float reserve = std::max(choice_row_width(context, kPages), button_width(context, text));
-  draw_text(list, at, type.title, title);
-  const float below = at.y + type.title.size + context.px(6);
-  const float words =
-      draw_wrapped(list, {at.x, below}, type.note, explanation, room - reserve - context.px(20));
-  const float top = measure_button_middle(context, at.y) - context.px(kControlHeight / 2);
-  ImGui::SetCursorScreenPos({right - button_width(context, text), top});
+  const std::string text =
+      fitted_button(context, measuring ? "Stop: " + context.comparison.activity : label, room);
+  const float button = button_width(context, text);
+  const WordRoom words = room_for_words(context, room, std::max(choices, button) + context.px(20));
+  const float below = at.y + page_title(context, title, at, room, choices) + context.px(6);
+  const float end =
+      below + context.px(6) +
+      draw_wrapped(ImGui::GetWindowDrawList(), {at.x, below}, type.note, explanation, words.width);
+  const float top = words.alone ? end : at.y + choice_row_height(context) + context.px(8);
+  ImGui::SetCursorScreenPos({right - button, top});
   const bool clicked =
       draw_button(context, "measure", text, measuring ? ButtonLook::Plain : ButtonLook::Accent,
                   measuring || refused.empty(), measuring ? "The results so far are kept" : refused);
   if (clicked && measuring) context.send(comparison_command::Stop{});
-  const ImVec2 content{at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))};
+  const ImVec2 content{at.x, std::max(end, top + context.px(kControlHeight + 8))};
   ImGui::SetCursorScreenPos(content);
   ImGui::Dummy({0, 1});  // one pixel, because Dear ImGui cuts off the fractions of a place
   ImGui::SetCursorScreenPos(content);
-  return clicked && !measuring;
+  return {clicked && !measuring, {right - button - context.px(12), top + context.px(kControlHeight / 2)}};
 }
 
 void draw_compare(const Context& context) {

@@ -41,14 +41,14 @@ inline std::string estimate_words(bool has_some, const std::string& predicted_on
 /// Why nothing can be measured now: ranks that compute for something else would be timed too. Empty: it can.
 std::string why_not_measured(const Context& context);
 
-/// The head of a page, and at the right, below the choice of pages, the button that measures: `label`, or
-/// "Stop" while something is measured. True when `label` was clicked. `refused`: why it cannot be clicked.
-bool compare_head(const Context& context, const std::string& title, const std::string& explanation,
-                  const std::string& label, const std::string& refused);
-
-/// The place of that button: its width, and the middle of its height on a page that begins at `y`.
-float measure_button_width(const Context& context, const std::string& label);
-float measure_button_middle(const Context& context, float y);
+struct CompareHead {
+  bool pressed = false;  ///< the button that measures
+  ImVec2 beside;         ///< left of that button, at the middle of its height: another control ends there
+};
+/// Draws the head of a page, and at the right, below the choice of pages, the button that measures: `label`,
+/// or "Stop" while something is measured. `refused`: why it cannot be clicked.
+CompareHead compare_head(const Context& context, const std::string& title, const std::string& explanation,
+                         const std::string& label, const std::string& refused);
 
 /// `settings` with a fixed split, or with T = 1: two of them are equal if they differ only in the split, or
 /// only in T.

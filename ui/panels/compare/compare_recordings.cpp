@@ -206,29 +206,34 @@ float draw_answer(const Context& context, const ComparedRuns& runs, ImVec2 at, f
   const float pad = context.px(kPadding), icon = context.px(28);
   const float left = at.x + pad + icon;
 
-  // The buttons come first: the headline gets the room that they leave.
+  const bool parted = answer.verdict == DiffVerdict::Parted;
+  const bool has_b = !runs.b.file.empty();
+  const char *const show_a = parted ? "See it in A" : "Replay A", *const show_b =
+                                                                      parted ? "See it in B" : "Replay B";
+  const float step = context.px(8);
+  const float buttons =
+      button_width(context, show_a) + step + (has_b ? button_width(context, show_b) + step : 0);
+  const WordRoom words_room = room_for_words(context, at.x + width - pad - left, buttons);
+  split_layers(list, 2);
+  choose_layer(list, 1);
+  float y = at.y + pad;
+  draw_text(list, {at.x + pad + step, y}, in(type.title, look.colour), look.icon, Align::Centre);
+  const TextStyle headline =
+      text_width(type.title, answer.headline) < words_room.width ? type.title : type.figure;
+  y += draw_wrapped(list, {left, y}, headline, answer.headline, words_room.width - step);
+  const float top = words_room.alone ? y + step : at.y + step;
   float right = at.x + width - pad;
   const auto button = [&](const char* id, const char* text, const char* help) {
     right -= button_width(context, text);
-    ImGui::SetCursorScreenPos({right, at.y + context.px(8)});
+    ImGui::SetCursorScreenPos({right, top});
     const bool pressed = draw_button(context, id, text, ButtonLook::Plain, true, help);
-    right -= context.px(8);
+    right -= step;
     return pressed;
   };
-  split_layers(list, 2);
-  choose_layer(list, 1);
-  const bool parted = answer.verdict == DiffVerdict::Parted;
-  if (!runs.b.file.empty() &&
-      button("show in B", parted ? "See it in B" : "Replay B", "Opens B, at this pass and step"))
+  if (has_b && button("show in B", show_b, "Opens B, at this pass and step"))
     show_parting(context, runs, true);
-  if (button("show in A", parted ? "See it in A" : "Replay A", "Opens A, at this pass and step"))
-    show_parting(context, runs, false);
-  float y = at.y + pad;
-  draw_text(list, {at.x + pad + context.px(8), y}, in(type.title, look.colour), look.icon, Align::Centre);
-  const TextStyle headline =
-      text_width(type.title, answer.headline) < right - left ? type.title : type.figure;
-  y += draw_wrapped(list, {left, y}, headline, answer.headline, right - left - context.px(8));
-  y = std::max(y + context.px(6), at.y + context.px(kControlHeight + 12));
+  if (button("show in A", show_a, "Opens A, at this pass and step")) show_parting(context, runs, false);
+  y = std::max(y + context.px(6), top + context.px(kControlHeight + 4));
   const float room = width - 2 * pad - icon;
   for (const std::string& words : answer.lines)
     y += draw_wrapped(list, {left, y}, in(type.body, theme.text), words, room) + context.px(4);
@@ -333,14 +338,11 @@ void show_parting(const Context& context, const ComparedRuns& runs, bool in_b) {
 void draw_recordings(const Context& context) {
   ask_diff(context);
   const DiffView& view = context.view.of<DiffView>();
-  const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, bottom = at.y + ImGui::GetContentRegionAvail().y;
-  draw_text(list, at, type.title,
-            fitted(type.title, "Where do two runs differ?",
-                   width - compare_choice_width(context) - context.px(16)));
-  float y = at.y + std::max(type.title.size, choice_row_height(context)) + context.px(10);
+  const float title = page_title(context, "Where do two runs differ?", at, width,
+                                 compare_choice_width(context) + context.px(16));
+  float y = at.y + std::max(title, choice_row_height(context)) + context.px(10);
   y += draw_slots(context, {at.x, y}, width) + context.px(8);
   y += draw_state(context, {at.x, y}, width);
   const std::shared_ptr<const ComparedRuns>& runs = context.diff.compared;

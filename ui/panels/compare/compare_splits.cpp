@@ -27,7 +27,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kZoom = 0.62f;  // each row has room for two lines of text
+constexpr float kLeastForCuts = 220;  ///< of a column whose head has room for a picture of the cuts
+constexpr float kZoom = 0.62f;        // each row has room for two lines of text
 constexpr const char* kNone = "none";
 
 std::vector<Split> compared_splits(const CompareView& view, const Settings& settings) {
@@ -263,7 +264,8 @@ void draw_heads(const Context& context, const std::vector<Split>& splits, int ra
     const float left = lefts[column];
     fill_rect(ImGui::GetWindowDrawList(), {left, y}, {left + width, y + height}, context.theme.panel,
               context.px(4));
-    draw_cuts(context, splits[column], ranks, {left + context.px(8), y + context.px(6)}, context.px(18));
+    if (width >= context.px(kLeastForCuts))
+      draw_cuts(context, splits[column], ranks, {left + context.px(8), y + context.px(6)}, context.px(18));
     choose_split(context, i, {left + width - context.px(8), y + height / 2});
     ++column;
   }
@@ -409,19 +411,16 @@ void draw_side_by_side(const Context& context) {
   follow_selection(context);
   const SplitTrials* trials = context.comparison.trials.get();
   if (trials != nullptr && trials->trials.empty()) trials = nullptr;  // planned for no column
-  const ImVec2 head = ImGui::GetCursorScreenPos();
-  const float head_right = head.x + ImGui::GetContentRegionAvail().x;
   std::string refused = why_not_measured(context);
   if (trials == nullptr || !is_wanted(*trials, context)) refused = "Wait until the splits are planned";
-  if (compare_head(context, "Side by side", explanation(context), "Measure them", refused))
-    context.send(comparison_command::RunSplits{});
+  const CompareHead head =
+      compare_head(context, "Side by side", explanation(context), "Measure them", refused);
+  if (head.pressed) context.send(comparison_command::RunSplits{});
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (context.view.of<CompareView>().splits[2].empty() && !context.comparison.measuring)
-    choose_split(context, 2,
-                 {head_right - measure_button_width(context, "Measure them") - context.px(12),
-                  measure_button_middle(context, head.y)});
+    choose_split(context, 2, head.beside);
   ImGui::SetCursorScreenPos(at);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (trials == nullptr) return;

@@ -38,6 +38,7 @@ struct SweepColumn {
   const char* note;  ///< what it is: planned, measured
   float share;       ///< of the width
 };
+constexpr float kLeastTable = 620;  ///< so that its figures stay whole
 constexpr SweepColumn kColumns[] = {
     {"T", "", 0.05f},
     {"weights per rank", "planned", 0.18f},
@@ -296,8 +297,9 @@ std::string explanation(const Context& context, const Sweep* sweep) {
 
 void draw_sweep(const Context& context) {
   const Sweep* sweep = context.comparison.sweep.get();
-  const float head = ImGui::GetCursorScreenPos().y;
-  if (compare_head(context, "Sweep of T", explanation(context, sweep), "Sweep T", why_not_measured(context)))
+  const CompareHead head =
+      compare_head(context, "Sweep of T", explanation(context, sweep), "Sweep T", why_not_measured(context));
+  if (head.pressed)
     context.send(comparison_command::SweepDegrees{context.wanted(), swept_degrees(context.wanted())});
   const Type type(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -309,18 +311,20 @@ void draw_sweep(const Context& context) {
          context.px(6);
   if (sweep != nullptr) {
     if (!context.comparison.measuring)
-      copy_button(context, "copy sweep",
-                  {at.x + room.x - measure_button_width(context, "Sweep T") - context.px(12),
-                   measure_button_middle(context, head) - small_button_height(context) / 2},
+      copy_button(context, "copy sweep", {head.beside.x, head.beside.y - small_button_height(context) / 2},
                   [&] { return copied(*sweep); });
     const float table_top = y;
-    y += draw_table(context, *sweep, {at.x, y}, room.x);
+    y += draw_sideways(context, "sweep table", {at.x, y}, room.x, context.px(kLeastTable),
+                       [&](ImVec2 place, float width) { return draw_table(context, *sweep, place, width); });
     copyable_table("sweep", {at.x, table_top}, {at.x + room.x, y}, [&] { return copied(*sweep); });
     y += context.px(10);
+    const float gap = context.px(32);
+    const bool abreast = room.x >= context.px(kLeastTable);
+    const float width = abreast ? (room.x - gap) / 2 : room.x;
     const float height = within(at.y + room.y - y - context.px(4), context.px(136), context.px(320));
-    const float gap = context.px(32), half = (room.x - gap) / 2;
-    draw_weights(context, *sweep, {at.x, y}, {half, height});
-    draw_errors(context, *sweep, {at.x + half + gap, y}, {half, height});
+    draw_weights(context, *sweep, {at.x, y}, {width, height});
+    if (!abreast) y += height + context.px(16);
+    draw_errors(context, *sweep, {abreast ? at.x + width + gap : at.x, y}, {width, height});
     y += height;
     const Settings& of = sweep->settings;
     if (!out_of_date(but_for_degree(of), but_for_degree(context.wanted())).empty())

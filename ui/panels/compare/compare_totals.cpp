@@ -13,7 +13,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastForTwo = 400;  ///< of a column, for two figures side by side
+constexpr float kLeastBesideLabel = 230;  ///< of a column whose figures stand beside their labels
+constexpr float kLeastForTwo = 400;       ///< of a column, for two figures side by side
 
 /// One figure of every split.
 struct Total {
@@ -131,8 +132,10 @@ float draw_totals(const Context& context, const SplitTrials& trials, const std::
                   float width, bool low, bool draw) {
   const Type type(context);
   const Theme& theme = context.theme;
-  const float row = context.px(22);
-  const std::vector<Total> totals = low ? few_totals_of(theme, trials) : totals_of(theme, trials);
+  // In a narrow column a figure stands below its label.
+  const bool narrow = width < context.px(kLeastBesideLabel);
+  const float label_height = narrow ? context.px(16) : 0, row = context.px(22) + label_height;
+  const std::vector<Total> totals = low || narrow ? few_totals_of(theme, trials) : totals_of(theme, trials);
   // In a low window the rows of the Stage need the height: two figures stand side by side.
   const size_t in_a_row = low && width >= context.px(kLeastForTwo) ? 2 : 1;
   const float height = row * static_cast<float>((totals.size() + in_a_row - 1) / in_a_row) + context.px(6);
@@ -151,13 +154,13 @@ float draw_totals(const Context& context, const SplitTrials& trials, const std::
     for (size_t i = 0; i < lefts.size(); ++i) {
       const float begin = lefts[i] + share * static_cast<float>(across);
       const float right = begin + share - context.px(8), left = begin + context.px(8);
-      const float value = text_width(type.mono, one.texts[i]);
+      const float value = narrow ? 0 : text_width(type.mono, one.texts[i]);
       const bool whole = text_width(type.note, one.label) + value + context.px(12) <= right - left;
       const std::string& label = whole ? one.label : one.short_label;
       draw_text(list, {left, y + context.px(1)}, type.note,
                 fitted(type.note, label, right - left - value - context.px(8)));
       const bool known = one.amounts[i] > 0 || trials.trials[i].forward_collectives == 0;
-      draw_text(list, {right, y}, known ? type.mono : type.note, one.texts[i], Align::Right);
+      draw_text(list, {right, y + label_height}, known ? type.mono : type.note, one.texts[i], Align::Right);
       if (most > 0 && one.amounts[i] > 0) {
         const float length = (right - left) * static_cast<float>(one.amounts[i] / most);
         const float bar = y + row - context.px(4);

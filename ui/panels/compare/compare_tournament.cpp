@@ -152,7 +152,8 @@ float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at
   for (const Hardware& preset : hardware_presets()) titles.push_back(preset.title);
   const float machine = text_width(type.body, hardware.title) + text_width(type.note, "on") + context.px(60);
   const bool beside = one_line + machine < width;
-  const float machine_y = beside ? at.y : limit_y + (wraps ? 0 : height + context.px(6));
+  const bool beside_limits = wraps && label + limits_width + machine - context.px(20) <= width;
+  const float machine_y = beside ? at.y : limit_y + (beside_limits ? 0 : height + context.px(6));
   const ImVec2 right_middle{at.x + width, machine_y + height / 2};
   const int chosen = option_at(context, "hardware", right_middle, hardware.title, titles);
   if (chosen >= 0) view.hardware = hardware_presets()[static_cast<size_t>(chosen)].name;
@@ -438,7 +439,8 @@ void draw_tournament(const Context& context) {
                                               format_percent(context.scaling.share))
                             : calibrates ? "Calibrate this machine"
                                          : "Run the top five";
-  if (compare_head(context, "Tournament of splits", explanation(context, held, current), label, refused)) {
+  if (compare_head(context, "Tournament of splits", explanation(context, held, current), label, refused)
+          .pressed) {
     if (calibrates)
       find_command("scaling.calibrate").run(context);
     else

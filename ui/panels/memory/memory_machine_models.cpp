@@ -78,17 +78,27 @@ float draw_models_that_fit(const Context& context, ImVec2 at, float width) {
                                 bytes_text(memory)),
                     width) +
        context.px(10);
-  const auto words_of = [&](double bytes) {
-    return bytes_text(bytes) +
-           (bytes <= memory ? "" : fmt::format(", {} × the memory", ratio_text(bytes / memory)));
-  };
+  const float least_bar = context.px(40);
   const std::vector<ListedModel> models = listed_models(memory);
   float name = 0, figures = 0;
-  for (const auto& [model, bytes] : models) {
-    name = std::max(name, text_width(type.body, model->title) + context.px(16));
-    figures = std::max(figures, text_width(type.mono, words_of(bytes)) + context.px(16));
+  const char* of_memory = " the memory";  // left out where there is little room
+  const auto words_of = [&](double bytes) {
+    return bytes_text(bytes) +
+           (bytes <= memory ? "" : fmt::format(", {} ×{}", ratio_text(bytes / memory), of_memory));
+  };
+  const auto measure = [&] {
+    figures = 0;
+    for (const auto& [model, bytes] : models) {
+      name = std::max(name, text_width(type.body, model->title) + context.px(16));
+      figures = std::max(figures, text_width(type.mono, words_of(bytes)) + context.px(16));
+    }
+  };
+  measure();
+  if (width - name - figures < least_bar) {
+    of_memory = "";
+    measure();
   }
-  const float row = context.px(26), bar = std::max(context.px(40), width - name - figures);
+  const float row = context.px(26), bar = std::max(least_bar, width - name - figures);
   for (const auto& [model, bytes] : models) {
     const bool fits = bytes <= memory;
     draw_text(list, {at.x, y + (row - type.body.size) / 2}, type.body, model->title);

@@ -123,22 +123,23 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   return controls_height(context);
 }
 
-constexpr float kLegend = 26;  ///< its height
-
-/// The parts' colours on one line, where the table that explains them is below the edge.
-void draw_legend(const Context& context, ImVec2 at, float width) {
+/// The parts' colours, on one line if they fit, where the table that explains them is below the edge. Returns
+/// the height; if `draw` is false, it only computes it.
+float draw_legend(const Context& context, ImVec2 at, float width, bool draw) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float swatch = context.px(10), after = context.px(6), apart = context.px(16);
-  float x = at.x;
+  Rows rows(at, width, type.note.size + context.px(4));
   for (size_t part = 0; part < wall_parts().size(); ++part) {
     const std::string& name = wall_parts()[part].name;
     const float wide = swatch + after + text_width(type.note, name);
-    if (x + wide > at.x + width) return;
-    fill_rect(list, {x, at.y}, {x + swatch, at.y + type.note.size}, wall_part_colour(part), context.px(2));
-    draw_text(list, {x + swatch + after, at.y}, in(type.note, context.theme.text), name);
-    x += wide + apart;
+    const ImVec2 place = rows.place(wide, apart);
+    if (!draw) continue;
+    fill_rect(list, place, {place.x + swatch, place.y + type.note.size}, wall_part_colour(part),
+              context.px(2));
+    draw_text(list, {place.x + swatch + after, place.y}, in(type.note, context.theme.text), name);
   }
+  return rows.bottom() - at.y + context.px(11);
 }
 
 /// Draws one rank's bytes by kind, each with its arithmetic. Returns the height it took.
@@ -294,13 +295,14 @@ void draw_memory_wall(const Context& context) {
   view.parameters = wall.parameters;
   const float least = context.px(beside ? 300 : 176);
   // Where the page is narrow, as beside a lesson, what it shows stands above what it can be asked.
-  const float below = beside ? 0 : controls_height(context) + context.px(16 + kLegend);
+  const float legend = beside ? 0 : draw_legend(context, at, main, false);
+  const float below = beside ? 0 : controls_height(context) + context.px(16) + legend;
   const float chart = std::max(least, room.y - (y - at.y) - below);
   draw_wall_chart(context, wall, {at.x, y}, {main, chart});
   y += chart;
   if (!beside) {
-    draw_legend(context, {at.x, y + context.px(6)}, main);
-    y += context.px(kLegend);
+    draw_legend(context, {at.x, y + context.px(6)}, main, true);
+    y += legend;
     y += context.px(16) + draw_controls(context, {at.x, y + context.px(16)}, main);
   }
 

@@ -75,9 +75,9 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
 
   // the total, above the column and clear of the wall
   const bool roomy = place.slot > context.px(92);
-  const TextStyle figure =
-      in(roomy ? type.figure : type.strong, fits ? theme.agreement : theme.communication);
   const std::string amount = decimal_bytes(total);
+  TextStyle figure = in(roomy ? type.figure : type.strong, fits ? theme.agreement : theme.communication);
+  if (text_width(figure, amount) + context.px(4) > place.slot) figure.size = type.note.size;
   const std::string second =
       fits ? "fits" : ratio_text(total / wall.limit_bytes()) + (roomy ? " × the wall" : " ×");
   const float height = figure.size + type.note.size + context.px(6);

@@ -223,12 +223,16 @@ float draw_choices(const Context& context, ImVec2 at, float width, bool narrow) 
   if (const int clicked = choice_row(context, "T", {left, at.y}, degrees, degree); clicked >= 0)
     view.show(view.experiment, view.way, kRanks[static_cast<size_t>(clicked)]);
   const float margin = at.x, after_degrees = left + choice_row_width(context, degrees) + context.px(16);
-  if (narrow) {
+  // Beside T, unless the layouts would not fit there.
+  const bool beside =
+      narrow && after_degrees + context.px(36) + choice_row_width(context, layouts) <= margin + width;
+  if (beside) {
     at.x = after_degrees;
     left = at.x + context.px(36);
     width -= at.x - margin;
   } else {
     at.y += row;
+    if (narrow) left = margin + context.px(48);
   }
   const auto choose = [&](const char* id, std::vector<std::string> labels, int taken,
                           const std::vector<size_t>& shows) {
@@ -241,7 +245,7 @@ float draw_choices(const Context& context, ImVec2 at, float width, bool narrow) 
   };
   label("X is");
   choose("layout", layouts, layout, first_of_layout);
-  if (narrow) {
+  if (beside) {
     width += at.x - margin;
     at.x = margin;
     left = margin + context.px(48);

@@ -70,6 +70,8 @@ TextTable table_of(std::span<const WorkedFigure* const> figures) {
   return table;
 }
 
+constexpr float kLeastColumns = 560;  ///< in a narrower page each figure is a card
+
 /// The columns' left edges and widths.
 struct FigureColumns {
   float what, printed, formula, exact, because, end, gap;
@@ -117,26 +119,64 @@ float draw_figure(const Context& context, const WorkedFigure& figure, const Figu
   return bottom + context.px(8) - y;
 }
 
+/// Draws a figure of a narrow page, or only measures it: what it is, and below that a line for each number.
+/// Returns its height.
+float draw_figure_card(const Context& context, const WorkedFigure& figure, ImVec2 at, float width,
+                       bool draws) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float label = context.px(96);
+  float y = at.y + context.px(8);
+  const auto write = [&](float left, const TextStyle& style, const std::string& words) {
+    const float room = width - context.px(16) - left;
+    const ImVec2 from{at.x + context.px(8) + left, y};
+    y += draws ? draw_wrapped(list, from, style, words, room) : wrapped_height(style, words, room);
+  };
+  const auto line = [&](const char* name, const TextStyle& style, const std::string& words) {
+    y += context.px(4);
+    if (draws) draw_text(list, {at.x + context.px(8), y + context.px(1)}, type.note, name);
+    write(label, style, words);
+  };
+  write(0, type.strong, figure.what);
+  write(0, type.note, figure.source);
+  line("printed", type.body, figure.printed);
+  line("by its formula", type.body, figure_text(figure.by_formula, figure.unit));
+  write(label, type.note, figure.formula);
+  line("exact", in(type.strong, figure.agrees() ? theme.agreement : theme.text),
+       figure_text(figure.exact, figure.unit));
+  if (figure.shown_by != ShownBy::Arithmetic)
+    write(label, in(type.note, theme.forward), std::string("show it in ") + page_word(figure.shown_by));
+  y += context.px(4);
+  write(0, type.note, verdict(figure));
+  return y + context.px(8) - at.y;
+}
+
 void draw_rows(const Context& context, std::span<const WorkedFigure* const> figures) {
   const Type type(context);
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const float bar = ImGui::GetStyle().ScrollbarSize;
   const FigureColumns columns(context, at.x, room.x - bar);
+  const bool cards = room.x < context.px(kLeastColumns);
+  const auto draw = [&](const WorkedFigure& figure, ImVec2 row, bool draws) {
+    return cards ? draw_figure_card(context, figure, row, room.x - bar, draws)
+                 : draw_figure(context, figure, columns, row.y, draws);
+  };
   ImDrawList* page = ImGui::GetWindowDrawList();
   for (const auto& [x, words] : {std::pair{columns.what, "what, and who says it"},
                                  {columns.printed, "printed"},
                                  {columns.formula, "by its formula"},
                                  {columns.exact, "exact, computed here"},
                                  {columns.because, "because"}})
-    draw_text(page, {x, at.y}, type.note, words);
-  const float head = type.note.size + context.px(6);
+    if (!cards) draw_text(page, {x, at.y}, type.note, words);
+  const float head = cards ? 0 : type.note.size + context.px(6);
   ImGui::SetCursorScreenPos({at.x, at.y + head});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   if (ImGui::BeginChild("figures", {room.x, room.y - head})) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     for (const WorkedFigure* figure : figures) {
       const ImVec2 row = ImGui::GetCursorScreenPos();
-      const float height = draw_figure(context, *figure, columns, row.y, false);
+      const float height = draw(*figure, row, false);
       const ImVec2 end{row.x + room.x - bar, row.y + height};
       if (figure->shown_by != ShownBy::Arithmetic) {
         if (click_area(figure->what.c_str(), {room.x - bar, height})) show_proof(context, *figure);
@@ -144,7 +184,7 @@ void draw_rows(const Context& context, std::span<const WorkedFigure* const> figu
       } else {
         ImGui::Dummy({room.x - bar, height});
       }
-      draw_figure(context, *figure, columns, row.y, true);
+      draw(*figure, row, true);
       rule(context, {row.x, end.y}, room.x - bar);
       ImGui::SetCursorScreenPos({row.x, end.y});
     }
@@ -164,20 +204,15 @@ void draw_texts(const Context& context, const std::vector<WorkedFigure>& figures
       texts.push_back(text_of(figure));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x;
-  // Texts that do not fit into one line stand in further ones.
-  float x = at.x, y = at.y;
+  const float gap = context.px(4);
+  Rows rows(at, room, choice_row_height(context) + gap);
   for (size_t i = 0; i < texts.size(); ++i) {
     const std::span<const std::string> one(&texts[i], 1);
-    const float width = choice_row_width(context, one);
-    if (x > at.x && x + width > at.x + room) {
-      x = at.x;
-      y += choice_row_height(context) + context.px(4);
-    }
+    const ImVec2 place = rows.place(choice_row_width(context, one), gap);
     const bool taken = i == 0 ? view.source.empty() : view.source == texts[i];
-    if (choice_row(context, "text", {x, y}, one, taken ? 0 : -1) >= 0) view.source = i == 0 ? "" : texts[i];
-    x += width + context.px(4);
+    if (choice_row(context, "text", place, one, taken ? 0 : -1) >= 0) view.source = i == 0 ? "" : texts[i];
   }
-  ImGui::SetCursorScreenPos({at.x, y + choice_row_height(context) + context.px(10)});
+  ImGui::SetCursorScreenPos({at.x, rows.bottom() + context.px(6)});
 }
 
 Job<std::vector<WorkedFigure>> work_out() {

@@ -243,8 +243,10 @@ std::string cluster_basis(const ClusterStudy& study) {
 void draw_cluster(const Context& context, ImVec2 min, ImVec2 size) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float form = context.px(size.x > context.px(900) ? 288 : 228), gap = context.px(24);
-  const float form_height = context.px(6 * 28 + 2);
+  const float gap = context.px(24), form_height = context.px(6 * 28 + 2);
+  const float beside = context.px(size.x > context.px(900) ? 288 : 228);
+  const auto [width, alone] = room_for_words(context, size.x, beside + gap);
+  const float form = alone ? size.x : beside;
   ImGui::SetCursorScreenPos(min);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginChild("cluster form", {form, form_height});
@@ -252,22 +254,25 @@ void draw_cluster(const Context& context, ImVec2 min, ImVec2 size) {
   ImGui::EndChild();
   ImGui::PopStyleVar();
   const ClusterStudy* study = context.scaling.cluster.get();
-  const ImVec2 right{min.x + form + gap, min.y + context.px(2)};
-  const float width = size.x - form - gap;
+  const ImVec2 right = alone ? ImVec2(min.x, min.y + form_height + context.px(12))
+                             : ImVec2(min.x + form + gap, min.y + context.px(2));
   float y = min.y + form_height;
   if (study == nullptr || !study->refused.empty()) {
-    draw_wrapped(list, right,
-                 in(type.body, study == nullptr ? context.theme.text : context.theme.communication),
-                 study == nullptr ? "Computing the estimate." : as_sentence(study->refused), width);
+    const float words = draw_wrapped(
+        list, right, in(type.body, study == nullptr ? context.theme.text : context.theme.communication),
+        study == nullptr ? "Computing the estimate." : as_sentence(study->refused), width);
+    y = std::max(y, right.y + words);
   } else {
     y = std::max(y, right.y + draw_figures(context, *study, right, width)) + context.px(8);
     const std::string basis = cluster_basis(*study);
     const float foot = wrapped_height(type.note, basis, size.x);
     const float height = std::max(context.px(130), min.y + size.y - y - foot - context.px(20));
-    const float left = std::floor((size.x - gap) * 0.6f);
+    // The devices and the pipeline stand side by side if the choices and the figures do.
+    const float left = alone ? size.x : std::floor((size.x - gap) * 0.6f);
     const float devices = draw_devices(context, *study, {min.x, y}, {left, height});
-    const float bubble = draw_bubble(context, *study, {min.x + left + gap, y}, {size.x - gap - left, height});
-    y += std::max({devices, bubble, height}) + context.px(8);
+    const ImVec2 second{alone ? min.x : min.x + left + gap, alone ? y + devices + gap : y};
+    const float bubble = draw_bubble(context, *study, second, {min.x + size.x - second.x, height});
+    y = std::max({y + devices, second.y + bubble, y + height}) + context.px(8);
     y += draw_wrapped(list, {min.x, y}, type.note, basis, size.x);
     copyable_table("cluster", min, {min.x + size.x, y}, [&] { return copied(context, *study); });
   }

@@ -112,15 +112,14 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Pipeline& pipeline = study.price.pipeline;
-  draw_text(
-      list, min, type.strong,
-      fitted(type.strong,
-             fmt::format("A box is T = {}; columns are P = {} stages of {}, rows D = {}", study.settings.tp,
-                         study.stages, counted(pipeline.stage_layers, "layer"), study.settings.dp),
-             size.x));
+  const std::string title =
+      fmt::format("A box is T = {}; columns are P = {} stages of {}, rows D = {}", study.settings.tp,
+                  study.stages, counted(pipeline.stage_layers, "layer"), study.settings.dp);
   const std::vector<std::string> lines = ways(study);
-  const float line = type.note.size + context.px(3);
-  const float head = type.strong.size + context.px(8), foot = line * static_cast<float>(lines.size() + 1);
+  const float gap = context.px(3);
+  const float head = draw_wrapped(list, min, type.strong, title, size.x) + context.px(8);
+  float foot = type.note.size + gap;
+  for (const std::string& way : lines) foot += wrapped_height(type.note, way, size.x) + gap;
   const ImVec2 at{min.x, min.y + head};
   const ImVec2 room{size.x, std::max(context.px(40), size.y - head - foot - context.px(6))};
   const Grid grid = grid_of(context, study, at, room);
@@ -148,12 +147,8 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
   nodes += "; in full colour: with the embedding or the loss";
   if (grid.shown < grid.replicas)
     nodes += fmt::format("; {} more replicas like these are not drawn", grid.replicas - grid.shown);
-  draw_text(list, {min.x, y}, in(type.note, context.theme.text), fitted(type.note, nodes, size.x));
-  y += line;
-  for (const std::string& way : lines) {
-    draw_text(list, {min.x, y}, type.note, fitted(type.note, way, size.x));
-    y += line;
-  }
+  y += draw_wrapped(list, {min.x, y}, in(type.note, context.theme.text), nodes, size.x) + gap;
+  for (const std::string& way : lines) y += draw_wrapped(list, {min.x, y}, type.note, way, size.x) + gap;
   return y - min.y;
 }
 

@@ -135,16 +135,19 @@ TextTable copied(const Context& context, ScalingPage page) {
 void draw_scaling_series(const Context& context, ScalingPage page, ImVec2 min, ImVec2 size) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float name = context.px(128), gap = context.px(6);
-  const float button = context.px(208);
+  const float name = context.px(128), gap = context.px(6), button = context.px(208);
+  const WordRoom beside = room_for_words(context, size.x - name, button);
   float notes = 0;
-  std::array<float, kSources.size()> heights{};
+  std::array<float, kSources.size()> heights{}, widths{};
   std::array<std::string, kSources.size()> words;
   for (size_t i = 0; i < kSources.size(); ++i) {
     words[i] = words_of(context, kSources[i], page);
     const bool here = kSources[i] == Source::Here;
-    const float least = here ? context.px(kControlHeight) : type.note.size;
-    heights[i] = std::max(least, wrapped_height(type.note, words[i], size.x - name - (here ? button : 0)));
+    const float control = here ? context.px(kControlHeight) : 0;
+    widths[i] = here ? beside.width : size.x - name;
+    heights[i] = wrapped_height(type.note, words[i], widths[i]);
+    heights[i] =
+        here && beside.alone ? heights[i] + gap + control : std::max({control, type.note.size, heights[i]});
     notes += heights[i] + gap;
   }
   const float chart = std::max(context.px(170), size.y - notes - context.px(8));
@@ -156,9 +159,9 @@ void draw_scaling_series(const Context& context, ScalingPage page, ImVec2 min, I
     draw_mark(list, {min.x + context.px(8), middle}, look.mark, context.px(5), look.colour);
     const TextStyle bold{context.fonts.bold, type.note.size, look.colour};
     draw_text(list, {min.x + context.px(22), y}, bold, source_name(kSources[i]));
-    const bool here = kSources[i] == Source::Here;
-    draw_wrapped(list, {min.x + name, y}, type.note, words[i], size.x - name - (here ? button : 0));
-    if (here) draw_measuring(context, {min.x + size.x, y});
+    draw_wrapped(list, {min.x + name, y}, type.note, words[i], widths[i]);
+    const float below = beside.alone ? heights[i] - context.px(kControlHeight) : 0;
+    if (kSources[i] == Source::Here) draw_measuring(context, {min.x + size.x, y + below});
     y += heights[i] + gap;
   }
   copyable_table("scaling points", min, {min.x + size.x, y}, [&] { return copied(context, page); });

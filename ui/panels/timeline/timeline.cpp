@@ -16,6 +16,7 @@
 #include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
+#include "ui/frame/narrow.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
@@ -135,6 +136,9 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const TextStyle small = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
   const TextStyle mono = timeline_text(context, context.fonts.mono, kBodySize, theme.text);
   const float after_buttons = draw_transport(context) + context.px(24);
+  // In a narrow window the words have a line of their own.
+  const bool below = is_narrow(context.view);
+  const float begin = below ? at.x : after_buttons, top = below ? at.y + side + context.px(4) : at.y;
   const std::optional<SeenBreak> seen = seen_break(context);
   const std::string whose = !seen ? "" : seen->side() == BreakSide::Sound ? "sound run: " : "broken run: ";
   std::vector<std::string> notes = summaries(context.snapshot, tracks, whose);
@@ -153,10 +157,10 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const TextStyle& what_style = has_step && is_collective(selected->op) ? title : mono;
   // Shows the longest summary that leaves room for the step and the whole legend, else for the one with the
   // phases, else for the smallest; if there is none, the longest one within 60 % of the free room.
-  const float note_room = (right - after_buttons) * 0.6f;
+  const float note_room = (right - begin) * 0.6f;
   const float whole_step = text_width(what_style, what) + context.px(12) + text_width(small, count);
   const LegendWidths legend = tracks.plan ? legend_widths(context, tracks.plan->program) : LegendWidths{};
-  const float beside_step = right - after_buttons - whole_step - context.px(2 * 32);
+  const float beside_step = right - begin - whole_step - context.px(2 * 32);
   const auto longest_within = [&](float room) { return longest_fitting(small, notes, room); };
   std::string beside;
   for (const float width : {legend.whole, legend.with_phases, legend.least})
@@ -164,26 +168,26 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
       beside = longest_within(std::min(note_room, beside_step - width));
   const std::string alone = longest_within(note_room);
   const std::string note = !beside.empty() ? beside : alone.empty() ? notes.back() : alone;
-  const float text_y = at.y + (side - small.size) / 2;
+  const float text_y = top + (side - small.size) / 2;
   const float note_width = std::min(text_width(small, note), note_room);
   draw_text(list, {right, text_y}, note_style, fitted(small, note, note_width + 1), Align::Right);
 
-  const float room = right - note_width - context.px(16) - after_buttons;
-  float end = after_buttons;
+  const float room = right - note_width - context.px(16) - begin;
+  float end = begin;
   if (has_step) {
     // The count is dropped if the equation needs its room.
     const float beside_count = room - text_width(small, count) - context.px(12);
     const bool counted = text_width(what_style, what) <= beside_count;
     const std::string shown = fitted(what_style, what, counted ? beside_count : room);
-    draw_text(list, {after_buttons, at.y + (side - mono.size) / 2}, what_style, shown);
-    const float count_x = after_buttons + text_width(what_style, shown) + context.px(12);
+    draw_text(list, {begin, top + (side - mono.size) / 2}, what_style, shown);
+    const float count_x = begin + text_width(what_style, shown) + context.px(12);
     if (counted) draw_text(list, {count_x, text_y}, small, count);
-    end = counted ? count_x + text_width(small, count) : after_buttons + text_width(what_style, shown);
+    end = counted ? count_x + text_width(small, count) : begin + text_width(what_style, shown);
   }
   if (tracks.seconds > 0 && tracks.plan)
     draw_legend(context, tracks.plan->program, end + context.px(32), right - note_width - context.px(32),
-                at.y + side / 2);
-  ImGui::SetCursorScreenPos({at.x, at.y + side + context.px(4)});
+                top + side / 2);
+  ImGui::SetCursorScreenPos({at.x, top + side + context.px(4)});
 }
 
 void show(ViewState& view, Stretch stretch) {
@@ -203,11 +207,13 @@ void draw_history(const Context& context, float reserve) {
   const HistorySnapshot& history = context.history;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x - reserve;
-  const float after_buttons = draw_transport(context) + context.px(24);
-  ImGui::SetCursorScreenPos({after_buttons, at.y});
+  const float after_buttons = draw_transport(context) + context.px(24), line = context.px(28 + 6);
+  const bool below = is_narrow(context.view);
+  const ImVec2 search{below ? at.x : after_buttons, below ? at.y + line + context.px(2) : at.y};
+  ImGui::SetCursorScreenPos(search);
   follow_found(context);
-  draw_search(context, after_buttons, right);
-  ImGui::SetCursorScreenPos({at.x, at.y + context.px(28 + 6)});
+  draw_search(context, search.x, right);
+  ImGui::SetCursorScreenPos({at.x, search.y + line});
   if (!history.message.empty()) return say(context, as_sentence(history.message));
   if (history.waits()) return say(context, "The run has recorded no pass yet.");
   if (history.built < 1)
@@ -217,20 +223,20 @@ void draw_history(const Context& context, float reserve) {
   draw_history_tracks(context);
 }
 
-/// If this machine's run is shown beside a recording: draws the choice of what the Timeline shows. Returns
-/// the width it took at the right of the head.
+/// If this machine's run is shown beside a recording: draws the choice of what the Timeline shows, above the
+/// head in a narrow window. Returns the width it took at the right of the head.
 float draw_choice(const Context& context) {
   if (context.beside == nullptr) return 0;
   const std::array<std::string, 2> choices{"this pass, and here", "the recording"};
   const float width = choice_row_width(context, choices);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   bool& whole = context.view.of<TimelineView>().whole_recording;
-  const int clicked =
-      choice_row(context, "timeline of", {at.x + ImGui::GetContentRegionAvail().x - width, at.y}, choices,
-                 whole ? 1 : 0);
+  const bool above = is_narrow(context.view);
+  const ImVec2 place{above ? at.x : at.x + ImGui::GetContentRegionAvail().x - width, at.y};
+  const int clicked = choice_row(context, "timeline of", place, choices, whole ? 1 : 0);
   if (clicked >= 0) whole = clicked == 1;
-  ImGui::SetCursorScreenPos(at);
-  return width + context.px(16);
+  ImGui::SetCursorScreenPos({at.x, above ? at.y + choice_row_height(context) + context.px(8) : at.y});
+  return above ? 0 : width + context.px(16);
 }
 
 /// Draws the shown pass and, below it, this machine's run of the same Program, on one axis.

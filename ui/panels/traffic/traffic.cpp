@@ -38,7 +38,8 @@ constexpr const char* kAsks = "What the ranks send each other in one forward and
 
 /// The places of the table's columns, for the available width.
 struct Columns {
-  bool wide = false;  ///< every figure has a column of its own, and every row says why
+  bool wide = false;   ///< every figure has a column of its own, and every row says why
+  bool tight = false;  ///< a row's figures stand below its words
   float left, text, text_width;
   float full, sent, measured, predicted, bandwidth;  ///< right edges
 };
@@ -46,6 +47,7 @@ struct Columns {
 Columns columns_of(const Context& context, float left, float width) {
   Columns columns;
   columns.wide = width > context.px(940);
+  columns.tight = width < context.px(500);
   columns.left = left;
   columns.text = left + context.px(36);
   float right = left + width - context.px(8);
@@ -60,6 +62,10 @@ Columns columns_of(const Context& context, float left, float width) {
   columns.full = right;
   if (columns.wide) right -= context.px(112);
   columns.text_width = right - columns.text - context.px(12);
+  if (columns.tight) {
+    columns.sent = columns.text + context.px(140);
+    columns.text_width = columns.measured - columns.text;
+  }
   return columns;
 }
 
@@ -113,11 +119,14 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
-  draw_text(list, {columns.measured, y}, type.note,
-            columns.wide && context.beside == nullptr
-                ? std::string(how_known(context.snapshot)) + ", slowest rank"
-                : std::string("slowest rank, then ") + (context.beside != nullptr ? "here" : "predicted"),
-            Align::Right);
+  const std::string second = context.beside != nullptr ? "here" : "predicted";
+  const std::string measured =
+      columns.wide && context.beside == nullptr
+          ? std::string(how_known(context.snapshot)) + ", slowest rank"
+          : longest_fitting(
+                type.note, std::array<std::string, 2>{"slowest rank, then " + second, "time, then " + second},
+                columns.measured - columns.sent - context.px(8));
+  draw_text(list, {columns.measured, y}, type.note, measured, Align::Right);
   if (columns.wide) {
     draw_text(list, {columns.predicted, y}, type.note,
               "predicted, " + device_word(priced_on(context, context.snapshot.plan->program).title),
@@ -140,19 +149,22 @@ float draw_quiet_row(const Context& context, const TrafficRow& row, const Column
   x += text_width(type.mono_note, row.symbol) + context.px(16);
   draw_text(list, {x, y + context.px(5)}, words,
             fitted(words, row.op == Op::Slice ? flow(row) : to_string(row.to) + " already",
-                   columns.text + columns.text_width - x));
-  draw_text(list, {columns.sent, y + context.px(5)}, in(type.mono_note, ink), bytes_text(0), Align::Right);
+                   columns.text + columns.text_width - (columns.tight ? context.px(64) : 0) - x));
+  draw_text(list, {columns.tight ? columns.measured : columns.sent, y + context.px(5)},
+            in(type.mono_note, ink), bytes_text(0), Align::Right);
   return context.px(26);
 }
 
-/// Draws a collective: the operation and its reason at the left, its figures at the right, their formulas
-/// below them.
+constexpr float kFigures = 44;  ///< the height of a tight row's figures
+
+/// Draws a collective: the operation and its reason at the left, its figures at the right or below, their
+/// formulas below them.
 void draw_collective_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
                          bool says_why) {
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float first = y + context.px(7), second = first + context.px(20);
+  float first = y + context.px(7), second = first + context.px(20);
   float x = columns.text;
   draw_text(list, {x, first}, in(type.strong, theme.communication), to_string(row.op));
   x += text_width(type.strong, to_string(row.op)) + context.px(8);
@@ -160,12 +172,17 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
   x += text_width(type.mono, row.symbol) + context.px(16);
   draw_text(list, {x, first + context.px(1)}, type.note,
             fitted(type.note, flow(row), columns.text + columns.text_width - x));
+  float words = type.note.size;
   if (says_why) {
-    draw_wrapped(list, {columns.text, second}, type.note, row.why, columns.text_width);
+    words = draw_wrapped(list, {columns.text, second}, type.note, row.why, columns.text_width);
   } else {
     draw_text(list, {columns.text, second}, type.note,
               fitted(type.note, row.shape + " · " + bytes_text(static_cast<double>(row.full_bytes)),
                      columns.text_width));
+  }
+  if (columns.tight) {
+    first = second + words + context.px(6);
+    second = first + context.px(18);
   }
   if (columns.wide) {
     draw_text(list, {columns.full, first}, type.mono, bytes_text(static_cast<double>(row.full_bytes)),
@@ -221,7 +238,8 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
     const bool selected = row.step == selected_step;
     const bool says_why = columns.wide || selected;
     const float why = says_why ? wrapped_height(type.note, row.why, columns.text_width) : type.note.size;
-    const float height = row.sends() ? context.px(27) + why + context.px(9) : context.px(26);
+    const float figures = columns.tight ? context.px(kFigures) : 0;
+    const float height = row.sends() ? context.px(27) + why + figures + context.px(9) : context.px(26);
     const bool hovered =
         draw_step_row(context, "conversions", program.step(row.step), selected, {at.x, y}, {width, height});
     const ImU32 quiet = selected || hovered ? theme.text : theme.dim;

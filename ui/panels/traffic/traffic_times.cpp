@@ -45,6 +45,8 @@ ImU32 kind_colour(const Theme& theme, TimeKind kind) {
   return theme.faint;
 }
 
+constexpr float kLeastTable = 520;  ///< so that names, marks and figures stand beside each other
+
 /// The axis that every row shares, and the columns beside it.
 struct Axis {
   float left, right;                         ///< of the axis
@@ -338,16 +340,21 @@ float draw_legend(const Context& context, ImVec2 at, float width) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float indent = context.px(18), gap = context.px(18), line = words.size + context.px(6);
   ImVec2 pen = at;
+  float bottom = at.y;
   for (const auto& [mark, text] : marks) {
     if (pen.x > at.x && pen.x + indent + text_width(words, text) > at.x + width) pen = {at.x, pen.y + line};
     draw_mark(list, {pen.x + context.px(6), pen.y + words.size / 2}, mark, context.px(5), words.colour);
-    draw_text(list, {pen.x + indent, pen.y}, words, fitted(words, text, at.x + width - pen.x - indent));
-    pen.x += indent + text_width(words, text) + gap;
+    const float room = at.x + width - pen.x - indent;
+    const float height = draw_wrapped(list, {pen.x + indent, pen.y}, words, text, room);
+    bottom = pen.y + height + line - words.size;
+    pen = text_width(words, text) > room ? ImVec2(at.x, bottom)
+                                         : ImVec2(pen.x + indent + text_width(words, text) + gap, pen.y);
   }
-  return pen.y + line - at.y;
+  return bottom - at.y;
 }
 
-/// Draws the line with the remark at its left and the button that measures at its right. Returns the height.
+/// Draws the line with the remark at its left, or below, and the button that measures at its right. Returns
+/// the height.
 float draw_calibration(const Context& context, const Settings& settings, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
@@ -381,13 +388,45 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
         command_button_at(context, "scaling.calibrate", known ? "Calibrate again" : "Calibrate this machine",
                           known ? ButtonLook::Plain : ButtonLook::Accent, right);
   }
-  const float room = width - taken - context.px(16);
-  float used = context.px(4);
+  const auto [room, alone] = room_for_words(context, width, taken + context.px(16));
+  float used = context.px(alone ? kControlHeight + 8 : 4);
   if (!words.empty())
     used += draw_wrapped(list, {at.x, at.y + used}, in(type.body, theme.communication), words, room) +
             context.px(6);
   if (shows_times(context.snapshot)) used += draw_legend(context, {at.x, at.y + used}, room);
   return std::max(context.px(kControlHeight), used);
+}
+
+/// Draws the sums and the steps on one axis. Returns the height.
+float draw_timed(const Context& context, const Result& result, ImVec2 at, float width) {
+  const Snapshot& snapshot = context.snapshot;
+  const Plan& plan = *snapshot.plan;
+  float y = at.y + context.px(28);  // the axis' figures stand above it
+  const std::vector<TimeRow> all =
+      time_rows(plan, result, context.beside != nullptr ? context.beside->result.get() : nullptr);
+  const bool whole = plan.program.settings.block == Block::Model;
+  const StepId selected = selection_in(context.view, plan.program).step;
+  const int layer = selected < 0 ? 0 : std::max(0, plan.program.step(selected).layer);
+  const std::vector<TimeRow> rows = whole ? times_of_one_layer(all, layer) : all;
+  const Axis axis = axis_of(
+      context, rows, std::max(result.times->measured_seconds, result.times->predicted_seconds), at.x, width);
+  const float top = y;
+  const float steps = context.px(21) * static_cast<float>(rows.size());
+  draw_axis(context, axis, top, top + context.px(24 * 6 + 34) + steps);
+  const std::vector<Sum> sums = sums_of(context, all, *result.times);
+  const float sums_top = y;
+  y += draw_sums(context, axis, sums, {at.x, y});
+  copyable_table("sums", {at.x, sums_top}, {at.x + width, y},
+                 [&] { return copied(sums, how_known(snapshot), axis.has_beside); });
+  y += context.px(12);
+  draw_text(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).strong,
+            whole ? fmt::format("The steps outside the layers and in layer {}", layer) : "Step by step");
+  y += context.px(24);
+  const float steps_top = y;
+  y += draw_steps(context, axis, rows, {at.x, y}, width);
+  copyable_table("times", {at.x, steps_top}, {at.x + width, y},
+                 [&] { return copied(rows, how_known(snapshot), axis.has_beside); });
+  return y - at.y;
 }
 
 }  // namespace
@@ -406,35 +445,12 @@ void draw_traffic_times(const Context& context, float reserve) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   float y = at.y + context.px(6);
-  y += draw_calibration(context, settings, {at.x, y}, width) + context.px(28);
+  y += draw_calibration(context, settings, {at.x, y}, width);
   if (timed) {
-    const std::vector<TimeRow> all =
-        time_rows(plan, *result, context.beside != nullptr ? context.beside->result.get() : nullptr);
-    const bool whole = settings.block == Block::Model;
-    const StepId selected = selection_in(context.view, plan.program).step;
-    const int layer = selected < 0 ? 0 : std::max(0, plan.program.step(selected).layer);
-    const std::vector<TimeRow> rows = whole ? times_of_one_layer(all, layer) : all;
-    const Axis axis =
-        axis_of(context, rows, std::max(result->times->measured_seconds, result->times->predicted_seconds),
-                at.x, width);
-    const float top = y;
-    const float steps = context.px(21) * static_cast<float>(rows.size());
-    draw_axis(context, axis, top, top + context.px(24 * 6 + 34) + steps);
-    const std::vector<Sum> sums = sums_of(context, all, *result->times);
-    const float sums_top = y;
-    y += draw_sums(context, axis, sums, {at.x, y});
-    copyable_table("sums", {at.x, sums_top}, {at.x + width, y},
-                   [&] { return copied(sums, how_known(snapshot), axis.has_beside); });
-    y += context.px(12);
-    draw_text(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).strong,
-              whole ? fmt::format("The steps outside the layers and in layer {}", layer) : "Step by step");
-    y += context.px(24);
-    const float steps_top = y;
-    y += draw_steps(context, axis, rows, {at.x, y}, width);
-    copyable_table("times", {at.x, steps_top}, {at.x + width, y},
-                   [&] { return copied(rows, how_known(snapshot), axis.has_beside); });
+    y += draw_sideways(context, "times", {at.x, y}, width, context.px(kLeastTable),
+                       [&](ImVec2 place, float wide) { return draw_timed(context, *result, place, wide); });
   } else {
-    y -= context.px(12);  // there is no axis here, whose figures need room above them
+    y += context.px(16);
     y += draw_wrapped(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).body, why_not_timed(snapshot),
                       width);
   }

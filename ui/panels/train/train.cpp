@@ -130,12 +130,15 @@ std::vector<RunButton> run_buttons(const TrainSnapshot& train, ButtonWords words
   return buttons;
 }
 
-void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton>& buttons) {
+/// Draws the buttons, in further rows where they do not fit into one. Returns the height.
+float draw_buttons(const Context& context, ImVec2 at, float width, const std::vector<RunButton>& buttons) {
+  const float gap = context.px(8);
+  Rows rows(at, width, context.px(kControlHeight) + gap);
   for (const RunButton& button : buttons) {
-    ImGui::SetCursorScreenPos(at);
+    ImGui::SetCursorScreenPos(rows.place(button_width(context, button.text), gap));
     command_button(context, button.command, button.text, button.look);
-    at.x += button_width(context, button.text) + context.px(8);
   }
+  return rows.bottom() - gap - at.y;
 }
 
 /// Draws the choice of models and the buttons: in one row, if needed without their words, else in two.
@@ -164,11 +167,11 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
     view.page = TrainPage::Choices;  // the curves still belong to the last training
   }
   if (one_row) {
-    draw_buttons(context, {at.x + beside, at.y}, buttons);
+    draw_buttons(context, {at.x + beside, at.y}, width - beside, buttons);
     return height;
   }
-  draw_buttons(context, {at.x, at.y + choices + context.px(kGap)}, buttons);
-  return choices + context.px(kGap) + height;
+  const float above = choices + context.px(kGap);
+  return above + draw_buttons(context, {at.x, at.y + above}, width, buttons);
 }
 
 /// Draws the state of the training and what is trained; returns the height.
@@ -189,9 +192,10 @@ float draw_state(const Context& context, ImVec2 at, float width) {
   return y - at.y;
 }
 
-/// Draws the choice of the shown part. It includes the choices if they are not `beside` that part;
-/// `right_top` is the row's corner. Returns its width.
-float draw_pages(const Context& context, ImVec2 right_top, bool beside) {
+/// Draws the state of the training, and at its right, or above it where there is little room, the choice of
+/// the shown part. That includes the choices if they are not `beside` that part. Returns the height.
+float draw_state_and_pages(const Context& context, ImVec2 at, float width, bool beside) {
+  if (context.train.curves.empty()) return draw_state(context, at, width);
   TrainView& view = context.view.of<TrainView>();
   std::vector<std::string> names{"curves", "text"};
   std::vector<TrainPage> pages{TrainPage::Curves, TrainPage::Text};
@@ -199,12 +203,15 @@ float draw_pages(const Context& context, ImVec2 right_top, bool beside) {
     names.insert(names.begin(), "choices");
     pages.insert(pages.begin(), TrainPage::Choices);
   }
-  const float width = choice_row_width(context, names);
+  const float choices = choice_row_width(context, names);
   const auto taken = std::find(pages.begin(), pages.end(), view.page);  // not among them: the curves
   const auto shown = taken == pages.end() ? 0 : static_cast<int>(taken - pages.begin());
-  const int clicked = choice_row(context, "side", {right_top.x - width, right_top.y}, names, shown);
+  const WordRoom words = room_for_words(context, width, choices + context.px(kGap));
+  const ImVec2 place{words.alone ? at.x : at.x + width - choices, at.y};
+  const int clicked = choice_row(context, "side", place, names, shown);
   if (clicked >= 0) view.page = pages[static_cast<size_t>(clicked)];
-  return width;
+  const float above = words.alone ? choice_row_height(context) + context.px(kGap) : 0;
+  return above + draw_state(context, {at.x, at.y + above}, words.width);
 }
 
 /// Draws the training in a recording: its curves, of which only the steps can be clicked.
@@ -265,9 +272,7 @@ void draw_train(const Context& context) {
   const bool run_shown = beside || !form_shown;
 
   float y = at.y + draw_controls(context, at, room.x) + context.px(kGap);
-  float text_width = room.x;
-  if (has_curves) text_width -= draw_pages(context, {at.x + room.x, y}, beside) + context.px(kGap);
-  y += draw_state(context, {at.x, y}, text_width) + context.px(kGap);
+  y += draw_state_and_pages(context, {at.x, y}, room.x, beside) + context.px(kGap);
 
   const float height = std::max(context.px(80), at.y + room.y - y);
   const bool low = height < context.px(kFormHeight);

@@ -5,6 +5,7 @@
 #include <implot.h>
 
 #include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/frame/narrow.h"
 #include "ui/outbox.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -83,8 +84,10 @@ float draw_head(const Context& context, ImVec2 at, float width, const std::strin
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_text(list, at, type.strong, title);
   float x = at.x + text_width(type.strong, title) + context.px(16);
-  const float middle = std::round(at.y + type.strong.size / 2);
-  const float y = middle - type.note.size / 2;
+  // A phone has no room beside the title: the words go on below it.
+  const bool wraps = is_narrow(context.view);
+  const float line = type.strong.size + context.px(2);
+  float top = at.y;
   const float swatch = context.px(14), gap = context.px(16);
   const auto indent_of = [&](const Legend& legend) {
     return legend.colour == 0 ? 0 : swatch + context.px(6);
@@ -95,7 +98,12 @@ float draw_head(const Context& context, ImVec2 at, float width, const std::strin
   for (const Legend& legend : legends) {
     const float indent = indent_of(legend);
     const std::string& text = brief && !legend.brief.empty() ? legend.brief : legend.text;
-    if (x + indent + text_width(type.note, text) > at.x + width) break;
+    if (x + indent + text_width(type.note, text) > at.x + width) {
+      if (!wraps) break;
+      x = at.x;
+      top += line;
+    }
+    const float middle = std::round(top + type.strong.size / 2), y = middle - type.note.size / 2;
     if (legend.dashed) {
       draw_dashed_line(list, {x, middle}, {x + swatch, middle}, legend.colour, context.px(2), context.px(3));
     } else if (legend.colour != 0) {
@@ -104,7 +112,7 @@ float draw_head(const Context& context, ImVec2 at, float width, const std::strin
     draw_text(list, {x + indent, y}, in(type.note, context.theme.text), text);
     x += indent + text_width(type.note, text) + gap;
   }
-  return type.strong.size + context.px(8);
+  return top - at.y + type.strong.size + context.px(8);
 }
 
 StepAxis step_axis(const TrainSnapshot& train) {

@@ -10,8 +10,9 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastRow = 132;  ///< a row of plots that can be read
-constexpr float kNextHead = 23;   ///< what is seen of the second row where the page scrolls to it
+constexpr float kLeastRow = 132;   ///< a row of plots that can be read
+constexpr float kLeastPlot = 220;  ///< plots that are narrower stand below each other
+constexpr float kNextHead = 23;    ///< what is seen of the second row where the page scrolls to it
 
 /// The loss that is comparable with the text's entropy. For a BERT it is that of the hidden words alone.
 double loss_of(const StepReport& report) {
@@ -240,13 +241,19 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room) {
   ImGui::SetCursorScreenPos(min);
   ImGui::BeginChild("plots", room);
   min = ImGui::GetCursorScreenPos();
+  // A comparison shows the gradients; one model shows its speed as well.
+  const size_t pictures = train.curves.size(), parts = pictures > 1 ? pictures : 2;
+  const float abreast =
+      std::floor((room.x - context.px(8) - gap * static_cast<float>(parts - 1)) / static_cast<float>(parts));
+  const bool stacked = abreast < context.px(kLeastPlot);
   // Without room for two rows the loss fills the page down to the heads of the others, and the page scrolls.
-  const bool fits = room.y >= 2 * context.px(kLeastRow) + gap;
+  const bool fits = !stacked && room.y >= 2 * context.px(kLeastRow) + gap;
   const float share = room.y > context.px(400) ? 0.58f : 0.5f;
   const float upper = fits ? std::floor((room.y - gap) * share)
                            : std::max(room.y - gap - context.px(kNextHead), context.px(kLeastRow));
   const float height = train.curves.empty() ? 0 : fits ? room.y - upper - gap : context.px(kLeastRow);
-  ImGui::Dummy({1, height > 0 ? upper + gap + height : upper});
+  const float below_loss = (height + gap) * static_cast<float>(stacked ? parts : 1);
+  ImGui::Dummy({1, height > 0 ? upper + below_loss : upper});
   // Half of the last step's number is beyond the axis' end.
   const ImVec2 size{ImGui::GetContentRegionAvail().x - context.px(8), upper};
   const bool scaled = std::any_of(train.curves.begin(), train.curves.end(),
@@ -256,13 +263,15 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room) {
   if (scaled) draw_scale(context, {min.x + size.x - scale_width, min.y}, {scale_width, upper});
   if (height == 0) return ImGui::EndChild();
   const ImVec2 below{min.x, min.y + upper + gap};
-  const size_t pictures = train.curves.size();
-  // A comparison shows the gradients; one model shows its speed as well.
-  const size_t parts = pictures > 1 ? pictures : 2;
-  const float width = std::floor((size.x - gap * static_cast<float>(parts - 1)) / static_cast<float>(parts));
+  const float width =
+      stacked ? size.x
+              : std::floor((size.x - gap * static_cast<float>(parts - 1)) / static_cast<float>(parts));
   std::vector<ImVec2> places;
-  for (size_t part = 0; part < parts; ++part)
-    places.push_back({below.x + static_cast<float>(part) * (width + gap), below.y});
+  for (size_t part = 0; part < parts; ++part) {
+    const auto before = static_cast<float>(part);
+    places.push_back(stacked ? ImVec2(below.x, below.y + before * (height + gap))
+                             : ImVec2(below.x + before * (width + gap), below.y));
+  }
   if (pictures == 1) {
     draw_speed(context, places.front(), {width, height});
     places.erase(places.begin());

@@ -23,6 +23,7 @@ namespace {
 
 constexpr float kTextGap = 12;
 constexpr float kLeastHeight = 110;  ///< in a lower window the page is scrolled
+constexpr float kLeastForRow = 420;  ///< in a narrower page each setting has a row of its own
 constexpr float kLeastColumn = 300;  ///< texts of two models are side by side if each has this width
 
 /// Draws the prompt and the button, and below them the settings for writing. A change applies from the next
@@ -40,7 +41,8 @@ void draw_wish(const Context& context) {
   ImGui::SameLine(0, context.px(8));
   command_button(context, "train.write", write, ButtonLook::Accent);
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {context.px(12), 0});
-  if (ImGui::BeginTable("how", 3, ImGuiTableFlags_SizingStretchSame | ImGuiTableFlags_NoPadOuterX)) {
+  const int columns = ImGui::GetContentRegionAvail().x < context.px(kLeastForRow) ? 1 : 3;
+  if (ImGui::BeginTable("how", columns, ImGuiTableFlags_SizingStretchSame | ImGuiTableFlags_NoPadOuterX)) {
     ImGui::TableNextColumn();
     changed |= value_row(
         context, "Every", std::array<int64_t, 6>{0, 10, 20, 50, 100, 500}, wish.every,
