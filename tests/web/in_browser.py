@@ -37,10 +37,10 @@ def takes_keys_and_clicks(studio):
     check("the key 4 sets T, and again it equals T = 1",
           studio.until(lambda: studio.tp == 4 and studio.run == "done" and studio.agrees), studio.tp)
     studio.browser.picture(studio.pictures / "stage.png")
-    studio.click("Memory")
-    check("a click opens a tab", studio.until(lambda: studio.view == "memory", 10), studio.view)
-    studio.command("Show the Stage")
-    check("the palette opens one", studio.until(lambda: studio.view == "stage", 10), studio.view)
+    studio.click("C = P")
+    check("a click selects a step", studio.until(lambda: studio.step == 3, 10), studio.step)
+    studio.command("Show Memory")
+    check("the palette opens a tab", studio.until(lambda: studio.view == "memory", 10), studio.view)
 
 
 def takes_a_lesson(studio):
