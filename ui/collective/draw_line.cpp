@@ -1,5 +1,6 @@
 // Draws the buttons that play the hops, and the line of hops: a tick for each state, the hops as the
 // stretches between them, and under each tick a picture of the whole table.
+#include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 
 #include <array>

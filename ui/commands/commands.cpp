@@ -518,7 +518,7 @@ const UiCommand& find_command(std::string_view id) {
 std::string key_text(ImGuiKeyChord chord) {
   if (chord == (ImGuiMod_Shift | ImGuiKey_Slash)) return "?";
   std::string text;
-  if (chord & ImGuiMod_Ctrl) text += ImGui::GetIO().ConfigMacOSXBehaviors ? "Cmd+" : "Ctrl+";
+  if (chord & ImGuiMod_Ctrl) text += std::string(name_of_ctrl()) + "+";
   if (chord & ImGuiMod_Alt) text += "Alt+";
   if (chord & ImGuiMod_Shift) text += "Shift+";
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);

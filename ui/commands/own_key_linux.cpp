@@ -7,4 +7,8 @@ ImGuiKeyChord own_key(ImGuiKeyChord key) {
   return key;
 }
 
+const char* name_of_ctrl() {
+  return "Ctrl";
+}
+
 }  // namespace shardlens::ui

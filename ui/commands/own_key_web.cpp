@@ -15,4 +15,8 @@ ImGuiKeyChord own_key(ImGuiKeyChord key) {
   return (key & ~ImGuiMod_Ctrl) | ImGuiMod_Alt;
 }
 
+const char* name_of_ctrl() {
+  return ImGui::GetIO().ConfigMacOSXBehaviors ? "Cmd" : "Ctrl";
+}
+
 }  // namespace shardlens::ui
