@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 #include <vector>
 
@@ -36,6 +37,7 @@ std::vector<Fiber> fibers;
 std::vector<std::vector<char>> stacks;
 ucontext_t turns;  // where fibers come back to
 alignas(128) unsigned char shared[kMostSharedBytes];
+constexpr unsigned char kNotAskedFor = 0x5A;  // what is behind a block's shared memory
 const std::function<void()>* work = nullptr;
 
 void run_thread() {
@@ -97,6 +99,7 @@ void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const st
   gridDim.x = blocks;
   fibers.resize(threads);
   while (stacks.size() < threads) stacks.emplace_back(kStackBytes);
+  std::fill(shared + shared_bytes, std::end(shared), kNotAskedFor);
   for (unsigned block = 0; block < blocks; ++block) {
     blockIdx.x = runs_backwards ? blocks - 1 - block : block;
     std::memset(shared, 0xFF, shared_bytes);
@@ -116,6 +119,10 @@ void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const st
     std::fputs("threads wait for others that never come\n", stderr);
     std::abort();
   }
+  const auto is_untouched = [](unsigned char byte) { return byte == kNotAskedFor; };
+  if (std::all_of(shared + shared_bytes, std::end(shared), is_untouched)) return;
+  std::fputs("a block writes behind the shared memory that its launch asked for\n", stderr);
+  std::abort();
 }
 
 void wait_for_block() {

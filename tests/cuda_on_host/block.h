@@ -3,7 +3,8 @@
 // in even blocks and in the opposite order in odd blocks, so code that works only in one order fails in one
 // of them. A warp runs as far as it can before the next one. So if a barrier is missing, a warp reads what
 // others have not written yet. If some threads wait for others that never come, the program ends with an
-// error. Shared memory begins as NaN.
+// error, as it does if a launch asked for less shared memory than its blocks write. Shared memory begins as
+// NaN.
 //
 // This cannot show: races between two barriers if every order happens to be right, what several blocks do to
 // each other when they run at the same time, limits of registers, and time.

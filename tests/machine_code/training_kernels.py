@@ -6,7 +6,7 @@
 It needs the tools that token_kernels.py names. Where one of them is missing it says so and ends with 77.
 
 For each kernel, compiled for sm_80 and sm_90:
-  - nothing is spilled;
+  - nothing is spilled, but for what SPILLED names;
   - the sums of a bias gradient load four packs of 16 bytes before they add one, and leave room for so many blocks
     that enough bytes are under way;
   - attention's sums of dC·C load a pack of each operand before they multiply;
@@ -28,6 +28,9 @@ LOADS = {("attention", 64, 1): 1 / 2, ("attention", 96, 1): 1 / 2, ("attention",
          ("attention", 64, 2): 1 / 4, ("attention", 96, 2): 5 / 16,
          ("query_grad", 64, 1): 1 / 2, ("query_grad", 96, 1): 1 / 2, ("query_grad", 128, 1): 1 / 2,
          ("query_grad", 64, 2): 1 / 4, ("query_grad", 96, 2): 3 / 8, ("query_grad", 128, 2): 5 / 12}
+# Loads of spilled registers in those loops: once for each tile of keys.
+SPILLED = {("sm_80", "query_grad", 64, 1): 1,  # else two blocks would be on a multiprocessor, not three
+           ("sm_80", "query_grad", 96, 2): 3, ("sm_90", "query_grad", 96, 2): 2}  # else six more loads of Q
 
 
 def packs_before(code, operations):
@@ -44,7 +47,7 @@ def packs_before(code, operations):
 def attention(target, folder, tools, wrong):
     """Prints and checks attention's loops; returns how many kernels there were."""
     count = 0
-    print(f"{'GPU':6} {'kernel':24} {'registers':>9} {'loop':>6} {'products':>8} {'loads':>6}")
+    print(f"{'GPU':6} {'kernel':24} {'registers':>9} {'loop':>6} {'products':>8} {'loads':>6} {'spilled':>7}")
     for source in ("attention_half", "attention_half_query_grad"):
         for name, kernel in sorted(kernels(source, target, folder, tools).items()):
             found = re.search(r"half_(attention|query_grad)_kernelILi(\d+)ELi(\d)E.*13__nv_bfloat16Lb1", name)
@@ -54,10 +57,15 @@ def attention(target, folder, tools, wrong):
             kind, width, tiles = found.group(1), int(found.group(2)), int(found.group(3))
             products = sum(op.startswith("HMMA") for op in kernel["loop"])
             loads = sum(op.startswith("LDSM") for op in kernel["loop"])
+            spilled = sum(op.startswith("LDL") for op in kernel["loop"])
             words = f"{kind} {width}, {16 * tiles} rows"
-            print(f"{target:6} {words:24} {kernel['REG']:9} {len(kernel['loop']):6} {products:8} {loads:6}")
+            print(f"{target:6} {words:24} {kernel['REG']:9} {len(kernel['loop']):6} {products:8} {loads:6} "
+                  f"{spilled:7}")
             expect = lambda holds, what: wrong.append(f"{words}, {target}: {what}") if not holds else None
-            expect(not is_spilled(kernel), "registers are spilled")
+            may_be = SPILLED.get((target, kind, width, tiles), 0)
+            expect(spilled <= may_be if may_be > 0 else not is_spilled(kernel),
+                   f"registers are spilled, and {spilled} times read in the loop")
+            expect(not any(op.startswith("STL") for op in kernel["loop"]), "the loop spills registers")
             expect(products > 0 and loads <= LOADS[kind, width, tiles] * products,
                    f"{loads} loads for {products} products")
             blocks = REGISTERS // ((kernel["REG"] + 7) // 8 * 8 * ATTENTION_THREADS)

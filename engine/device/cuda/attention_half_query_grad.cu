@@ -11,7 +11,9 @@ namespace {
 template <int kWidth, int kTiles>
 constexpr int kKeys = kWidth <= 64 && kTiles == 1 ? 64 : 32;
 
-/// The columns of 16 of Q and of dC that a warp keeps in registers: those for which dQ leaves room.
+/// The columns of 16 of Q and of dC that a warp keeps in registers: those for which dQ leaves room. For heads
+/// of 96 the compiler spills a few numbers that it reads two or three times a tile of keys; with two or one
+/// column it spills too, and without any the loop has six more loads from shared memory.
 template <int kWidth, int kTiles>
 constexpr int kKeptOfQ = kTiles == 1 || kWidth <= 64 ? kWidth / 16
                          : kWidth <= 96              ? 3
@@ -33,8 +35,8 @@ constexpr int kSharedRows = kIsKept<kWidth, kTiles>
 template <class S, int kWidth, int kTiles>
 constexpr size_t kSharedBytes = sizeof(S) * kRowStride<kWidth>* kSharedRows<kWidth, kTiles>;
 
-/// The number of blocks of the next kernel for which an SM must have registers, if this costs no spills. 0:
-/// any.
+/// The number of blocks of the next kernel for which an SM must have registers, if this costs no spills on
+/// sm_90. (On sm_80 two registers are spilled: one load for each tile of keys.) 0: any.
 template <int kWidth, int kTiles, class A>
 constexpr int kQueryGradBlocks = kWidth <= 64 && kTiles == 1 && A::kIsPlain ? 3 : 0;
 

@@ -50,6 +50,15 @@ TEST(CudaAttentionRows, ThePredictionIsThatOfPlacesThatAreNeverIdle) {
           }
 }
 
+// Each 64 rows of a block end with the last key that they see, and none looks at keys that do not exist.
+TEST(CudaAttentionRows, ABlockTakesTheKeysThatItsRowsSee) {
+  const AttentionRows rows{1, 300, 300, true, kH100};
+  EXPECT_DOUBLE_EQ(rows.of_block(1, 64), 128);
+  EXPECT_DOUBLE_EQ(rows.of_block(1, 256), 300);
+  EXPECT_DOUBLE_EQ(rows.of_block(2, 128), (192 + 256) * AttentionRows::kOfTwoTiles / 2);
+  EXPECT_DOUBLE_EQ(rows.of_block(2, 256), (300 + 300) * AttentionRows::kOfTwoTiles / 2);
+}
+
 // A layer of megatron-1.2b at 8,192 tokens has 128 pairs of 1,024 tokens.
 TEST(CudaAttentionRows, ATrainingStepTakes32) {
   const AttentionRows layer{128, 1024, 1024, true, kH100};
