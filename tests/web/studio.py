@@ -50,13 +50,11 @@ class Studio:
         return found
 
     def place(self, text, left_of=10_000):
-        """Where this text stands, or else a line that it is in; None: nowhere."""
-        lines = [one for one in self.told("shardlens_words") if text in one[0] and one[1] < left_of]
-        found = next((one for one in lines if one[0] == text), lines[0] if lines else None)
-        return found and (found[1], found[2])
+        """Where this line of text stands; None: nowhere."""
+        return next(((x, y) for line, x, y in self.told("shardlens_words") if line == text and x < left_of), None)
 
     def click(self, text, left_of=10_000):
-        """Clicks on what has this text."""
+        """Clicks on this line of text."""
         at = self.until(lambda: self.place(text, left_of), 10)
         if at is None:
             raise LookupError(f"nothing on the screen says {text!r}")
