@@ -49,13 +49,14 @@ class Studio:
             time.sleep(0.1)
         return found
 
-    def place(self, text, left_of=10_000):
-        """Where this line of text stands; None: nowhere."""
-        return next(((x, y) for line, x, y in self.told("shardlens_words") if line == text and x < left_of), None)
+    def place(self, text, left_of=10_000, which=0):
+        """Where this line of text stands, the first one of several or another; None: nowhere."""
+        found = [(x, y) for line, x, y in self.told("shardlens_words") if line == text and x < left_of]
+        return found[which] if found else None
 
-    def click(self, text, left_of=10_000):
+    def click(self, text, left_of=10_000, which=0):
         """Clicks on this line of text."""
-        at = self.until(lambda: self.place(text, left_of), 10)
+        at = self.until(lambda: self.place(text, left_of, which), 10)
         if at is None:
             raise LookupError(f"nothing on the screen says {text!r}")
         self.browser.click(at[0] + 2, at[1])
