@@ -57,6 +57,7 @@ int print_info(const std::string& path, bool as_json) {
     ordered_json json = {{"verb", header.verb},
                          {"machine", header.machine},
                          {"communicator", header.communicator},
+                         {"clock_step_us", header.clock_step_seconds * 1e6},
                          {"started_unix_seconds", recording.started_unix_seconds()},
                          {"finished", recording.finished()},
                          {"failure", recording.failure()},
@@ -85,6 +86,9 @@ int print_info(const std::string& path, bool as_json) {
   }
   fmt::print("{}: `{}` of {}, recorded on {}, {}\n", path, header.verb, settings.model.title, header.machine,
              date_text(recording.started_unix_seconds()));
+  if (header.clock_step_seconds > 0)
+    fmt::print("the clock went on in steps of {:.0f} µs: a shorter time was not measured\n",
+               header.clock_step_seconds * 1e6);
   fmt::print("T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}: {}\n", settings.tp, settings.dp,
              settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
              header.communicator, header.communicator_reason);

@@ -73,6 +73,8 @@ struct RecordingHeader {
   std::vector<MemoryPlan> memory;                ///< per rank of a replica
   std::vector<std::vector<int64_t>> step_flops;  ///< [rank of a replica][step]
   std::string pictures = "off";  ///< which tensors are pictured: "off", "all", "0.75 % of step time"
+  /// Of the clock that timed it (engine/base/clock_step.h); 0: finer than anything that is timed.
+  double clock_step_seconds = 0;
 };
 
 using Metric = std::pair<std::string, double>;

@@ -28,7 +28,8 @@ constexpr int64_t kMostWorldSteps = int64_t{1} << 25;  // the largest Program on
 // Limits that keep sums over the kinds of memory, or over a pass, inside 64 bits.
 constexpr int64_t kMostBytes = int64_t{1} << 50, kMostFlops = int64_t{1} << 58;
 constexpr int64_t kMostNanoseconds = 1'000'000'000'000'000'000;  // thirty years
-constexpr double kLatestUnixSeconds = 253'402'300'799;           // the end of the year 9999
+constexpr double kLongestClockStepSeconds = 1;
+constexpr double kLatestUnixSeconds = 253'402'300'799;  // the end of the year 9999
 
 // The index of a kind in BytesByKind; none for a kind of another version.
 std::optional<size_t> kind_named(const std::string& name) {
@@ -132,6 +133,8 @@ void Recording::read_header() {
     header_.pictures = text(database, "pictures");
     Statement started = database.prepare("SELECT value FROM meta WHERE key = 'started_unix_seconds'");
     if (started.step()) started_unix_seconds_ = started.number(0);
+    Statement step = database.prepare("SELECT value FROM meta WHERE key = 'clock_step_seconds'");
+    if (step.step()) header_.clock_step_seconds = step.number(0);
     return text(database, "program");
   });
   header_.program = program_from_json(parse_json(program, path), path + ", program");
@@ -143,6 +146,9 @@ void Recording::read_header() {
   check_program(header_.program, path);
   if (!(started_unix_seconds_ >= 0 && started_unix_seconds_ <= kLatestUnixSeconds))
     file_->damaged(fmt::format("it claims to begin {} seconds after 1970", started_unix_seconds_));
+  if (!(header_.clock_step_seconds >= 0 && header_.clock_step_seconds <= kLongestClockStepSeconds))
+    file_->damaged(
+        fmt::format("it claims that its clock goes in steps of {} seconds", header_.clock_step_seconds));
   finished();  // throws if the value is not valid
 }
 

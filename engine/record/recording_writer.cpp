@@ -181,6 +181,8 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
                                    {"pictures", header.pictures},
                                    {"program", program_text(header.program)}})
     meta.bind(1, std::string_view(key)).bind(2, std::string_view(value)).run();
+  if (header.clock_step_seconds > 0)
+    meta.bind(1, std::string_view("clock_step_seconds")).bind(2, header.clock_step_seconds).run();
   meta.bind(1, std::string_view("finished")).bind(2, int64_t{0}).run();
   Statement costs = db.prepare("INSERT INTO costs VALUES(?, ?, ?, ?)");
   for (size_t rank = 0; rank < header.step_flops.size(); ++rank)

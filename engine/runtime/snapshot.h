@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/base/clock_step.h"
 #include "engine/comm/comm.h"
 #include "engine/cost/compare_recompute.h"
 #include "engine/cost/compare_splits.h"
@@ -76,6 +77,9 @@ struct Result {
   std::string provenance = "measured";
   bool replayed = false;  ///< read from a recording: none of its figures was measured in this process
   bool live = false;      ///< replayed, of a run that still goes on and is followed here
+  /// Of the clock behind the events, in seconds: a shorter time was not measured. In a replay, the
+  /// recording's.
+  double clock_step = clock_step_seconds();
   bool timed = false;     ///< events are those of a whole, unsampled run
   std::string not_timed;  ///< why a recorded pass has no events though it ran to its end; empty: it has
   std::shared_ptr<const TimeComparison> times;  ///< the events beside the plan's prices; null until timed

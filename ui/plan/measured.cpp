@@ -6,7 +6,7 @@
 namespace shardlens::ui {
 
 double clock_step_of(const Result* result) {
-  return result != nullptr && result->replayed ? 0 : clock_step_seconds();
+  return result != nullptr ? result->clock_step : clock_step_seconds();
 }
 
 std::string measured_text(double seconds, double clock_step) {

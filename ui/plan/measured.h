@@ -7,8 +7,7 @@
 
 namespace shardlens::ui {
 
-/// The steps of the clock behind a result; 0: they are finer than anything that is shown. A recording's times
-/// are those of its machine.
+/// The steps of the clock behind a result, or of this machine's; 0: they are finer than anything that is shown.
 double clock_step_of(const Result* result);
 
 /// "12.3 µs"; "< 100 µs" for what is shorter than the clock's steps.

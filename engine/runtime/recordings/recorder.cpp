@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/base/clock_step.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -13,8 +14,8 @@ namespace {
 RecordingHeader header_of(const std::string& verb, const Plan& plan, const CommunicatorInfo& communicator,
                           const PictureOptions& pictures) {
   const std::string machine = machine_description(plan.program.settings);
-  RecordingHeader header{verb,        machine, communicator.name,  communicator.reason, plan.program,
-                         plan.memory, {},      to_string(pictures)};
+  RecordingHeader header{verb,        machine, communicator.name,   communicator.reason, plan.program,
+                         plan.memory, {},      to_string(pictures), clock_step_seconds()};
   for (const std::vector<StepCost>& rank : plan.cost) {
     header.step_flops.emplace_back();
     for (const StepCost& cost : rank) header.step_flops.back().push_back(cost.flops);

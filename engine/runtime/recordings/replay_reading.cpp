@@ -104,6 +104,7 @@ std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
   result.communicator = {header.communicator, header.communicator_reason};
   result.machine = header.machine;
   result.replayed = true;
+  result.clock_step = header.clock_step_seconds;
   set_liveness(result, live);
   result.not_compared =
       "A recording holds no run on one rank to compare with. Run its settings here, and this machine "

@@ -10,6 +10,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/clock_step.h"
 #include "engine/base/error.h"
 #include "engine/base/worker.h"
 #include "engine/io/sqlite.h"
@@ -74,6 +75,16 @@ TEST_F(RecordingTest, SaysWhatEndedItsRun) {
   const Recording recording(path("failed.shardlens"));
   EXPECT_TRUE(recording.finished());  // the file is whole, the run is not
   EXPECT_EQ(recording.failure(), "rank 1 is lost");
+}
+
+TEST_F(RecordingTest, SaysHowFinelyItsClockToldTime) {
+  record(path("here"));
+  EXPECT_EQ(Recording(path("here")).header().clock_step_seconds, clock_step_seconds());
+  RecordingHeader header;
+  header.program = plan_program(testing::small_model(2));
+  header.clock_step_seconds = 1e-4;
+  RecordingWriter(path("page"), header).finish();
+  EXPECT_EQ(Recording(path("page")).header().clock_step_seconds, 1e-4);
 }
 
 TEST_F(RecordingTest, SaysThatItsFileIsGone) {
@@ -323,6 +334,8 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
        "value is a text, but should be a whole number"},
       {"UPDATE meta SET value = 1e300 WHERE key = 'started_unix_seconds'", "after 1970"},
       {"UPDATE meta SET value = NULL WHERE key = 'started_unix_seconds'", "after 1970"},
+      {"INSERT INTO meta VALUES('clock_step_seconds', -1e-4)", "its clock goes in steps of"},
+      {"INSERT INTO meta VALUES('clock_step_seconds', 'long')", "value is a text, but should be a number"},
       {"UPDATE events SET begin_ns = 'x' WHERE pass = 1", "begin_ns is a text"},
       {"UPDATE events SET end_ns = -1 WHERE pass = 1 AND step = 3", "-1 nanoseconds"},
       {"UPDATE events SET end_ns = begin_ns - 1 WHERE pass = 1 AND step = 3", "ends before it begins"},

@@ -19,7 +19,15 @@ TEST(MeasuredText, OfAProgramsOwnClockEveryTimeIs) {
   EXPECT_EQ(measured_text(30e-9, nullptr), format_seconds(30e-9));
   Result recorded;
   recorded.replayed = true;
+  recorded.clock_step = 0;
   EXPECT_EQ(measured_text(30e-9, &recorded), format_seconds(30e-9));
+}
+
+TEST(MeasuredText, OfARecordingTheClockIsThatOfItsMachine) {
+  Result recorded;
+  recorded.replayed = true;
+  recorded.clock_step = 100e-6;
+  EXPECT_EQ(measured_text(30e-6, &recorded), "< 100 µs");
 }
 
 }  // namespace measured_test

@@ -288,7 +288,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   if (!begin_fact_tooltip(frame.context, step.name, fmt::format("rank {}, {}", rank, to_string(step.phase))))
     return;
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
-  const double clock_step = frame.tracks.measured && !frame.tracks.replayed ? clock_step_of(nullptr) : 0;
+  const double clock_step = frame.tracks.clock_step;
   const std::string duration = measured_text(event.seconds(), clock_step);
   if (event.held_seconds > 0)
     ImGui::Text("late   %s before it, on purpose", format_seconds(event.held_seconds).c_str());

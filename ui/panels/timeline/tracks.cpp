@@ -37,6 +37,7 @@ Tracks tracks_of(const Snapshot& snapshot) {
   if (ended) tracks.failure = *failure;
   tracks.measured = result && (result->timed || (ended && !result->events.empty()));
   tracks.replayed = tracks.measured && result->replayed;
+  tracks.clock_step = tracks.measured ? result->clock_step : 0;
   const bool has_own = result && !result->not_timed.empty();  // an estimate would be taken for them
   if (tracks.measured || has_own) {
     tracks.events = {result, &result->events};  // shared, not copied

@@ -23,6 +23,7 @@ struct Tracks {
   double seconds = 0;        ///< when the last rank is done; 0: no times are known
   bool measured = false;
   bool replayed = false;              ///< measured in a recorded run
+  double clock_step = 0;              ///< of the clock that measured, in seconds; 0: an estimate, or finer
   std::optional<RunFailure> failure;  ///< a rank ended the run: some tracks are shorter than others
 
   const Events& ranks() const { return *events; }
