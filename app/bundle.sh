@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes build/shardlens-bundle and a .zip of it, for a machine where nothing can be installed: shardlens-cli, the GPU
-# plug-in if the CUDA toolkit is here, and the libraries they need. Prints the bundle's size and the system that it
+# plug-in if the CUDA toolkit is here, the studio's page if app/web.sh has built it, and the libraries they need. Prints the bundle's size and the system that it
 # needs. cuBLASLt and NCCL (0.9 GB) are not in it: if the other machine has none, gpu-libraries.sh in the bundle
 # fetches them.
 #
@@ -44,6 +44,13 @@ rm -f "$folder.zip" "$folder.tar.xz"
 mkdir -p "$folder"
 echo "app/bundle.sh made this folder, and removes it when it makes the bundle again" >"$folder/$mark"
 cmake --install build/bundle --prefix "$folder" --strip >/dev/null
+page=build/shardlens.html
+if [ -z "$with_tests" ] && [ -f "$page" ]; then
+  mkdir -p "$folder/lib"
+  cp "$page" "$folder/lib/"
+elif [ -z "$with_tests" ]; then
+  echo "bundle: without the page that \`shardlens-cli page\` sends: ./app/web.sh builds it, then run this script again"
+fi
 if [ -n "$with_tests" ]; then
   cmake --install build/bundle --prefix "$folder" --strip --component tests >/dev/null
   packed=$folder.tar.xz

@@ -2,7 +2,9 @@
 
 #include <emscripten/emscripten.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "engine/base/clock.h"
@@ -17,6 +19,9 @@
 EM_JS(void, keep_in_browser, (const char* text), { Module.keep(UTF8ToString(text)); });
 EM_JS(void, hand_to_browser, (const char* name, const char* path),
       { Module.download(UTF8ToString(name), new Blob([FS.readFile(UTF8ToString(path))])); });
+// `files`: a JSON array of names.
+EM_JS(void, hand_folder_to_browser, (const char* name, const char* path, const char* files),
+      { Module.download_folder(UTF8ToString(name), UTF8ToString(path), JSON.parse(UTF8ToString(files))); });
 
 namespace shardlens {
 namespace {
@@ -55,6 +60,12 @@ void hand_over_recording(const RecordingState& now, RecordingState& before) {
   before = now;
 }
 
+void hand_over_folder(const fs::path& folder) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const fs::path& path : files_in(folder)) names.push_back(path.filename().string());
+  hand_folder_to_browser(folder.filename().c_str(), folder.c_str(), json_text(names).c_str());
+}
+
 }  // namespace
 
 void BrowserFiles::begin() {
@@ -78,10 +89,23 @@ void BrowserFiles::keep(bool saved) {
 void BrowserFiles::follow(ui::Studio& studio) {
   hand_over_exports();
   hand_over_recording(studio.session().snapshot()->recording, runs_);
-  hand_over_recording(studio.training().snapshot()->recording, steps_);
+  const auto training = studio.training().snapshot();
+  hand_over_recording(training->recording, steps_);
+  hand_over_checkpoints(*training);
   if (now_seconds() - looked_seconds_ < kLookEverySeconds) return;
   looked_seconds_ = now_seconds();
   keep(true);
+}
+
+/// A training that comes to rest: what it has saved last is the person's, who did not ask for every save
+/// before.
+void BrowserFiles::hand_over_checkpoints(const TrainSnapshot& training) {
+  if (training.is_active()) return;
+  for (const std::shared_ptr<const TrainCurve>& curve : training.curves) {
+    if (curve->checkpoint.empty() || curve->saved_step == 0) continue;
+    if (std::exchange(handed_over_[curve->checkpoint], curve->saved_step) != curve->saved_step)
+      hand_over_folder(curve->checkpoint);
+  }
 }
 
 void BrowserFiles::keep_now(ui::Studio& studio) {

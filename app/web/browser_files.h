@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/record/recording_state.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/studio.h"
 
 namespace shardlens {
@@ -21,9 +22,11 @@ class BrowserFiles {
 
  private:
   void keep(bool saved);
+  void hand_over_checkpoints(const TrainSnapshot& training);
 
-  RecordingState runs_, steps_;              ///< in the frame before
-  std::map<std::string, std::string> kept_;  ///< the browser has: text by path
+  RecordingState runs_, steps_;                 ///< in the frame before
+  std::map<std::string, std::string> kept_;     ///< the browser has: text by path
+  std::map<std::string, int64_t> handed_over_;  ///< the step of the save that the person has, by folder
   double looked_seconds_ = 0;
 };
 

@@ -54,7 +54,8 @@ class Page {
       : options_(std::move(options)),
         platform_(make_window_platform("Shardlens", {})),
         studio_(options_.settings, platform_->fonts(), ui::default_state_path(),
-                options_.recording.empty() ? Session::Begin::AtOnce : Session::Begin::WhenAsked),
+                options_.recording.empty() && options_.lesson.empty() ? Session::Begin::AtOnce
+                                                                      : Session::Begin::WhenAsked),
         loop_(*platform_, studio_, told_to_end_),
         step_wanted_(!options_.step.empty() || !options_.open.empty()) {
     files_.begin();

@@ -28,6 +28,7 @@ target_include_directories(shardlens_gui SYSTEM PUBLIC ${imgui} ${imgui}/backend
   "${bundle}/external/hello_imgui/hello_imgui/src/hello_imgui")
 target_compile_definitions(shardlens_gui
   PUBLIC IMGUI_DEFINE_MATH_OPERATORS IMGUI_USE_WCHAR32 IMGUI_DISABLE_OBSOLETE_FUNCTIONS
+    "ImDrawIdx=unsigned int"  # WebGL draws from the first vertex on, so 16 bits would end at 65,536 vertices
   PRIVATE IMGUI_IMPL_OPENGL_ES3)
 target_compile_options(shardlens_gui PRIVATE -w -Os)
 

@@ -41,17 +41,20 @@ void LaterRuns::need(const std::shared_ptr<Evidence>& evidence, int what, int64_
 
 bool LaterRuns::go_on() {
   if (!job_) return true;
+  if (!one_run_.may_begin()) return false;
   try {
     if (!job_->go_on()) return false;
   } catch (const std::exception&) {  // the evaluation throws it, where it asks for it
     failures_[name_] = std::current_exception();
   }
   job_.reset();
+  one_run_.end();
   return true;
 }
 
 void LaterRuns::forget() {
   job_.reset();
+  one_run_.end();
   failures_.clear();
   held_.clear();
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/base/job.h"
+#include "engine/base/one_run.h"
 #include "engine/program/fault.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/snapshot.h"
@@ -27,7 +28,8 @@
 namespace shardlens {
 
 inline constexpr const char* kStoppedEvidence = "the lesson was closed before this was computed";
-inline constexpr int64_t kMostKeptBytes = int64_t{256} << 20;  ///< of all results together
+/// Of all results together; less in a page (engine/record/sample.h).
+inline constexpr int64_t kMostKeptBytes = (sizeof(void*) == 4 ? int64_t{32} : int64_t{256}) << 20;
 
 /// How a lesson trains these settings, a whole model: by loss(step), and where a scene shows the curve.
 TrainOptions lesson_training(const Settings& settings, int64_t steps);
@@ -60,6 +62,7 @@ class LaterRuns {
   std::map<Name, std::exception_ptr> failures_;
   std::vector<std::shared_ptr<Evidence>> held_;
   Name name_;                 ///< of the job
+  OneRun one_run_;            ///< while there is a job
   std::optional<Job<>> job_;  ///< last: it uses the evidence
 };
 

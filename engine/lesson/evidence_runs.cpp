@@ -24,7 +24,7 @@ constexpr double kLearningRate = 1e-3;  // as in a BreakRun
 constexpr int64_t kWarmup = 5;
 
 // Of all exact values of a run. Lessons are small; what is larger is looked at in the studio.
-constexpr int64_t kExactBytes = kExactBudgetBytes / 4;
+constexpr int64_t kExactBytes = (sizeof(void*) == 4 ? int64_t{24} : int64_t{128}) << 20;
 Job<> run_observed(Executor& executor, std::vector<std::shared_ptr<StepObserver>> observers,
                    std::stop_token stop) {
   executor.observe(std::move(observers));

@@ -44,7 +44,9 @@ struct TensorStats {
   int64_t nan_count = 0;  ///< elements that are NaN or infinite; they are left out of the four above
 };
 
-inline constexpr int64_t kExactBudgetBytes = int64_t{512} << 20;  ///< for all exact values of a run
+/// For all exact values of a run. A program with 32-bit addresses is a browser's page, which shares a small
+/// memory with the page's other things and never gives any back.
+inline constexpr int64_t kExactBudgetBytes = (sizeof(void*) == 4 ? int64_t{24} : int64_t{512}) << 20;
 
 /// Element `index` of a piece in host memory.
 double element_of(DType dtype, const void* data, int64_t index);
@@ -79,7 +81,7 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
 /// picture of make_sample() at an extent that gives as many cells. Empty for a piece without elements.
 Picture make_picture(const Tensor& tensor, int ranks, int rank, const void* data, int rows, int cols);
 
-inline constexpr int64_t kPictureBudgetBytes = int64_t{256} << 20;
+inline constexpr int64_t kPictureBudgetBytes = (sizeof(void*) == 4 ? int64_t{64} : int64_t{256}) << 20;
 /// The largest picture extent at which `pictures_per_tensor` pictures of every tensor of the Program fit into
 /// `budget_bytes`. It is at most `most`, and the budget never makes it less than 32.
 int64_t picture_extent(const Program& program, int pictures_per_tensor, int64_t most = kPictureExtent,

@@ -153,8 +153,10 @@ void draw_number(const Asked& asked) {
   std::string& goes_to = c.view.of<LessonView>().typed_into;
   const bool goes_here = goes_to == asked.id();
   if (goes_here) ImGui::SetKeyboardFocusHere();
-  const bool entered = ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
-                                        ImGuiInputTextFlags_EnterReturnsTrue);
+  bool entered = ImGui::InputText(fmt::format("##number {}", asked.number()).c_str(), &asked.open.typed,
+                                  ImGuiInputTextFlags_EnterReturnsTrue);
+  // In the frame in which it gets the keyboard a field takes no key yet.
+  entered = entered || (goes_here && ImGui::IsKeyPressed(ImGuiKey_Enter, false));
   // It keeps the keys: the digits of another try must not change T.
   if (entered) ImGui::SetKeyboardFocusHere(-1);
   if (goes_here && take_typed(asked.open.typed)) goes_to.clear();

@@ -10,4 +10,8 @@ const char* remedy_for_exports() {
   return "A page can export its window as PNG (Ctrl+E); the program on a desktop can export all.";
 }
 
+std::string where_checkpoints_go(const std::string&) {
+  return "a download when training pauses or ends";
+}
+
 }  // namespace shardlens

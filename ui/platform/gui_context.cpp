@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "ui/platform/joined_lists.h"
 
 namespace shardlens {
 
@@ -26,6 +27,11 @@ std::string gl_text(GLenum name) {
 
 bool is_modifier(ImGuiKey key) {
   return (key & ImGuiMod_Mask_) != 0 || (key >= ImGuiKey_LeftCtrl && key <= ImGuiKey_RightSuper);
+}
+
+void update_textures() {
+  for (ImTextureData* const texture : ImGui::GetPlatformIO().Textures)
+    if (texture->Status != ImTextureStatus_OK) ImGui_ImplOpenGL3_UpdateTexture(texture);
 }
 
 /// Removes and returns the input that belongs to a later frame. A frame has all its key presses, but only the
@@ -63,6 +69,7 @@ GuiContext::GuiContext(GlLoader load, std::optional<ui::ColoursBy> colours_by) {
   io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
   io.IniFilename = nullptr;  // the application saves the layout itself
   fonts_ = add_fonts(*io.Fonts);
+  joined_.emplace(ImGui::GetDrawListSharedData());
   ImGui::GetStyle().FontSizeBase = ui::kBodySize;
   ImGui_ImplOpenGL3_Init(kShaderLanguage);
   // At the first frame Dear ImGui would make its program itself, and draw with one that is none.
@@ -80,6 +87,7 @@ GuiContext::~GuiContext() {
 
 void GuiContext::end() {
   make_current();
+  joined_.reset();
   ImGui_ImplOpenGL3_Shutdown();
   ImPlot::DestroyContext(plots_);
   ImGui::DestroyContext(gui_);
@@ -123,8 +131,7 @@ void GuiContext::end_frame() {
 
 void GuiContext::skip() {
   changes_.forget();
-  for (ImTextureData* const texture : ImGui::GetPlatformIO().Textures)
-    if (texture->Status != ImTextureStatus_OK) ImGui_ImplOpenGL3_UpdateTexture(texture);
+  update_textures();
 }
 
 int64_t GuiContext::draw(PixelSize size) {
@@ -134,6 +141,10 @@ int64_t GuiContext::draw(PixelSize size) {
   const std::vector<PixelArea>& areas = changes_.find(data, ground_colour, size);
   int64_t pixels = 0;
   for (const PixelArea& area : areas) pixels += area.pixels();
+  if (pixels == 0) {  // not even an empty upload, which a browser waits for
+    update_textures();
+    return 0;
+  }
   if (pixels < int64_t{size.width} * size.height) draw_only(data, areas, size);
   glViewport(0, 0, size.width, size.height);
   glEnable(GL_SCISSOR_TEST);
@@ -145,7 +156,8 @@ int64_t GuiContext::draw(PixelSize size) {
   glDisable(GL_SCISSOR_TEST);
   clear_opaque_rectangles(data, ground_colour, kLeastClearedPixels, cleared_);
   if (value_shader_) value_shader_->draw_values(data);
-  ImGui_ImplOpenGL3_RenderDrawData(&data);  // also updates textures if nothing is drawn
+  join_lists(data, *joined_);
+  ImGui_ImplOpenGL3_RenderDrawData(&data);  // also updates textures
   return pixels;
 }
 

@@ -55,6 +55,7 @@ class GuiContext {
   ui::Fonts fonts_;
   Changes changes_;
   std::vector<OpaqueRectangle> cleared_;
+  std::optional<ImDrawList> joined_;           // of a frame; as long as the context
   std::unique_ptr<ValueShader> value_shader_;  // null: the processor makes the colours of heatmaps
 };
 

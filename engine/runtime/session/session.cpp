@@ -70,6 +70,7 @@ void Session::Worker::record_result() {
 // While nothing runs, the writer may still write: publishes what it has written.
 NextTurn Session::Worker::end_turn() {
   if (!passes_.empty()) return mail_.end_turn(true);
+  one_run_.end();
   const bool settled = recordings_.is_settled();
   if (recordings_.state() != now_.recording) publish();
   return settled ? mail_.end_turn(false) : mail_.end_turn(false, kRecordingSeconds);
@@ -113,6 +114,7 @@ NextTurn Session::Worker::turn() {
 // Brings the pass that runs forward, or begins the next one.
 void Session::Worker::work() {
   if (passes_.empty()) return;
+  if (!one_run_.may_begin()) return;
   if (!pass_running_) begin_pass();
   if (wait_for_pass(kPollSeconds)) {
     finish_pass();

@@ -17,6 +17,9 @@ namespace shardlens {
 namespace {
 
 constexpr double kMostSecondsUnasked = 15;  // of a run that begins by itself where workers take turns
+/// Where memory is short and never given back, a run at rest leaves it: ranks are made anew, and do the steps
+/// again, when somebody steps on.
+constexpr bool kRanksLeaveAtRest = sizeof(void*) == 4;
 constexpr double kSlowSeconds = 30;  // a step that takes longer is not run again on one rank automatically
 
 std::string activity_of(Pass pass) {
@@ -42,6 +45,12 @@ std::string activity_of(Pass pass) {
       return {};
   }
   return {};
+}
+
+// False for passes whose steps belong to another plan.
+bool is_of_the_plan(Pass pass) {
+  return pass != Pass::Serial && pass != Pass::Ceiling && pass != Pass::LossFused &&
+         pass != Pass::LossGathered;
 }
 
 // Settings with equal serial settings have the same values in the serial run.
@@ -159,7 +168,6 @@ void Session::Worker::ensure_executor() {
 }
 
 void Session::Worker::queue_whole_run() {
-  ensure_executor();
   passes_ = {Pass::Sample, Pass::WarmUp, Pass::Time};
   if (!ceilings_.contains(ceiling_of(now_.settings))) passes_.push_back(Pass::Ceiling);
 }
@@ -246,7 +254,6 @@ void Session::Worker::begin_windows() {
   const Program& program = now_.plan->program;
   window_reader_ = std::make_shared<WindowReader>(program, windows_wanted_->windows);
   if (window_reader_->take(sampler_->samples())) return answer_windows();
-  ensure_executor();
   passes_.push_back(Pass::Windows);
 }
 
@@ -282,7 +289,6 @@ void Session::Worker::stop_passes() {
 void Session::Worker::move_to(size_t position) {
   const bool sampling = !passes_.empty() && passes_.front() == Pass::Sample;
   if (sampling) stop_passes();
-  ensure_executor();
   now_.position = position;
   now_.state = position == now_.plan->program.steps.size() ? RunState::Done : RunState::Paused;
   move_target_ = position;
@@ -317,6 +323,10 @@ void Session::Worker::begin_pass() {
   pass_running_ = true;
   if (pass != Pass::Move) now_.activity = activity_of(pass);
   const size_t steps = now_.plan->program.steps.size();
+  if (is_of_the_plan(pass))
+    ensure_executor();
+  else if (kRanksLeaveAtRest)
+    executor_.reset();
   switch (pass) {
     case Pass::Sample:
       if (!sampler_) {
@@ -462,6 +472,7 @@ void Session::Worker::finish_pass() {
   if (passes_.empty()) {
     now_.activity.clear();
     record_result();
+    if (kRanksLeaveAtRest) executor_.reset();
   }
   publish();
 }
@@ -480,9 +491,7 @@ void Session::Worker::stop_with(RunState state, const std::string& message,
                                 std::optional<RunFailure> failure) {
   record_result();
   const Pass pass = passes_.empty() ? Pass::Move : passes_.front();
-  const bool elsewhere = pass == Pass::Serial || pass == Pass::Ceiling || pass == Pass::LossFused ||
-                         pass == Pass::LossGathered;  // its steps belong to another plan
-  if (elsewhere || !executor_) failure.reset();
+  if (!is_of_the_plan(pass) || !executor_) failure.reset();
   if (failure) keep_what_was_done();
   windows_wanted_.reset();
   passes_.clear();

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "engine/base/background_call.h"
+#include "engine/base/one_run.h"
 #include "engine/device/gemm_bench.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/mailbox.h"
@@ -112,6 +113,7 @@ class Session::Worker {
   std::unique_ptr<BackgroundCall<std::pair<CeilingOf, double>>> ceiling_;
   std::map<CeilingOf, double> ceilings_;  ///< FLOP/s of all cores or GPUs together, measured once per process
   std::deque<Pass> passes_;
+  OneRun one_run_;  ///< while there are passes
   double told_progress_seconds_ = 0;  ///< when a running pass was published last
   bool pass_running_ = false;
   size_t move_target_ = 0;

@@ -11,6 +11,7 @@
 #include "ui/panels/train/train_choices.h"
 #include "ui/panels/train/train_parts.h"
 #include "ui/panels/train/train_view.h"
+#include "ui/platform/exports.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -123,11 +124,11 @@ void draw_safety(const Context& context, TrainChoices& choices) {
       context, "Checkpoint", std::array<int64_t, 6>{0, 10, 20, 50, 100, 500}, choices.checkpoint_every,
       [](int64_t steps) { return steps == 0 ? std::string("none") : fmt::format("every {} steps", steps); });
   if (choices.checkpoint_every > 0) {
-    const std::string& folder = context.view.of<TrainView>().checkpoints;
-    draw_hint(context, fitted_in_middle(Type(context).note, folder, ImGui::GetContentRegionAvail().x));
+    const std::string place = where_checkpoints_go(context.view.of<TrainView>().checkpoints);
+    draw_hint(context, fitted_in_middle(Type(context).note, place, ImGui::GetContentRegionAvail().x));
     tooltip(context, fmt::format("{}\nEach training has its own folder. shardlens-cli can go on from it, "
                                  "evaluate it or let it write.",
-                                 folder));
+                                 place));
   }
   value_row(
       context, "Lost after", std::array<double, 6>{2, 5, 20, 60, 300, 0}, choices.timeout_seconds,
