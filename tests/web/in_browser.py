@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 from checks import check, end
@@ -74,6 +75,7 @@ def takes_a_lesson(studio):
 
 def give(studio, kind, answer, choices):
     """Answers a question of the lesson's card as a person does."""
+    time.sleep(0.5)  # a card that has just moved takes no click: it may have been meant for what was there before
     if kind == "choice":
         studio.click("ABCDEFGHI"[choices.index(answer)], CARD, which=-1)  # a scene's text may begin with "A" too
     elif kind == "number":
