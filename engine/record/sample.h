@@ -46,7 +46,7 @@ struct TensorStats {
 
 /// For all exact values of a run. A program with 32-bit addresses is a browser's page, which shares a small
 /// memory with the page's other things and never gives any back.
-inline constexpr int64_t kExactBudgetBytes = (sizeof(void*) == 4 ? int64_t{24} : int64_t{512}) << 20;
+inline constexpr int64_t kExactBudgetBytes = (sizeof(void*) == 4 ? int64_t{16} : int64_t{512}) << 20;
 
 /// Element `index` of a piece in host memory.
 double element_of(DType dtype, const void* data, int64_t index);
@@ -81,7 +81,7 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
 /// picture of make_sample() at an extent that gives as many cells. Empty for a piece without elements.
 Picture make_picture(const Tensor& tensor, int ranks, int rank, const void* data, int rows, int cols);
 
-inline constexpr int64_t kPictureBudgetBytes = (sizeof(void*) == 4 ? int64_t{64} : int64_t{256}) << 20;
+inline constexpr int64_t kPictureBudgetBytes = (sizeof(void*) == 4 ? int64_t{32} : int64_t{256}) << 20;
 /// The largest picture extent at which `pictures_per_tensor` pictures of every tensor of the Program fit into
 /// `budget_bytes`. It is at most `most`, and the budget never makes it less than 32.
 int64_t picture_extent(const Program& program, int pictures_per_tensor, int64_t most = kPictureExtent,

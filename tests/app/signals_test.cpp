@@ -60,8 +60,9 @@ TEST_F(CliSignals, ATrainingThatHasHardlyBegunLeavesNoLock) {
   const std::string text = write("book.txt", std::string(4000, 'x'));
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
     const std::string run = path(fmt::format("left/{}", signal)), lock = run + ".lock";
-    send_after("train --data " + text + kTinyModel + "--checkpoint " + run, signal,
-               [&] { return fs::exists(lock); }, std::chrono::milliseconds(0));
+    send_after(
+        "train --data " + text + kTinyModel + "--checkpoint " + run, signal, [&] { return fs::exists(lock); },
+        std::chrono::milliseconds(20));
     EXPECT_FALSE(fs::exists(lock));
     EXPECT_EQ(fs::exists(run), fs::exists(run + "/training.json"));
   }

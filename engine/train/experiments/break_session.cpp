@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/job.h"
+#include "engine/base/one_run.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/io/file_problem.h"
@@ -94,6 +95,7 @@ class BreakSession::Worker {
   // the worker's own
   BreakSnapshot now_;
   std::unique_ptr<BreakRun> run_;
+  OneRun one_run_;
   std::optional<Job<>> step_;  ///< of the run, the present one
   Clock::time_point last_published_;
 };
@@ -107,13 +109,15 @@ void BreakSession::Worker::publish() {
 // Commands are taken between two steps; those that end what runs have cancelled the present one.
 NextTurn BreakSession::Worker::turn() {
   if (!mail_.begin_turn()) return kEnds;
+  bool waits = false;
   try {
-    while (!step_) {
-      const std::optional<BreakCommand> command = mail_.take();
+    while (!step_ && !waits) {
+      waits = !one_run_.may_begin();
+      const std::optional<BreakCommand> command = waits ? std::nullopt : mail_.take();
       if (!command) break;
       handle(*command);
     }
-    if (run_) make_step();
+    if (run_ && !waits) make_step();
   } catch (const Error& error) {
     // Cancelled by a command that is in the queue; that command decides what comes next.
     if (error.kind() == ErrorKind::Cancelled)
@@ -123,7 +127,9 @@ NextTurn BreakSession::Worker::turn() {
   } catch (const std::exception& error) {
     stop_with(BreakState::Failed, message_of(error));
   }
-  return mail_.end_turn(run_ != nullptr);
+  // One pass is over soon; a training lets the others run in between.
+  if (!run_ || run_->report().wanted_steps > 0) one_run_.end();
+  return mail_.end_turn(run_ != nullptr || waits);
 }
 
 void BreakSession::Worker::handle(const BreakCommand& command) {
