@@ -137,7 +137,7 @@ std::string centre_hint(const Context& context) {
   const StepId selected = context.view.selected_step;
   if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return {};
   const std::string part = sections_of(shared_shown_plan(context.snapshot)).of(selected).title;
-  const std::string& block = program.step(selected).block;
+  const std::string block = to_string(program.step(selected).part);
   const std::string where = part == block ? part : part + ", " + block + " block";
   if (context.view.tab == Tab::Stage && is_whole_model(program) && context.view.open_section == kWholeModel)
     return "click a part to open it";

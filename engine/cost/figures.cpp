@@ -167,13 +167,13 @@ void add_shapes(std::vector<WorkedFigure>& figures) {
   const Program program = plan_program(settings);
   for (const Tensor& tensor : program.tensors) {
     const Shape local = local_shape(tensor, settings.tp, 0);
-    if (tensor.kind == MemoryKind::Weight && tensor.symbol == "Wfc") {
+    if (tensor.kind == MemoryKind::Weight && tensor.role == Role::MlpIn) {
       figures.push_back({"rows of fc's weight on one GPU, 8.3 B at T = 8", kExplainer, "3072 × 1536", "h",
                          3072, static_cast<double>(local[0]), "", ""});
       figures.push_back({"columns of fc's weight on one GPU, 8.3 B at T = 8", kExplainer, "3072 × 1536",
                          "4·h / T", 4.0 * 3072 / 8, static_cast<double>(local[1]), "", ""});
     }
-    if (tensor.value == "attn.context")
+    if (tensor.role == Role::Context && tensor.kind == MemoryKind::Activation)
       figures.push_back({"heads on one GPU, 24 heads at T = 8", kExplainer, "3", "24 / T", 24.0 / 8,
                          static_cast<double>(local[1]), "", ""});
   }
@@ -197,7 +197,7 @@ void add_loss(std::vector<WorkedFigure>& figures) {
     const Program program = plan_program(settings);
     int64_t bytes = 0;
     for (const Step& step : program.steps) {
-      const bool of_loss = step.phase == Phase::Forward && step.block == "loss" && is_collective(step.op);
+      const bool of_loss = step.phase == Phase::Forward && step.part == Part::Loss && is_collective(step.op);
       if (of_loss) bytes += sent_bytes(program, step.id);
     }
     return static_cast<double>(bytes);

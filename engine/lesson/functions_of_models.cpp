@@ -89,7 +89,7 @@ Value smallest_tp(const Arguments& a) {
 
 int64_t heads_of(const Program& program, int rank) {
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.value != "attn.context" && !tensor.value.ends_with(".attn.context")) continue;
+    if (tensor.role != Role::Context || tensor.kind != MemoryKind::Activation) continue;
     const Shape shape = local_shape(tensor, program.tp(), rank);
     return element_count(shape) / shape.front() /
            shape.back();  // with grouped queries [.., keys, queries, ..]

@@ -31,7 +31,7 @@ Value count_collectives(const Arguments& a, const auto& counts) {
   const std::vector<StepId> steps = collectives_of(a.program(), phase_in(a, 0));
   return things(std::count_if(steps.begin(), steps.end(), [&](StepId id) {
     const Step& step = a.program().step(id);
-    return counts(step) && (a.count() < 2 || step.block == part);
+    return counts(step) && (a.count() < 2 || to_string(step.part) == part);
   }));
 }
 
@@ -67,9 +67,10 @@ Value sent(const Arguments& a) {
     if (what == to_string(phase)) return sum([phase](const Step& step) { return step.phase == phase; });
   const std::optional<Phase> phase = phase_in(a, 1);
   const bool is_block = std::any_of(program.steps.begin(), program.steps.end(),
-                                    [&](const Step& step) { return step.block == what; });
+                                    [&](const Step& step) { return to_string(step.part) == what; });
   if (is_block)
-    return sum([&](const Step& step) { return step.block == what && (!phase || step.phase == *phase); });
+    return sum(
+        [&](const Step& step) { return to_string(step.part) == what && (!phase || step.phase == *phase); });
   return bytes_of(static_cast<double>(sent_bytes(program, a.step(0))));
 }
 

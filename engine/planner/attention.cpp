@@ -54,6 +54,7 @@ TensorId cached_attention(Builder& b, const AttentionInput& in, TensorId positio
   const Shape context_shape = per_head(model, b.tensor(in.q), model.head_dim());
   const Shape probs_shape = per_head(model, b.tensor(in.q), room);
   const TensorId c = b.activation("attn.context", "C", context_shape, heads);
+  b.set_role(c, Role::Context);
   const TensorId p = b.activation("attn.probs", "P", probs_shape, heads);
   std::vector<TensorId> outputs{c, p};
   if (settings.dtype != b.wide()) add_scratch(b, "attn.core.workspace", room, outputs);
@@ -100,6 +101,7 @@ TensorId attention_core(Builder& b, AttentionInput in, const Visibility& visible
   const bool recompute = settings.recompute == Recompute::Selective;
   const Shape saved_shape = per_head(model, b.tensor(in.q), recompute ? 2 : settings.seq);
   const TensorId c = b.activation("attn.context", "C", context_shape, heads);
+  b.set_role(c, Role::Context);
   const TensorId p = recompute ? b.activation("attn.stats", "max, 1/Σ", saved_shape, heads, b.wide())
                                : b.activation("attn.probs", "P", saved_shape, heads);
   std::vector<TensorId> inputs = read_by(in), outputs{c, p};
@@ -128,13 +130,16 @@ TensorId attention_core(Builder& b, AttentionInput in, const Visibility& visible
 namespace {
 
 LinearNames names_of(const Builder& b, const std::string& module, const std::string& weight_symbol,
-                     const std::string& sum_symbol, const std::string& out_symbol) {
+                     const std::string& sum_symbol, const std::string& out_symbol, Role role,
+                     Role bias_role) {
   return {module,
           parameter_name(b, module + ".weight"),
           parameter_name(b, module + ".bias"),
           weight_symbol,
           sum_symbol,
-          out_symbol};
+          out_symbol,
+          role,
+          bias_role};
 }
 
 // Queries, keys and values as one matrix. The sum of a row cut is scattered over heads: that is half the
@@ -142,7 +147,7 @@ LinearNames names_of(const Builder& b, const std::string& module, const std::str
 AttentionInput fused_projection(Builder& b, TensorId x, const Layout& slices) {
   const Model& model = b.settings().model;
   const LinearShape shape{{model.hidden}, {3, model.heads, model.head_dim()}, 0, 1, slices};
-  return {.q = linear(b, x, names_of(b, "attn.qkv", "Wqkv", "QKV'", "QKV"), shape,
+  return {.q = linear(b, x, names_of(b, "attn.qkv", "Wqkv", "QKV'", "QKV", Role::Qkv, Role::QkvBias), shape,
                       b.settings().split.attn_qkv, sharded(2))};
 }
 
@@ -155,8 +160,8 @@ AttentionInput grouped_projections(Builder& b, TensorId x, const HeadsCut& heads
   const LinearShape q{{model.hidden}, {heads.units, heads.heads_per_unit, model.head_dim()}, 0, 0, slices};
   LinearShape kv{{model.hidden}, {2, model.key_heads(), model.head_dim()}, 0, 1, slices};
   if (cut == Cut::Column) kv.slices.copies = heads.copies;
-  const LinearNames q_names = names_of(b, "attn.q", "Wq", "Q'", "Q");
-  const LinearNames kv_names = names_of(b, "attn.kv", "Wkv", "KV'", "KV");
+  const LinearNames q_names = names_of(b, "attn.q", "Wq", "Q'", "Q", Role::Query, Role::QueryBias);
+  const LinearNames kv_names = names_of(b, "attn.kv", "Wkv", "KV'", "KV", Role::KeyValue, Role::KeyValueBias);
 
   x = b.operand(x);
   AttentionInput in;
@@ -177,7 +182,7 @@ AttentionInput grouped_projections(Builder& b, TensorId x, const HeadsCut& heads
 TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, const Visibility& visible) {
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
-  b.set_block("attention");
+  b.set_part(Part::Attention);
   const HeadsCut heads = heads_cut(b.settings());
   Layout slices = sharded(0);
   slices.padded = heads.padded;
@@ -193,8 +198,9 @@ TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, const 
                          0,
                          0,
                          split.attn_proj == Cut::Row ? slices : sharded(0)};
-  const TensorId y =
-      linear(b, c, names_of(b, "attn.proj", "Wo", "O", out_symbol), proj, split.attn_proj, stream);
+  const TensorId y = linear(
+      b, c, names_of(b, "attn.proj", "Wo", "O", out_symbol, Role::AttentionOut, Role::AttentionOutBias), proj,
+      split.attn_proj, stream);
   return b.convert(y, stream);
 }
 

@@ -57,6 +57,8 @@ Tensor Builder::blank(const std::string& value, const std::string& symbol, const
   tensor.shape = shape;
   tensor.dtype = settings().dtype;
   tensor.kind = kind;
+  tensor.layer = layer_;
+  tensor.micro_batch = micro_batch_;
   return tensor;
 }
 
@@ -68,25 +70,30 @@ std::string Builder::in_layer(const std::string& value) const {
   return layer_ >= 0 ? fmt::format("h.{}.{}", layer_, value) : value;
 }
 
-TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape,
+TensorId Builder::input(Role role, const std::string& name, const std::string& symbol, const Shape& shape,
                         Layout layout) {
   Tensor tensor = blank(scoped(name), symbol, shape, MemoryKind::Input);
+  tensor.role = role;
   tensor.layout = layout;
   return add(std::move(tensor));
 }
 
-TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape, DType dtype) {
+TensorId Builder::input(Role role, const std::string& name, const std::string& symbol, const Shape& shape,
+                        DType dtype) {
   Tensor tensor = blank(scoped(name), symbol, shape, MemoryKind::Input);
+  tensor.role = role;
   tensor.dtype = dtype;
   return add(std::move(tensor));
 }
 
-TensorId Builder::weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
-                         Layout layout) {
+TensorId Builder::weight(Role role, const std::string& name, const std::string& symbol, const Shape& shape,
+                         int row_dims, Layout layout) {
   const auto known = weight_by_name_.find(name);
   if (known != weight_by_name_.end()) return known->second;
   Tensor tensor = blank(name, symbol, shape, MemoryKind::Weight);
   tensor.name = name;
+  tensor.role = role;
+  tensor.micro_batch = 0;
   tensor.row_dims = row_dims;
   tensor.layout = layout;
   const TensorId id = add(std::move(tensor));
@@ -156,8 +163,10 @@ TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs
   return earlier.back();
 }
 
-TensorId Builder::optimizer_state(const std::string& name, const std::string& symbol, TensorId weight) {
+TensorId Builder::optimizer_state(Role role, const std::string& name, const std::string& symbol,
+                                  TensorId weight) {
   Tensor state = tensor(weight);
+  state.role = role;
   state.value = name;
   state.name = name;
   state.symbol = symbol;
@@ -228,7 +237,7 @@ TensorId Builder::add_step(Op op, const std::string& name, const std::string& eq
   step.op = op;
   step.phase = phase_;
   step.name = name;
-  step.block = block_;
+  step.part = part_;
   step.layer = layer_;
   step.equation = equation;
   step.inputs = std::move(inputs);
@@ -367,7 +376,7 @@ void Builder::play_from(size_t mark) {
   while (tape_.size() > mark) {
     const TapeEntry entry = std::move(tape_.back());  // emit() can add entries to the tape
     tape_.pop_back();
-    block_ = entry.block;
+    part_ = entry.part;
     layer_ = entry.layer;
     entry.emit();
   }

@@ -26,12 +26,13 @@ class Builder {
   DType wide() const { return settings().dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32; }
 
   /// A tensor that is fed before the first step: X, or the gradient that arrives from the next layer.
-  TensorId input(const std::string& name, const std::string& symbol, const Shape& shape,
+  TensorId input(Role role, const std::string& name, const std::string& symbol, const Shape& shape,
                  Layout layout = kReplicated);
-  TensorId input(const std::string& name, const std::string& symbol, const Shape& shape, DType dtype);
+  TensorId input(Role role, const std::string& name, const std::string& symbol, const Shape& shape,
+                 DType dtype);
   /// A parameter. Returns the same tensor for the same name. With one rank every layout is Replicated.
-  TensorId weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
-                  Layout layout);
+  TensorId weight(Role role, const std::string& name, const std::string& symbol, const Shape& shape,
+                  int row_dims, Layout layout);
   /// An output of the step that is added next.
   TensorId activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout);
   TensorId activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout,
@@ -51,7 +52,7 @@ class Builder {
   TensorId weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes,
                            Layout activations = kReplicated);
   /// A tensor that the optimizer keeps for a parameter, in the parameter's layout.
-  TensorId optimizer_state(const std::string& name, const std::string& symbol, TensorId weight);
+  TensorId optimizer_state(Role role, const std::string& name, const std::string& symbol, TensorId weight);
   /// A tensor of the run's dtype that keeps its content between passes. Steps write it in place.
   TensorId cache(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout);
   /// `of` after the step that is added next has changed it, in the same bytes.
@@ -67,10 +68,12 @@ class Builder {
   /// Emits steps whose contributions to the gradient of `x` are summed first, before other contributions are
   /// added. So the order of the sum does not depend on a conversion of x in between, and not on T.
   void summed_apart(TensorId x, const std::function<void()>& emit);
+  /// Says what a tensor is, before others are made from it.
+  void set_role(TensorId id, Role role) { program_.tensors[static_cast<size_t>(id)].role = role; }
   /// Gives a tensor another name.
   void rename(TensorId id, const std::string& name);
 
-  /// Adds a step to the current phase and block; returns its first output.
+  /// Adds a step to the current phase and part; returns its first output.
   TensorId step(Op op, const std::string& name, const std::string& equation, std::vector<TensorId> inputs,
                 std::vector<TensorId> outputs, const Attributes& attributes = {});
 
@@ -88,7 +91,7 @@ class Builder {
   TensorId operand(TensorId x);
 
   /// Registers `emit`, which emits backward steps when the tape is played.
-  void on_backward(std::function<void()> emit) { tape_.push_back({std::move(emit), block_, layer_}); }
+  void on_backward(std::function<void()> emit) { tape_.push_back({std::move(emit), part_, layer_}); }
   /// `forward(x)`, without keeping its activations: the backward pass emits it again from x before its
   /// gradients (activation checkpointing). So `forward` is called twice.
   TensorId recomputed(TensorId x, const std::function<TensorId(TensorId)>& forward);
@@ -102,8 +105,7 @@ class Builder {
   void emit_postponed(TensorId weight);
   void add_gradient(TensorId of, TensorId gradient) { contributions_[of].push_back(gradient); }
 
-  void set_block(const std::string& block) { block_ = block; }
-  const std::string& block() const { return block_; }
+  void set_part(Part part) { part_ = part; }
 
   /// Enters layer `index` of a whole model: its values are called "h.<index>.…". -1 leaves the layers.
   void set_layer(int64_t index) { layer_ = static_cast<int>(index); }
@@ -136,7 +138,7 @@ class Builder {
  private:
   struct TapeEntry {
     std::function<void()> emit;
-    std::string block;
+    Part part;
     int layer;
   };
 
@@ -156,7 +158,7 @@ class Builder {
 
   Program program_;
   Phase phase_ = Phase::Forward;
-  std::string block_;
+  Part part_ = Part::None;
   int layer_ = -1;
   int micro_batch_ = 0;
   bool again_ = false;  ///< forward steps are being emitted a second time

@@ -25,8 +25,10 @@ void bias_gradient(Builder& b, TensorId bias, TensorId logits) {
 TensorId with_bias(Builder& b, TensorId sum, const std::string& name) {
   const Layout layout = b.tensor(sum).layout;
   const Shape shape = b.tensor(sum).shape;  // a copy: tensors move when one is added
-  const TensorId bias = b.weight(name, "b", {shape[1]}, 0, layout == sharded(1) ? sharded(0) : kReplicated);
+  const TensorId bias =
+      b.weight(Role::HeadBias, name, "b", {shape[1]}, 0, layout == sharded(1) ? sharded(0) : kReplicated);
   const TensorId logits = b.activation("logits", "Z", shape, layout);
+  b.set_role(logits, Role::Logits);
   b.step(Op::BiasAdd, "logits bias", "Z = Z + b", {sum, bias}, {logits});
   b.on_backward([&b, sum, bias, logits] {
     bias_gradient(b, bias, logits);
@@ -37,13 +39,13 @@ TensorId with_bias(Builder& b, TensorId sum, const std::string& name) {
 
 }  // namespace
 
-TensorId embedding(Builder& b, TensorId ids, const std::string& module, const std::string& parameter,
-                   const std::string& weight_symbol, const std::string& out_symbol, int64_t rows,
-                   Layout layout, int64_t no_gradient_id) {
-  b.set_block("embedding");
+TensorId embedding(Builder& b, TensorId ids, Role role, const std::string& module,
+                   const std::string& parameter, const std::string& weight_symbol,
+                   const std::string& out_symbol, int64_t rows, Layout layout, int64_t no_gradient_id) {
+  b.set_part(Part::Embedding);
   const int64_t hidden = b.settings().model.hidden;
   const Layout stream = stream_layout(b.settings());
-  const TensorId table = b.weight(parameter, weight_symbol, {rows, hidden}, 1, layout);
+  const TensorId table = b.weight(role, parameter, weight_symbol, {rows, hidden}, 1, layout);
   const Layout table_layout = b.tensor(table).layout;
   // If the rank holds the whole table, it can look up just the tokens that it keeps.
   if (table_layout == kReplicated && stream == sharded(0)) ids = b.convert(ids, stream);
@@ -68,10 +70,10 @@ TensorId embedding(Builder& b, TensorId ids, const std::string& module, const st
 
 TensorId vocab_logits(Builder& b, TensorId x, const std::string& parameter, const std::string& symbol,
                       Layout layout, const std::string& bias_name) {
-  b.set_block("loss");
+  b.set_part(Part::Loss);
   const Settings& settings = b.settings();
   const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
-  const TensorId table = b.weight(parameter, symbol, {rows, b.tensor(x).shape[1]}, 1, layout);
+  const TensorId table = b.weight(Role::Head, parameter, symbol, {rows, b.tensor(x).shape[1]}, 1, layout);
   const Layout table_layout = b.tensor(table).layout;
   const bool is_vocab_cut = table_layout == sharded(0),
              is_hidden_cut = settings.split.embedding == EmbeddingCut::Hidden;
@@ -83,10 +85,11 @@ TensorId vocab_logits(Builder& b, TensorId x, const std::string& parameter, cons
   const bool adds_bias_later = is_hidden_cut && !bias_name.empty();
   const TensorId product = b.activation(adds_bias_later ? "logits.sum" : "logits", "Z",
                                         {b.tensor(x).shape[0], rows}, product_layout);
+  if (!adds_bias_later) b.set_role(product, Role::Logits);
   std::vector<TensorId> inputs{x, table};
   TensorId bias = kNoTensor;
   if (!bias_name.empty() && !adds_bias_later) {
-    bias = b.weight(bias_name, "b", {rows}, 0, is_vocab_cut ? sharded(0) : kReplicated);
+    bias = b.weight(Role::HeadBias, bias_name, "b", {rows}, 0, is_vocab_cut ? sharded(0) : kReplicated);
     inputs.push_back(bias);
   }
   Attributes attributes;

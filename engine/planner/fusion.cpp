@@ -93,7 +93,7 @@ class Fuser {
     take_over(i, *add);
     step(i).inputs.push_back(other);
     step(i).name = step(*add).name;
-    step(i).block = step(*add).block;
+    step(i).part = step(*add).part;
     step(i).equation = fmt::format("{} = {} + {}", program_.tensor(step(i).outputs[0]).symbol,
                                    program_.tensor(other).symbol, sum);
   }

@@ -51,7 +51,7 @@ Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs
   step.phase = Phase::Backward;
   step.axis = axis;
   step.overlapped = axis == Axis::Dp;  // the backward pass goes on while a bucket is sent
-  step.block = axis == Axis::Dp ? "replicas" : "gradients";
+  step.part = axis == Axis::Dp ? Part::Replicas : Part::Gradients;
   step.name = name;
   step.equation = axis == Axis::Dp ? "Σ over the replicas" : "Σ over the ranks' tokens";
   step.inputs = std::move(inputs);

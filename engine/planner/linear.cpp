@@ -75,8 +75,8 @@ TensorId linear_product(Builder& b, TensorId x, const LinearNames& names, const 
   const Layout x_layout = b.tensor(x).layout;
 
   if (cut == Cut::Row) {
-    const TensorId w = b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims,
-                                sliced_along(shape.slices, shape.in_cut));
+    const TensorId w = b.weight(names.role, names.weight, names.weight_symbol, joined(shape.in, shape.out),
+                                in_dims, sliced_along(shape.slices, shape.in_cut));
     const TensorId product = b.activation(names.module + ".sum", names.sum_symbol, out_shape, kPartial);
     b.step(Op::Linear, names.module,
            fmt::format("{} = {} · {}", names.sum_symbol, b.tensor(x).symbol, names.weight_symbol), {x, w},
@@ -86,7 +86,7 @@ TensorId linear_product(Builder& b, TensorId x, const LinearNames& names, const 
     const Conjugate mark = after_row == kReplicated ? Conjugate::G : Conjugate::None;
     const TensorId summed = b.convert(product, after_row, mark);
     const Layout y_layout = b.tensor(summed).layout;
-    const TensorId bias = b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));
+    const TensorId bias = b.weight(names.bias_role, names.bias, "b", shape.out, 0, bias_layout(y_layout));
     const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
     b.step(Op::BiasAdd, names.module + " bias",
            fmt::format("{} = {} + b", names.out_symbol, names.sum_symbol), {summed, bias}, {y});
@@ -101,8 +101,8 @@ TensorId linear_product(Builder& b, TensorId x, const LinearNames& names, const 
   const Layout w_layout = column ? sliced_along(shape.slices, in_dims + shape.out_cut) : kReplicated;
   const Layout y_layout = column ? sliced_along(shape.slices, 1 + shape.out_cut) : x_layout;
   const TensorId w =
-      b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
-  const TensorId bias = b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));
+      b.weight(names.role, names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
+  const TensorId bias = b.weight(names.bias_role, names.bias, "b", shape.out, 0, bias_layout(y_layout));
   const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
   b.step(Op::Linear, names.module,
          fmt::format("{} = {} · {} + b", names.out_symbol, b.tensor(x).symbol, names.weight_symbol),

@@ -9,9 +9,9 @@
 
 namespace shardlens {
 
-TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId token_weights, int64_t vocab,
-                       const std::string& module, TensorId loss_scale) {
-  b.set_block("loss");
+TensorId cross_entropy(Builder& b, Role role, TensorId logits, TensorId labels, TensorId token_weights,
+                       int64_t vocab, const std::string& module, TensorId loss_scale) {
+  b.set_part(Part::Loss);
   if (b.settings().split.loss == LossForm::Gather) logits = b.convert(logits, kReplicated);
   const Layout layout = b.tensor(logits).layout;
   const bool cut = layout == sharded(1);
@@ -27,9 +27,11 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
   attributes.vocab = vocab;
 
   TensorId m = b.activation(module + ".max", "m", per_token, cut ? kPartialMax : tokens, b.wide());
+  b.set_role(m, Role::RowMaximum);
   b.step(Op::VocabMax, module + " max", fmt::format("m = max {}", z), {logits}, {m}, attributes);
   m = b.convert(m, tokens);
   TensorId t = b.activation(module + ".target", "t", per_token, sum, b.wide());
+  b.set_role(t, Role::TargetLogit);
   b.step(Op::TargetLogit, module + " target", fmt::format("t = {}[label]", z), {logits, labels}, {t},
          attributes);
   t = b.convert(t, tokens);
@@ -38,6 +40,7 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
   s = b.convert(s, tokens);
   const TensorId loss =
       b.activation(part_value(b, module), "L", {1}, tokens == kReplicated ? kReplicated : kPartial, b.wide());
+  b.set_role(loss, role);
   b.step(Op::CrossEntropy, module, "L = Σ tokens w (m + log s − t)", {m, t, s, token_weights}, {loss});
 
   b.on_backward([&b, logits, labels, m, s, token_weights, loss_scale, module, z, attributes] {

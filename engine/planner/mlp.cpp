@@ -25,12 +25,23 @@ TensorId gelu(Builder& b, TensorId x, const std::string& value, const std::strin
 TensorId mlp(Builder& b, TensorId x, const std::string& out_symbol) {
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
-  b.set_block("mlp");
-  const LinearNames fc{
-      "mlp.fc", parameter_name(b, "mlp.fc.weight"), parameter_name(b, "mlp.fc.bias"), "Wfc", "H'", "H"};
-  const LinearNames proj{
-      "mlp.proj", parameter_name(b, "mlp.proj.weight"), parameter_name(b, "mlp.proj.bias"), "Wproj", "Z",
-      out_symbol};
+  b.set_part(Part::Mlp);
+  const LinearNames fc{"mlp.fc",
+                       parameter_name(b, "mlp.fc.weight"),
+                       parameter_name(b, "mlp.fc.bias"),
+                       "Wfc",
+                       "H'",
+                       "H",
+                       Role::MlpIn,
+                       Role::MlpInBias};
+  const LinearNames proj{"mlp.proj",
+                         parameter_name(b, "mlp.proj.weight"),
+                         parameter_name(b, "mlp.proj.bias"),
+                         "Wproj",
+                         "Z",
+                         out_symbol,
+                         Role::MlpOut,
+                         Role::MlpOutBias};
   // The sum of a row cut can be scattered or replicated; it is converted directly to what the next product
   // reads.
   const Layout between = linear_input(b.settings(), split.mlp_proj);

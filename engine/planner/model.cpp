@@ -21,18 +21,18 @@ struct Inputs {
 Inputs add_inputs(Builder& b) {
   const Shape per_token{b.settings().tokens()};
   Inputs in{};
-  in.tokens = b.input("tokens", "tok", per_token, DType::Int32);
-  in.positions = b.input("positions", "pos", per_token, DType::Int32);
+  in.tokens = b.input(Role::Tokens, "tokens", "tok", per_token, DType::Int32);
+  in.positions = b.input(Role::Positions, "positions", "pos", per_token, DType::Int32);
   if (b.settings().model.architecture == Architecture::Bert) {
-    in.token_types = b.input("token_types", "typ", per_token, DType::Int32);
-    in.attention_mask = b.input("attention_mask", "mask", per_token, DType::Int32);
+    in.token_types = b.input(Role::TokenTypes, "token_types", "typ", per_token, DType::Int32);
+    in.attention_mask = b.input(Role::AttentionMask, "attention_mask", "mask", per_token, DType::Int32);
   }
-  in.labels = b.input("labels", "lab", per_token, DType::Int32);
-  in.token_weights = b.input("token_weights", "w", per_token, b.wide());
+  in.labels = b.input(Role::Labels, "labels", "lab", per_token, DType::Int32);
+  in.token_weights = b.input(Role::TokenWeights, "token_weights", "w", per_token, b.wide());
   if (b.settings().model.architecture == Architecture::Bert) {
     const Shape per_sequence{b.settings().micro_batch()};
-    in.sentence_labels = b.input("sentence_labels", "lab", per_sequence, DType::Int32);
-    in.sentence_weights = b.input("sentence_weights", "w", per_sequence, b.wide());
+    in.sentence_labels = b.input(Role::SentenceLabels, "sentence_labels", "lab", per_sequence, DType::Int32);
+    in.sentence_weights = b.input(Role::SentenceWeights, "sentence_weights", "w", per_sequence, b.wide());
   }
   return in;
 }
@@ -72,10 +72,10 @@ TensorId layers(Builder& b, TensorId x, const Visibility& visible) {
 TensorId gpt_embedding(Builder& b, TensorId tokens, TensorId positions) {
   const Settings& settings = b.settings();
   const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
-  const TensorId e =
-      embedding(b, tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, table_layout(settings));
-  const TensorId p = embedding(b, positions, "wpe", "transformer.wpe.weight", "Wpe", "Epos",
-                               settings.model.positions, small_table_layout(settings));
+  const TensorId e = embedding(b, tokens, Role::TokenTable, "wte", "transformer.wte.weight", "Wte", "E", rows,
+                               table_layout(settings));
+  const TensorId p = embedding(b, positions, Role::PositionTable, "wpe", "transformer.wpe.weight", "Wpe",
+                               "Epos", settings.model.positions, small_table_layout(settings));
   return dropout(b, residual(b, e, p, "embedding", "X"), "embedding.dropped", "X'");
 }
 
@@ -84,6 +84,7 @@ TensorId gpt_logits(Builder& b, TensorId x) {
   const Settings& settings = b.settings();
   x = layer_norm(b, x, "ln_f", "transformer.ln_f", "Xf");
   b.rename(x, b.scoped("hidden"));
+  b.set_role(x, Role::Hidden);
   b.keep(x);
   const std::string head = settings.model.tied ? "transformer.wte.weight" : "lm_head.weight";
   return vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", table_layout(settings), "");
@@ -93,7 +94,8 @@ TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradie
   const TensorId x = layers(b, gpt_embedding(b, in.tokens, in.positions), {});
   const TensorId logits = gpt_logits(b, x);
   if (!gradients) b.keep(logits);
-  return cross_entropy(b, logits, in.labels, in.token_weights, b.settings().model.vocab, "loss", loss_scale);
+  return cross_entropy(b, Role::Loss, logits, in.labels, in.token_weights, b.settings().model.vocab, "loss",
+                       loss_scale);
 }
 
 // Word, position and token-type embeddings, the layers, then the masked-word head and the sentence head.
@@ -103,45 +105,54 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradi
   const bool post = model.norm == NormPlacement::Post;
   const std::string words = "bert.embeddings.word_embeddings.weight";
   const int64_t rows = padded_vocab(model, vocab_ranks(settings));
-  const TensorId e =
-      embedding(b, in.tokens, "words", words, "Wword", "E", rows, table_layout(settings), model.pad_token);
-  const TensorId p = embedding(b, in.positions, "positions", "bert.embeddings.position_embeddings.weight",
-                               "Wpos", "Epos", model.positions, small_table_layout(settings));
-  const TensorId t = embedding(b, in.token_types, "types", "bert.embeddings.token_type_embeddings.weight",
-                               "Wtyp", "Etyp", 2, small_table_layout(settings));
+  const TensorId e = embedding(b, in.tokens, Role::TokenTable, "words", words, "Wword", "E", rows,
+                               table_layout(settings), model.pad_token);
+  const TensorId p = embedding(b, in.positions, Role::PositionTable, "positions",
+                               "bert.embeddings.position_embeddings.weight", "Wpos", "Epos", model.positions,
+                               small_table_layout(settings));
+  const TensorId t =
+      embedding(b, in.token_types, Role::TypeTable, "types", "bert.embeddings.token_type_embeddings.weight",
+                "Wtyp", "Etyp", 2, small_table_layout(settings));
   TensorId x = residual(b, residual(b, e, p, "embedding.words", "E'"), t, "embedding", "X");
   if (post) x = layer_norm(b, x, "embedding.norm", "bert.embeddings.LayerNorm", "X");
   x = layers(b, dropout(b, x, "embedding.dropped", "X'"), {.mask = in.attention_mask});
   if (!post) x = layer_norm(b, x, "ln_f", "bert.encoder.ln", "Xf");
   b.rename(x, b.scoped("hidden"));
+  b.set_role(x, Role::Hidden);
   b.keep(x);
 
-  b.set_block("loss");
+  b.set_part(Part::Loss);
   const auto dense = [&](TensorId in_tensor, const std::string& module, const std::string& name,
-                         const std::string& symbol, int64_t out) {
-    const LinearNames names{module, name + ".weight", name + ".bias", "W" + symbol, symbol + "'", symbol};
+                         const std::string& symbol, int64_t out, Role role, Role bias_role) {
+    const LinearNames names{module,       name + ".weight", name + ".bias", "W" + symbol,
+                            symbol + "'", symbol,           role,           bias_role};
     return linear(b, in_tensor, names, {{model.hidden}, {out}, 0, 0}, Cut::Replicated);
   };
-  TensorId h = dense(x, "transform", "cls.predictions.transform.dense", "T", model.hidden);
+  TensorId h = dense(x, "transform", "cls.predictions.transform.dense", "T", model.hidden,
+                     Role::HeadTransform, Role::HeadTransformBias);
   h = gelu(b, h, "transform.gelu", "G");
   h = layer_norm(b, h, "transform.norm", "cls.predictions.transform.LayerNorm", "N");
   const std::string head = model.tied ? words : "cls.predictions.decoder.weight";
   const TensorId logits = vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", table_layout(settings),
                                        "cls.predictions.bias");
   if (!gradients) b.keep(logits);
-  const TensorId words_loss =
-      cross_entropy(b, logits, in.labels, in.token_weights, model.vocab, "loss.words", loss_scale);
+  const TensorId words_loss = cross_entropy(b, Role::WordLoss, logits, in.labels, in.token_weights,
+                                            model.vocab, "loss.words", loss_scale);
 
   const TensorId first = first_token(b, x, "pooler.first", "F");
   const TensorId pooled =
-      tanh(b, dense(first, "pooler", "bert.pooler.dense", "Q", model.hidden), "pooler.tanh", "P");
-  const TensorId order = dense(pooled, "sentence", "cls.seq_relationship", "O", 2);
+      tanh(b, dense(first, "pooler", "bert.pooler.dense", "Q", model.hidden, Role::Pooler, Role::PoolerBias),
+           "pooler.tanh", "P");
+  const TensorId order =
+      dense(pooled, "sentence", "cls.seq_relationship", "O", 2, Role::SentenceHead, Role::SentenceHeadBias);
+  b.set_role(order, Role::SentenceLogits);
   if (!gradients) b.keep(order);
-  const TensorId order_loss =
-      cross_entropy(b, order, in.sentence_labels, in.sentence_weights, 2, "loss.sentences", loss_scale);
+  const TensorId order_loss = cross_entropy(b, Role::SentenceLoss, order, in.sentence_labels,
+                                            in.sentence_weights, 2, "loss.sentences", loss_scale);
   b.keep(words_loss);
   b.keep(order_loss);
   const TensorId loss = b.activation(part_value(b, "loss"), "L", {1}, kReplicated, b.wide());
+  b.set_role(loss, Role::Loss);
   b.step(Op::Add, "loss", "L = L words + L sentences", {words_loss, order_loss}, {loss});
   return loss;
 }
@@ -151,7 +162,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradi
 Program plan_model(const Settings& settings, bool gradients) {
   Builder b(settings);
   TensorId loss_scale = kNoTensor;
-  if (settings.dtype == DType::Fp16) loss_scale = b.input("loss_scale", "S", {1}, b.wide());
+  if (settings.dtype == DType::Fp16) loss_scale = b.input(Role::LossScale, "loss_scale", "S", {1}, b.wide());
   TensorId total = kNoTensor;
   for (int part = 0; part < settings.micro_batches; ++part) {
     b.set_micro_batch(part);
@@ -164,8 +175,9 @@ Program plan_model(const Settings& settings, bool gradients) {
       total = loss;
       continue;
     }
-    b.set_block("loss");
+    b.set_part(Part::Loss);
     const TensorId sum = b.activation(replica_value(b, "loss.sum"), "L", {1}, kReplicated, b.wide());
+    b.set_role(sum, Role::Loss);
     b.step(Op::Add, "loss sum", "L = L + L of the parts before", {loss, total}, {sum});
     total = sum;
   }
@@ -184,12 +196,12 @@ Program plan_generation(Settings settings) {
   settings.recompute = Recompute::None;
   Builder b(settings);
   const Shape per_token{settings.tokens()};
-  const TensorId tokens = b.input("tokens", "tok", per_token, DType::Int32);
-  const TensorId positions = b.input("positions", "pos", per_token, DType::Int32);
+  const TensorId tokens = b.input(Role::Tokens, "tokens", "tok", per_token, DType::Int32);
+  const TensorId positions = b.input(Role::Positions, "positions", "pos", per_token, DType::Int32);
   TensorId x = layers(b, gpt_embedding(b, tokens, positions), {.positions = positions});
   if (settings.seq > 1) {  // only the last token's logits are needed: looks up its row of X
-    const TensorId last = b.input("last", "last", {settings.micro_batch()}, DType::Int32);
-    b.set_block("loss");
+    const TensorId last = b.input(Role::LastRows, "last", "last", {settings.micro_batch()}, DType::Int32);
+    b.set_part(Part::Loss);
     // If the stream is cut over the tokens, a rank has its own rows, and zeros for the others.
     const Layout layout = b.tensor(x).layout == sharded(0) ? kPartial : b.tensor(x).layout;
     const TensorId rows =

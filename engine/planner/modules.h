@@ -27,6 +27,8 @@ struct LinearNames {
   std::string weight_symbol;
   std::string sum_symbol;  ///< of X·W if the bias comes later (row-parallel)
   std::string out_symbol;
+  Role role;  ///< of W
+  Role bias_role;
 };
 
 /// The dimensions of W [in..., out...]. `in_cut` and `out_cut` are the indices of the dimensions that a row
@@ -110,9 +112,9 @@ TensorId dropout(Builder& builder, TensorId x, const std::string& value, const s
 /// the output is Sharded(1). If the rank's own tokens read a whole table, the output is Sharded(0). The
 /// output is then converted to the stream's layout. The row of `no_gradient_id` gets no gradient from
 /// lookups.
-TensorId embedding(Builder& builder, TensorId ids, const std::string& module, const std::string& parameter,
-                   const std::string& weight_symbol, const std::string& out_symbol, int64_t rows,
-                   Layout layout, int64_t no_gradient_id = -1);
+TensorId embedding(Builder& builder, TensorId ids, Role role, const std::string& module,
+                   const std::string& parameter, const std::string& weight_symbol,
+                   const std::string& out_symbol, int64_t rows, Layout layout, int64_t no_gradient_id = -1);
 
 /// The T that the vocabulary is padded for.
 int vocab_ranks(const Settings& settings);
@@ -128,7 +130,7 @@ TensorId vocab_logits(Builder& builder, TensorId x, const std::string& parameter
 /// [tokens]. If the logits are cut over the vocabulary, three numbers per token are reduced, and none in the
 /// backward pass (paper, section 3). If the logits are of the rank's own tokens, only the loss is reduced.
 /// Columns from `vocab` on are padding. Returns [1].
-TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, TensorId token_weights,
+TensorId cross_entropy(Builder& builder, Role role, TensorId logits, TensorId labels, TensorId token_weights,
                        int64_t vocab, const std::string& module, TensorId loss_scale);
 
 /// The optimizer's steps for every parameter that has a gradient: the gradients' global norm, which counts a

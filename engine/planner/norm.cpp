@@ -87,7 +87,7 @@ void norm_of_cut_tokens(Builder& b, const Norm& norm, const Attributes& attribut
 
 TensorId layer_norm(Builder& b, TensorId x, const std::string& module, const std::string& parameters,
                     const std::string& symbol) {
-  b.set_block("norm");
+  b.set_part(Part::Norm);
   x = b.convert(x, stream_layout(b.settings()));
   const Layout layout = b.tensor(x).layout;
   const int64_t hidden = b.tensor(x).shape.back();
@@ -97,15 +97,16 @@ TensorId layer_norm(Builder& b, TensorId x, const std::string& module, const std
   Norm norm{};
   norm.x = x;
   norm.module = module;
-  norm.gamma = b.weight(parameter_name(b, parameters + ".weight"), "γ", {hidden}, 0, of_hidden);
-  norm.beta = b.weight(parameter_name(b, parameters + ".bias"), "β", {hidden}, 0, of_hidden);
+  norm.gamma =
+      b.weight(Role::NormGain, parameter_name(b, parameters + ".weight"), "γ", {hidden}, 0, of_hidden);
+  norm.beta = b.weight(Role::NormShift, parameter_name(b, parameters + ".bias"), "β", {hidden}, 0, of_hidden);
   norm.y = b.activation(module + ".out", symbol, b.tensor(x).shape, layout);
   layout == sharded(1) ? norm_of_cut_tokens(b, norm, attributes) : norm_of_whole_tokens(b, norm, attributes);
   return norm.y;
 }
 
 TensorId residual(Builder& b, TensorId x, TensorId y, const std::string& value, const std::string& symbol) {
-  b.set_block("residual");
+  b.set_part(Part::Residual);
   y = b.convert(y, b.tensor(x).layout);
   const TensorId sum = b.activation(value, symbol, b.tensor(x).shape, b.tensor(x).layout);
   b.step(Op::Add, value, fmt::format("{} = {} + {}", symbol, b.tensor(x).symbol, b.tensor(y).symbol), {x, y},

@@ -24,7 +24,7 @@ TensorId square_sum(Builder& b, const std::vector<TensorId>& gradients, const st
 void update(Builder& b, TensorId loss_scale) {
   b.begin_update();
   b.set_layer(-1);
-  b.set_block("optimizer");
+  b.set_part(Part::Optimizer);
   std::vector<TensorId> cut, whole;
   for (const TensorId w : b.weights()) {
     const bool is_cut = b.tensor(w).layout.kind == LayoutKind::Sharded;
@@ -37,15 +37,16 @@ void update(Builder& b, TensorId loss_scale) {
     if (sum != kNoTensor) sums.push_back(sum);
   if (loss_scale != kNoTensor) sums.push_back(loss_scale);
   const TensorId factor = b.activation("clip", "c", {2}, kReplicated, DType::Fp64);
+  b.set_role(factor, Role::ClipFactor);
   b.step(Op::ClipFactor, "clip", "c = min(1, clip / √Σg²)", sums, {factor});
   b.keep(factor);
   const bool has_master = b.settings().dtype != b.wide();
   for (const TensorId w : b.weights()) {
     const std::string name = b.tensor(w).name;
-    const TensorId m = b.optimizer_state("adam.m." + name, "m", w);
-    const TensorId v = b.optimizer_state("adam.v." + name, "v", w);
+    const TensorId m = b.optimizer_state(Role::FirstMoment, "adam.m." + name, "m", w);
+    const TensorId v = b.optimizer_state(Role::SecondMoment, "adam.v." + name, "v", w);
     std::vector<TensorId> inputs{w, b.newest_gradient(w), m, v, factor};
-    if (has_master) inputs.push_back(b.optimizer_state("master." + name, "W32", w));
+    if (has_master) inputs.push_back(b.optimizer_state(Role::Master, "master." + name, "W32", w));
     const TensorId updated = b.in_place(w, "param." + name);
     Attributes attributes;
     attributes.decay = b.tensor(w).row_dims > 0;

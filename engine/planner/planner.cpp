@@ -30,9 +30,9 @@ Program plan_layer(const Settings& settings) {
   Builder b(settings);
   const Shape shape{settings.tokens(), settings.model.hidden};
   const Layout stream = stream_layout(settings);  // the layout in which layers pass X and Y on
-  const TensorId x = b.input("X", "X", shape, stream);
+  const TensorId x = b.input(Role::LayerInput, "X", "X", shape, stream);
   const TensorId y = block_output(b, x);
-  const TensorId dy = b.input("grad.Y", "dY", shape, stream);
+  const TensorId dy = b.input(Role::OutputGradient, "grad.Y", "dY", shape, stream);
   b.finish(x, y, dy);
   reduce_over_ranks(b);
   return fused(b.take());

@@ -102,6 +102,12 @@ void renumber(std::vector<Step>& steps) {
     if (step.pair >= 0) step.pair = moved[static_cast<size_t>(step.pair)];
 }
 
+TensorId kept_result(const Program& program, Role role) {
+  for (const Tensor& tensor : program.tensors)
+    if (tensor.keep && tensor.role == role && tensor.kind == MemoryKind::Activation) return tensor.id;
+  return kNoTensor;
+}
+
 StepId producer_of(const Program& program, TensorId tensor) {
   for (const Step& step : program.steps) {
     if (std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end()) return step.id;

@@ -10,6 +10,7 @@
 #include "engine/config/settings.h"
 #include "engine/program/layout.h"
 #include "engine/program/operation.h"
+#include "engine/program/role.h"
 
 namespace shardlens {
 
@@ -39,8 +40,11 @@ struct Tensor {
   std::string
       value;  ///< the name of its mathematical value, the same for every T and split; parity compares by it
   std::string symbol;  ///< the letter the equations use: "H", "dH", "Wfc"
-  Shape shape;         ///< global: the full tensor's
-  int row_dims = 1;    ///< as a matrix, this many leading dimensions form the rows
+  Role role = Role::None;
+  int layer = -1;       ///< in a whole model: the layer it belongs to; -1: outside the layers
+  int micro_batch = 0;  ///< the part of the batch it belongs to; 0 for parameters
+  Shape shape;          ///< global: the full tensor's
+  int row_dims = 1;     ///< as a matrix, this many leading dimensions form the rows
   DType dtype = DType::Fp32;
   Layout layout;
   MemoryKind kind = MemoryKind::Activation;
@@ -104,7 +108,7 @@ struct Step {
   Op op = Op::Identity;
   Phase phase = Phase::Forward;
   std::string name;         ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
-  std::string block;        ///< the part of the model: "attention", "mlp", "norm", "residual"
+  Part part = Part::None;   ///< of the model
   int layer = -1;           ///< in a whole model: the layer it belongs to; -1: outside the layers
   Axis axis = Axis::Tp;     ///< for a collective: the group it runs in
   bool overlapped = false;  ///< for a collective: later steps go on until one uses its tensors
@@ -167,6 +171,10 @@ int64_t local_bytes(const Tensor& tensor, int ranks, int rank);
 
 /// True if `tensor` is some rows of its storage, not all of it.
 bool is_row_view(const Program& program, const Tensor& tensor);
+
+/// Returns the tensor of this role that is kept to the end of a pass: the run's result; kNoTensor: there is
+/// none.
+TensorId kept_result(const Program& program, Role role);
 
 /// Returns the step that writes `tensor`; -1 for inputs and weights. If `tensor` is some rows of another
 /// tensor, and no step writes only these rows: the step that writes the other tensor.

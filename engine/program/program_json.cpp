@@ -82,6 +82,9 @@ ordered_json tensor_to_json(const Tensor& tensor) {
   return {{"name", tensor.name},
           {"value", tensor.value},
           {"symbol", tensor.symbol},
+          {"role", to_string(tensor.role)},
+          {"layer", tensor.layer},
+          {"micro_batch", tensor.micro_batch},
           {"shape", tensor.shape},
           {"row_dims", tensor.row_dims},
           {"dtype", to_string(tensor.dtype)},
@@ -99,6 +102,11 @@ Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const st
   tensor.name = reader.string("name");
   tensor.value = reader.string("value");
   tensor.symbol = reader.string("symbol");
+  if (reader.has("role")) {  // newer than the first recordings
+    tensor.role = reader.word("role", parse_role);
+    tensor.layer = reader.small_integer("layer");
+    tensor.micro_batch = reader.small_integer("micro_batch");
+  }
   tensor.shape = integers<int64_t>(reader.child("shape"), where + ", shape");
   for (int64_t extent : tensor.shape) {
     if (extent < 0)
@@ -133,7 +141,7 @@ ordered_json step_to_json(const Step& step) {
           {"op", to_string(step.op)},
           {"phase", to_string(step.phase)},
           {"name", step.name},
-          {"block", step.block},
+          {"block", to_string(step.part)},
           {"layer", step.layer},
           {"axis", to_string(step.axis)},
           {"beside", step.overlapped},
@@ -180,7 +188,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.op = reader.word("op", parse_op);
   step.phase = reader.word("phase", parse_phase);
   step.name = reader.string("name");
-  step.block = reader.string("block");
+  step.part = reader.word("block", parse_part);
   step.layer = reader.small_integer("layer");
   step.axis = reader.word("axis", parse_axis);
   step.overlapped = reader.boolean("beside");

@@ -12,6 +12,7 @@
 #include "engine/base/utf8.h"
 #include "engine/io/json.h"
 #include "engine/io/sqlite.h"
+#include "engine/planner/old_roles.h"
 #include "engine/program/check_program.h"
 #include "engine/program/program_json.h"
 #include "engine/record/recording.h"
@@ -144,6 +145,7 @@ void Recording::read_header() {
   if (world * static_cast<int64_t>(header_.program.steps.size()) > kMostWorldSteps)
     file_->damaged(fmt::format("its Program has {} steps on {} ranks", header_.program.steps.size(), world));
   check_program(header_.program, path);
+  add_old_roles(header_.program);
   if (!(started_unix_seconds_ >= 0 && started_unix_seconds_ <= kLatestUnixSeconds))
     file_->damaged(fmt::format("it claims to begin {} seconds after 1970", started_unix_seconds_));
   if (!(header_.clock_step_seconds >= 0 && header_.clock_step_seconds <= kLongestClockStepSeconds))

@@ -10,8 +10,8 @@ namespace {
 // The name of a layer's input or result in a dump; empty for all other tensors. Its output is known by being
 // kept: what it is called depends on the block and on the place of the norms.
 std::string name_in_layer_dump(const Tensor& tensor) {
-  if (tensor.kind == MemoryKind::Input)
-    return tensor.name == "X" || tensor.name == "grad.Y" ? tensor.name : "";
+  if (tensor.role == Role::LayerInput && tensor.kind == MemoryKind::Input) return "X";
+  if (tensor.role == Role::OutputGradient && tensor.kind == MemoryKind::Input) return "grad.Y";
   if (!tensor.keep) return "";
   return tensor.kind == MemoryKind::ActivationGradient ? "grad.X" : "hidden";
 }

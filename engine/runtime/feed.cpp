@@ -22,15 +22,14 @@
 namespace shardlens {
 namespace {
 
-constexpr double kInitStddev = 0.02;          // GPT-2's and Megatron's initialisation
-const std::string kMasterPrefix = "master.";  // of a 16-bit weight's fp32 copy
-constexpr int kOperandLimit = 3;              // integer operands: X and dY
-constexpr int kWeightLimit = 2;               // integer operands: W and b
+constexpr double kInitStddev = 0.02;  // GPT-2's and Megatron's initialisation
+constexpr int kOperandLimit = 3;      // integer operands: X and dY
+constexpr int kWeightLimit = 2;       // integer operands: W and b
 
 // γ starts around 1. Biases, γ and β are drawn like the weights, not set to 0 and 1: zeros would hide a bias
 // that is added in the wrong place.
 double mean_of(const Tensor& tensor) {
-  return tensor.symbol == "γ" ? 1.0 : 0.0;
+  return tensor.role == Role::NormGain ? 1.0 : 0.0;
 }
 
 // A whole model starts like in training: biases and β at 0, γ at 1.
@@ -49,7 +48,7 @@ void fill_constant(DType dtype, double value, int64_t count, void* out) {
 // The projections that feed the residual stream start smaller by 1/√(2N) (GPT-2).
 double stddev_of(const Tensor& tensor, const Settings& settings) {
   if (tensor.kind == MemoryKind::Input) return 1.0;
-  const bool to_residual = tensor.symbol == "Wo" || tensor.symbol == "Wproj";
+  const bool to_residual = tensor.role == Role::AttentionOut || tensor.role == Role::MlpOut;
   return to_residual ? kInitStddev / std::sqrt(2.0 * static_cast<double>(settings.model.layers))
                      : kInitStddev;
 }
@@ -194,19 +193,14 @@ void require_finite_region(const SafetensorsFile& file, const StoredTensor& stor
 
 Feed::Feed(const Program& program) : program_(program), partner_(program.tensors.size(), kNoTensor) {
   const Settings& settings = program.settings;
-  std::map<std::string, TensorId> masters;
-  for (const Tensor& tensor : program.tensors)
-    if (tensor.kind == MemoryKind::OptimizerState && tensor.name.rfind(kMasterPrefix, 0) == 0)
-      masters[tensor.name] = tensor.id;
-  for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
-    const auto master = masters.find(kMasterPrefix + tensor.name);
-    if (master == masters.end()) continue;
-    partner_[static_cast<size_t>(tensor.id)] = master->second;
-    partner_[static_cast<size_t>(master->second)] = tensor.id;
-    masters.erase(master);
+  for (const Step& step : program.steps) {  // a weight and its master meet in the step that updates them
+    if (step.op != Op::AdamW) continue;
+    const TensorId master = input_of(program, step, Operand::Master);
+    if (master == kNoTensor) continue;
+    const TensorId weight = input_of(program, step, Operand::Parameter);
+    partner_[static_cast<size_t>(weight)] = master;
+    partner_[static_cast<size_t>(master)] = weight;
   }
-  if (!masters.empty()) throw std::logic_error("no weight belongs to " + masters.begin()->first);
   if (settings.input.kind == InputKind::Npy) input_ = read_npy_input(settings.input.path, settings);
   if (settings.input.kind == InputKind::Text) input_ = read_text_input(settings.input.path, settings);
   if (settings.weights_path.empty()) return;
@@ -326,7 +320,7 @@ void Feed::fill(const Tensor& tensor, int rank, int threads, void* data) const {
     wide.dtype = tensor.dtype;
     return fill(wide, rank, threads, data);
   }
-  if (tensor.kind == MemoryKind::Input && tensor.name == "X" && !input_.empty()) {
+  if (tensor.role == Role::LayerInput && !input_.empty()) {
     for (const auto& [run, local] : flat_runs(tensor, program_.tp(), rank))
       copy_as(tensor.dtype, input_.data() + run.begin, run.size(), offset(data, local, tensor.dtype));
   } else if (tensor.kind == MemoryKind::Weight && weights_ && weights_->has(tensor)) {
@@ -372,34 +366,39 @@ void fill_weights(const std::vector<int32_t>& labels, int64_t first, int64_t cou
 void Feed::fill_input(const Tensor& tensor, const PassInputs& inputs, int replica, void* data) const {
   const Settings& settings = program_.settings;
   const Batch& batch = *inputs.batch;
-  // "mb2.tokens": part 2 of the replica's rows.
-  const size_t dot = tensor.name.rfind('.');
-  const std::string name = tensor.name.substr(dot == std::string::npos ? 0 : dot + 1);
-  const int64_t part = dot == std::string::npos ? 0 : std::stoll(tensor.name.substr(2, dot - 2));
   const int64_t rows = settings.micro_batch();
-  const int64_t first = (replica * settings.micro_batches + part) * rows;
-  if (name == "tokens") return fill_ids(batch.tokens, 0, first, rows, settings.seq, data);
-  if (name == "labels") return fill_ids(batch.labels, kIgnoredLabel, first, rows, settings.seq, data);
-  if (name == "token_types") return fill_ids(batch.token_types, 0, first, rows, settings.seq, data);
-  if (name == "attention_mask") return fill_ids(batch.attention_mask, 1, first, rows, settings.seq, data);
-  if (name == "sentence_labels") return fill_ids(batch.sentence_labels, kIgnoredLabel, first, rows, 1, data);
-  if (name == "token_weights")
-    return fill_weights(batch.labels, first * settings.seq, rows * settings.seq, tensor.dtype, data);
-  if (name == "sentence_weights") return fill_weights(batch.sentence_labels, first, rows, tensor.dtype, data);
-  if (name == "loss_scale") return fill_constant(tensor.dtype, inputs.loss_scale, 1, data);
-  if (name == "last") {  // rows of X [rows * seq]
-    auto* out = static_cast<int32_t*>(data);
-    for (int64_t row = 0; row < rows; ++row) out[row] = static_cast<int32_t>((row + 1) * settings.seq - 1);
-    return;
+  const int64_t first = (replica * settings.micro_batches + tensor.micro_batch) * rows;
+  const auto ids = [&](const std::vector<int32_t>& of_batch, int32_t usual, int64_t cols) {
+    fill_ids(of_batch, usual, first, rows, cols, data);
+  };
+  auto* const out = static_cast<int32_t*>(data);
+  switch (tensor.role) {
+    case Role::Tokens:
+      return ids(batch.tokens, 0, settings.seq);
+    case Role::Labels:
+      return ids(batch.labels, kIgnoredLabel, settings.seq);
+    case Role::TokenTypes:
+      return ids(batch.token_types, 0, settings.seq);
+    case Role::AttentionMask:
+      return ids(batch.attention_mask, 1, settings.seq);
+    case Role::SentenceLabels:
+      return ids(batch.sentence_labels, kIgnoredLabel, 1);
+    case Role::TokenWeights:
+      return fill_weights(batch.labels, first * settings.seq, rows * settings.seq, tensor.dtype, data);
+    case Role::SentenceWeights:
+      return fill_weights(batch.sentence_labels, first, rows, tensor.dtype, data);
+    case Role::LossScale:
+      return fill_constant(tensor.dtype, inputs.loss_scale, 1, data);
+    case Role::LastRows:  // of X [rows * seq]
+      for (int64_t row = 0; row < rows; ++row) out[row] = static_cast<int32_t>((row + 1) * settings.seq - 1);
+      return;
+    case Role::Positions:
+      if (!batch.positions.empty()) return ids(batch.positions, 0, settings.seq);
+      for (int64_t i = 0; i < rows * settings.seq; ++i) out[i] = static_cast<int32_t>(i % settings.seq);
+      return;
+    default:
+      throw std::logic_error("nobody feeds the input " + tensor.name);
   }
-  if (name == "positions" && !batch.positions.empty())
-    return fill_ids(batch.positions, 0, first, rows, settings.seq, data);
-  if (name == "positions") {
-    auto* out = static_cast<int32_t*>(data);
-    for (int64_t i = 0; i < rows * settings.seq; ++i) out[i] = static_cast<int32_t>(i % settings.seq);
-    return;
-  }
-  throw std::logic_error("no input has the name " + tensor.name);
 }
 
 }  // namespace shardlens

@@ -17,13 +17,9 @@ namespace {
 
 /// The logits of a Program whose passes continue a text; kNoTensor for other Programs.
 TensorId logits_of_text(const Program& program) {
-  TensorId logits = kNoTensor;
-  bool continues_text = false;
-  for (const Tensor& tensor : program.tensors) {
-    continues_text |= tensor.kind == MemoryKind::KeyValueCache;
-    if (tensor.name == "logits") logits = tensor.id;
-  }
-  return continues_text ? logits : kNoTensor;
+  const bool continues_text = std::ranges::any_of(
+      program.tensors, [](const Tensor& tensor) { return tensor.kind == MemoryKind::KeyValueCache; });
+  return continues_text ? kept_result(program, Role::Logits) : kNoTensor;
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::vector<OnReplicas> on_replicas(const Program& program) {
   for (const Tensor& tensor : program.tensors) {
     // The one input that no row of the batch belongs to is the loss scale.
     const bool is_same = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::WeightGradient ||
-                         tensor.kind == MemoryKind::OptimizerState || tensor.name == "loss_scale";
+                         tensor.kind == MemoryKind::OptimizerState || tensor.role == Role::LossScale;
     all[static_cast<size_t>(tensor.id)] = is_of_replica(tensor) ? OnReplicas::Terms
                                           : is_same             ? OnReplicas::Same
                                                                 : OnReplicas::Rows;

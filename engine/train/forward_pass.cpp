@@ -50,15 +50,14 @@ LossParts LossSums::mean_parts() const {
 ForwardPass::ForwardPass(const Settings& settings)
     : plan_(make_plan(plan_evaluation(in_one_part(settings)))),
       largest_and_target_(std::make_shared<Gather>(plan_->program.tp(), [](const Tensor& tensor) {
-        return tensor.name.starts_with("loss") &&
-               (tensor.name.ends_with(".max") || tensor.name.ends_with(".target"));
+        return (tensor.role == Role::RowMaximum || tensor.role == Role::TargetLogit) &&
+               tensor.layout.kind != LayoutKind::Partial;
       })) {
   check_runnable(*plan_);
   executor_ = std::make_unique<Executor>(plan_);
   executor_->observe({largest_and_target_});
   executor_->wait();
-  for (const Tensor& tensor : plan_->program.tensors)
-    if (tensor.name == "loss") loss_ = tensor.id;
+  loss_ = kept_result(plan_->program, Role::Loss);
 }
 
 void ForwardPass::take_weights(const Executor& from, const Program& program) {

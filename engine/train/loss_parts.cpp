@@ -12,7 +12,7 @@ std::optional<LossParts> read_loss_parts(const Executor& executor, const Program
   // mean.
   for (const Step& step : program.steps) {
     if (step.op != Op::CrossEntropy) continue;
-    const bool words = step.name.ends_with("loss.words");
+    const bool words = program.tensor(step.outputs[0]).role == Role::WordLoss;
     for (int replica = 0; replica < program.dp(); ++replica)
       (words ? parts.words : parts.sentences) +=
           read_scalar(executor, program, step.outputs[0], 0, replica * program.tp());

@@ -42,13 +42,6 @@ int64_t saves_in(int64_t steps, int64_t every) {
   return 1 + (every > 0 ? (steps - 1) / every : 0);
 }
 
-TensorId tensor_named(const Program& program, const std::string& name) {
-  for (const Tensor& tensor : program.tensors) {
-    if (tensor.name == name) return tensor.id;
-  }
-  throw std::logic_error("the Program has no tensor " + name);
-}
-
 // The rows of one validation pass: as many as a part of the training batch, which has room for them.
 Settings validation_settings(Settings settings) {
   settings.batch /= settings.micro_batches;
@@ -106,8 +99,8 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
                             saves_in(steps_left, options_.checkpoint_every));
   check_batch(options_.settings, training_->batch(0));
   if (options_.settings.dtype == DType::Fp16) scaler_.emplace(options_.first_loss_scale);
-  loss_ = tensor_named(plan_->program, "loss");
-  norm_ = tensor_named(plan_->program, "clip");
+  loss_ = kept_result(plan_->program, Role::Loss);
+  norm_ = kept_result(plan_->program, Role::ClipFactor);
   const bool causal = options_.settings.model.causal;
   for (const auto& rank : plan_->cost)
     for (const StepCost& cost : rank) flops_ += causal ? cost.causal_flops : cost.flops;

@@ -188,7 +188,7 @@ std::vector<std::string> details_of(const Inside& inside) {
   const Tensor& tensor = inside.program().tensor(step.inputs.front());
   const std::string layer = step.layer >= 0 ? fmt::format(", layer {}", step.layer) : "";
   const std::string where =
-      fmt::format("{}{}, {}, step {}", step.block, layer, to_string(step.phase), step.id);
+      fmt::format("{}{}, {}, step {}", to_string(step.part), layer, to_string(step.phase), step.id);
   const std::string bytes =
       fmt::format("{}, {}", bytes_text(static_cast<double>(inside.full_bytes())), to_string(tensor.dtype));
   if (!inside.drawn() || inside.route().chunks == 1) return {where + "  ·  " + bytes, bytes};

@@ -16,7 +16,7 @@ enum class Place { Embedding, Head, Replicas, Optimizer };
 Place place_of(const Step& step, bool layers_passed) {
   if (step.phase == Phase::Update) return Place::Optimizer;
   if (step.axis == Axis::Dp) return Place::Replicas;
-  if (step.block == "loss") return Place::Head;
+  if (step.part == Part::Loss) return Place::Head;
   // In the forward pass the embedding comes before the layers, in the backward pass after them.
   const bool head = step.phase == Phase::Forward ? layers_passed : !layers_passed;
   return head ? Place::Head : Place::Embedding;

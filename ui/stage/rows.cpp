@@ -39,7 +39,7 @@ Row row_of(const Program& program, const Step& step) {
     row.kind = RowKind::Compact;
   }
   // A norm's gain and shift are not drawn: they are equal on every rank, and would hide what is cut.
-  if (step.block == "norm") return row;
+  if (step.part == Part::Norm) return row;
   for (const TensorId id : step.inputs) {
     if (!is_kind(program, id, MemoryKind::Weight)) continue;
     const bool vector = program.tensor(id).row_dims == 0 || matrix_shape(program.tensor(id)).rows == 1;
@@ -89,7 +89,7 @@ class RowList {
       rows.push_back(std::move(row));
     }
     for (const TensorId id : step.outputs) known_[static_cast<size_t>(id)] = true;
-    if (step.block != block_) begin_block(step.block);
+    if (step.part != part_) begin_part(step.part);
     if (!rows.empty()) rows.back().hands_over = hands_over(rows.back(), step);
     rows.push_back(row_of(program_, step));
   }
@@ -105,7 +105,7 @@ class RowList {
 
   void begin_phase(Phase phase) {
     phase_ = phase;
-    block_.clear();
+    part_ = Part::None;
     if (rows.empty()) return;  // no divider before the first step of a part
     Row divider;
     divider.kind = RowKind::Divider;
@@ -114,20 +114,20 @@ class RowList {
     rows.push_back(std::move(divider));
   }
 
-  void begin_block(const std::string& block) {
-    block_ = block;
-    if (block != "attention" && block != "mlp") return;
+  void begin_part(Part part) {
+    part_ = part;
+    if (part != Part::Attention && part != Part::Mlp) return;
     Row heading;
     heading.kind = RowKind::Heading;
     heading.phase = phase_;
-    heading.title = block;
+    heading.title = to_string(part);
     rows.push_back(std::move(heading));
   }
 
   const Program& program_;
   std::vector<bool> known_;
   Phase phase_ = Phase::Forward;
-  std::string block_;
+  Part part_ = Part::None;
 };
 
 }  // namespace

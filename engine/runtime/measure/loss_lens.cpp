@@ -15,7 +15,7 @@ constexpr int64_t kPaperBatch = 8;
 constexpr int kPaperRanks = 8;
 
 bool is_loss_step(const Step& step) {
-  return step.block == "loss";
+  return step.part == Part::Loss;
 }
 
 // Counts the loss's forward pass only: its backward pass sends nothing, and the gradient of X that follows is
@@ -77,7 +77,7 @@ std::shared_ptr<const LossLens> plan_loss_lens(const Plan& plan) {
 }
 
 void LossReader::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
-  if (rank != 0 || tensor.name != "loss") return;
+  if (rank != 0 || !wants(tensor)) return;
   loss_ = tensor.dtype == DType::Fp64 ? *static_cast<const double*>(data)
                                       : static_cast<double>(*static_cast<const float*>(data));
 }

@@ -22,7 +22,7 @@ std::shared_ptr<const LossLens> plan_loss_lens(const Plan& plan);
 /// Reads the loss in a pass.
 class LossReader : public StepObserver {
  public:
-  bool wants(const Tensor& tensor) const override { return tensor.name == "loss"; }
+  bool wants(const Tensor& tensor) const override { return tensor.keep && tensor.role == Role::Loss; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
   double loss() const { return loss_; }
 

@@ -52,8 +52,7 @@ Generator::Generator(Settings settings) : settings_(one_text(std::move(settings)
 
 void Generator::set_plan(Pass& pass, std::shared_ptr<const Plan> plan) {
   pass.plan = std::move(plan);
-  for (const Tensor& tensor : pass.plan->program.tensors)
-    if (tensor.name == "logits") pass.logits = tensor.id;
+  pass.logits = kept_result(pass.plan->program, Role::Logits);
 }
 
 void Generator::take_weights(const Executor& from, const Program& program) {

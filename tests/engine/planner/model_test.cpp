@@ -74,7 +74,7 @@ TEST(ModelPlanner, TheFusedLossReducesThreeNumbersATokenAndNothingBackward) {
   const Program program = plan_program(gpt2(4));
   int64_t fused = 0;
   for (const Step& step : program.steps) {
-    if (!is_collective(step.op) || step.block != "loss" || step.conjugate != Conjugate::None) continue;
+    if (!is_collective(step.op) || step.part != Part::Loss || step.conjugate != Conjugate::None) continue;
     EXPECT_EQ(step.phase, Phase::Forward);
     fused += sent_bytes(program, step.id);
   }

@@ -86,7 +86,7 @@ TEST(SequenceParallelism, ReplacesEveryAllReduceOfALayer) {
   const Program program = plan_program(settings);
   int scatters = 0, gathers = 0, reduces = 0;
   for (const Step& step : program.steps) {
-    if (step.block == "gradients")
+    if (step.part == Part::Gradients)
       continue;  // of γ, β and the biases after a sum: each rank saw its own tokens
     scatters += step.op == Op::ReduceScatter;
     gathers += step.op == Op::AllGather;
@@ -111,7 +111,7 @@ TEST(ParallelNorm, GathersTwoNumbersATokenAndReducesTwoForTheGradient) {
   const Program program = plan_program(settings);
   int gathers = 0, reduces = 0;
   for (const Step& step : program.steps) {
-    const bool of_norms = step.block == "norm";
+    const bool of_norms = step.part == Part::Norm;
     if (step.op == Op::AllReduce) {
       EXPECT_EQ(program.tensor(step.outputs[0]).shape, (Shape{settings.tokens(), 2})) << step.name;
       ++reduces;

@@ -192,7 +192,7 @@ TEST(GroupedQueries, HalfPrecisionAndReplicasHold) {
 int count(const Program& program, Op op, Conjugate mark) {
   int found = 0;
   for (const Step& step : program.steps)
-    found += step.op == op && step.conjugate == mark && step.layer == 0 && step.block == "attention";
+    found += step.op == op && step.conjugate == mark && step.layer == 0 && step.part == Part::Attention;
   return found;
 }
 

@@ -367,8 +367,8 @@ std::vector<StripStretch> strip_stretches(const Program& program, const BreakPro
       const Step& step = program.step(id);
       next.weights = false;
       next.phase = step.phase;
-      next.name = step.layer >= 0 ? fmt::format("layer {}", step.layer) : step.block;
-      next.brief = step.layer >= 0 ? std::to_string(step.layer) : step.block;
+      next.name = step.layer >= 0 ? fmt::format("layer {}", step.layer) : to_string(step.part);
+      next.brief = step.layer >= 0 ? std::to_string(step.layer) : to_string(step.part);
     }
     const bool goes_on = !stretches.empty() && stretches.back().name == next.name &&
                          stretches.back().phase == next.phase && stretches.back().weights == next.weights;

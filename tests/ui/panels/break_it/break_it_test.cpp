@@ -426,19 +426,19 @@ TEST(BreakStrip, ColumnsShowTheWorstOfTheirTensors) {
 
 TEST(BreakStrip, StretchesFollowTheLayersForwardAndBack) {
   Program program;
-  const auto add = [&](int layer, Phase phase, const char* block) {
+  const auto add = [&](int layer, Phase phase, Part part) {
     Step step;
     step.id = static_cast<StepId>(program.steps.size());
     step.layer = layer;
     step.phase = phase;
-    step.block = block;
+    step.part = part;
     program.steps.push_back(step);
   };
-  add(-1, Phase::Forward, "embedding");
-  add(0, Phase::Forward, "attention");
-  add(0, Phase::Forward, "mlp");
-  add(1, Phase::Forward, "mlp");
-  add(1, Phase::Backward, "mlp");
+  add(-1, Phase::Forward, Part::Embedding);
+  add(0, Phase::Forward, Part::Attention);
+  add(0, Phase::Forward, Part::Mlp);
+  add(1, Phase::Forward, Part::Mlp);
+  add(1, Phase::Backward, Part::Mlp);
   const auto stretches = strip_stretches(program, probe_of({0, 0, 0, 0, 0}));
   std::vector<std::string> names;
   for (const StripStretch& stretch : stretches) names.push_back(stretch.name);
