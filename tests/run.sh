@@ -23,7 +23,8 @@ jobs=$(($(nproc) + 1))
 if [ -n "${DISPLAY:-}" ]; then
   ctest --preset "$preset" -j "$jobs" "$@"
 else
-  xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$jobs" "$@"
+  # -noreset: else the server begins anew when its last client has gone, and a window that opens just then is refused.
+  xvfb-run -a -s "-screen 0 1920x1080x24 -noreset" ctest --preset "$preset" -j "$jobs" "$@"
 fi
 
 # Once more than the suites: the hot paths' instructions, and files from anywhere, for a minute. Not where only
