@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes build/shardlens-bundle and a .zip of it, for a machine where nothing can be installed: shardlens-cli, the GPU
-# plug-in if the CUDA toolkit is here, the studio's page if app/web.sh has built it, and the libraries they need. Prints the bundle's size and the system that it
-# needs. cuBLASLt and NCCL (0.9 GB) are not in it: if the other machine has none, gpu-libraries.sh in the bundle
-# fetches them.
+# plug-in if the CUDA toolkit is here, the studio's page if app/web.sh has built it, and the libraries they need. Prints
+# the bundle's size and the system that it needs. cuBLASLt and NCCL (0.9 GB) are not in it: if the other machine has
+# none, gpu-libraries.sh in the bundle fetches them.
 #
 # --tests adds the GPU tests, for tests/gpu.sh on a machine that cannot build them, and packs everything as .tar.xz,
 # which keeps the executable bits. In a git checkout, bundle and checkout together must then be smaller than 60 MiB,
@@ -44,18 +44,18 @@ rm -f "$folder.zip" "$folder.tar.xz"
 mkdir -p "$folder"
 echo "app/bundle.sh made this folder, and removes it when it makes the bundle again" >"$folder/$mark"
 cmake --install build/bundle --prefix "$folder" --strip >/dev/null
-page=build/shardlens.html
-if [ -z "$with_tests" ] && [ -f "$page" ]; then
-  mkdir -p "$folder/lib"
-  cp "$page" "$folder/lib/"
-elif [ -z "$with_tests" ]; then
-  echo "bundle: without the page that \`shardlens-cli page\` sends: ./app/web.sh builds it, then run this script again"
-fi
 if [ -n "$with_tests" ]; then
   cmake --install build/bundle --prefix "$folder" --strip --component tests >/dev/null
   packed=$folder.tar.xz
   tar -C "$(dirname "$folder")" --exclude="$mark" -cf - "$(basename "$folder")" | xz -9 -T0 >"$packed"
 else
+  page=build/shardlens.html
+  if [ -f "$page" ]; then
+    mkdir -p "$folder/lib"
+    cp "$page" "$folder/lib/"
+  else
+    echo "bundle: without the page that \`shardlens-cli page\` sends: ./app/web.sh builds it; then run this again"
+  fi
   packed=$folder.zip
   (cd "$(dirname "$folder")" && zip -q -r -9 "$packed" "$(basename "$folder")" -x "*/$mark")
 fi

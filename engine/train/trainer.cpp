@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "engine/base/clock.h"
 #include "engine/base/counted.h"
