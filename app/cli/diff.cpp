@@ -266,7 +266,8 @@ Verb add_diff(CLI::App& app) {
                                 : "give a second recording, or --live to compare with a run made here");
     const Recording first(recording_path(*a));
     if (!*live) return compare(first, Recording(recording_path(*b)), *a, *b, *as_json);
-    const RunAgain again(first, *a);
+    RunAgain again;
+    run_whole(again.run(first, *a));
     return compare(first, Recording(again.path()), *a, "run here", *as_json);
   };
 }

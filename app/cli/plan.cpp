@@ -58,18 +58,6 @@ std::map<std::string, CollectiveCount> count_collectives(const Program& program,
   return counts;
 }
 
-// The part of the batch that a step works on; 0 also if it works for all parts. The names of the other parts'
-// values begin with "mb1.", "mb2." and so on (Builder::set_micro_batch()).
-int part_of(const Step& step) {
-  const std::string& name = step.name;
-  for (size_t at = name.find("mb"); at != std::string::npos; at = name.find("mb", at + 1)) {
-    if (at > 0 && name[at - 1] != ' ' && name[at - 1] != '.') continue;
-    const size_t end = name.find_first_not_of("0123456789", at + 2);
-    if (end != std::string::npos && end > at + 2 && name[end] == '.') return std::stoi(name.substr(at + 2));
-  }
-  return 0;
-}
-
 const char* letter(Conjugate conjugate) {
   return conjugate == Conjugate::F ? "f" : conjugate == Conjugate::G ? "g" : "";
 }
@@ -169,7 +157,7 @@ void print(const Plan& plan) {
   bool hides_parts = false;
   std::optional<Phase> phase;
   for (const Step& step : program.steps) {
-    if (part_of(step) > 0) {  // so are all parts of the batch
+    if (step.micro_batch > 0) {  // so are all parts of the batch
       if (!std::exchange(hides_parts, true))
         table.add(
             {"…  ", s.micro_batches == 2
@@ -208,7 +196,7 @@ void print(const Plan& plan) {
   }
   const Links links(program);
   for (const Step& step : program.steps) {
-    if (is_collective(step.op) && step.layer <= 0 && part_of(step) == 0) {
+    if (is_collective(step.op) && step.layer <= 0 && step.micro_batch == 0) {
       print_hanging(
           fmt::format("  step {:>3} {:1} ", step.id, letter(step.conjugate)),
           fmt::format("{} bytes: {}", grouped_text(sent_bytes(program, step.id)), explain(links, step.id)));

@@ -255,7 +255,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   if (!options.open.empty() && settings.block != Block::Model && !replays)
     throw request_error("--open is for a whole model: add --block model");
   if (app.count("--seq") == 0) settings.seq = std::min(settings.seq, settings.model.positions);
-  validate(settings);  // settings that can be planned are shown; the studio says if they cannot run here
+  // Settings that can be planned are shown; the studio says if they cannot run here. A link also opens the
+  // refusal that its sender saw.
+  if (!options.shown) validate(settings);
 
   if (!size.empty()) options.size = parse_size(size);
   if (!theme.empty()) options.theme = parse_word(ui::kThemeWords, "theme", theme);

@@ -126,7 +126,7 @@ void attend_back(Deriver& d) {
   const Math ds = gradient_of(head.s), dp = gradient_of(head.p), dc = gradient_of(head.c);
   const Math dq = gradient_of(head.q), dk = gradient_of(head.k), dv = gradient_of(head.v);
   say_inputs(d, head, true);
-  const bool keeps_p = d.tensor(d.in(Operand::Saved)).symbol == "P";
+  const bool keeps_p = d.tensor(d.in(Operand::Saved)).role == Role::Probabilities;
   say_scores(d, head);
   d.line(head.p, function("softmax", {head.s}),
          keeps_p ? "kept from the forward pass" : "computed again, with each row's kept largest and 1/Σ");

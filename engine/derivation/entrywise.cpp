@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/derivation/deriver.h"
+#include "engine/program/shown_name.h"
 
 namespace shardlens::formulas {
 namespace {
@@ -94,8 +95,9 @@ void derive_add(Deriver& d) {
   const Math y = d.whole(d.out(Operand::Y)), x = d.whole(d.in(Operand::X)),
              addend = d.whole(d.in(Operand::Addend));
   const bool backward = d.step().phase == Phase::Backward;
-  const bool adds_to = d.tensor(y.tensor).symbol == d.tensor(x.tensor).symbol ||
-                       d.tensor(y.tensor).symbol == d.tensor(addend.tensor).symbol;
+  const Tensor& result = d.tensor(y.tensor);
+  const bool adds_to =
+      reads_alike(result, d.tensor(x.tensor)) || reads_alike(result, d.tensor(addend.tensor));
   d.with_ranks(y, sum({x, addend}),
                {.first = backward ? "read twice: the two gradients add up" : "element by element",
                 .each = d.is_terms(y) ? "a sum can be added term by term" : kOwnElements,

@@ -56,6 +56,7 @@ TensorId cached_attention(Builder& b, const AttentionInput& in, TensorId positio
   const TensorId c = b.activation("attn.context", "C", context_shape, heads);
   b.set_role(c, Role::Context);
   const TensorId p = b.activation("attn.probs", "P", probs_shape, heads);
+  b.set_role(p, Role::Probabilities);
   std::vector<TensorId> outputs{c, p};
   if (settings.dtype != b.wide()) add_scratch(b, "attn.core.workspace", room, outputs);
   b.step(Op::CachedAttention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)",
@@ -104,6 +105,7 @@ TensorId attention_core(Builder& b, AttentionInput in, const Visibility& visible
   b.set_role(c, Role::Context);
   const TensorId p = recompute ? b.activation("attn.stats", "max, 1/Σ", saved_shape, heads, b.wide())
                                : b.activation("attn.probs", "P", saved_shape, heads);
+  if (!recompute) b.set_role(p, Role::Probabilities);
   std::vector<TensorId> inputs = read_by(in), outputs{c, p};
   if (mask != kNoTensor) inputs.push_back(mask);
   if (recompute || settings.dropout > 0 || settings.dtype != b.wide())
@@ -130,8 +132,8 @@ TensorId attention_core(Builder& b, AttentionInput in, const Visibility& visible
 namespace {
 
 LinearNames names_of(const Builder& b, const std::string& module, const std::string& weight_symbol,
-                     const std::string& sum_symbol, const std::string& out_symbol, Role role,
-                     Role bias_role) {
+                     const std::string& sum_symbol, const std::string& out_symbol, Role role, Role bias_role,
+                     Role out_role) {
   return {module,
           parameter_name(b, module + ".weight"),
           parameter_name(b, module + ".bias"),
@@ -139,7 +141,8 @@ LinearNames names_of(const Builder& b, const std::string& module, const std::str
           sum_symbol,
           out_symbol,
           role,
-          bias_role};
+          bias_role,
+          out_role};
 }
 
 // Queries, keys and values as one matrix. The sum of a row cut is scattered over heads: that is half the
@@ -147,8 +150,10 @@ LinearNames names_of(const Builder& b, const std::string& module, const std::str
 AttentionInput fused_projection(Builder& b, TensorId x, const Layout& slices) {
   const Model& model = b.settings().model;
   const LinearShape shape{{model.hidden}, {3, model.heads, model.head_dim()}, 0, 1, slices};
-  return {.q = linear(b, x, names_of(b, "attn.qkv", "Wqkv", "QKV'", "QKV", Role::Qkv, Role::QkvBias), shape,
-                      b.settings().split.attn_qkv, sharded(2))};
+  return {.q = linear(b, x,
+                      names_of(b, "attn.qkv", "Wqkv", "QKV'", "QKV", Role::Qkv, Role::QkvBias,
+                               Role::QueriesKeysValues),
+                      shape, b.settings().split.attn_qkv, sharded(2))};
 }
 
 // Grouped queries: the number of query heads stays, and there are fewer keys and values, which can have
@@ -160,8 +165,10 @@ AttentionInput grouped_projections(Builder& b, TensorId x, const HeadsCut& heads
   const LinearShape q{{model.hidden}, {heads.units, heads.heads_per_unit, model.head_dim()}, 0, 0, slices};
   LinearShape kv{{model.hidden}, {2, model.key_heads(), model.head_dim()}, 0, 1, slices};
   if (cut == Cut::Column) kv.slices.copies = heads.copies;
-  const LinearNames q_names = names_of(b, "attn.q", "Wq", "Q'", "Q", Role::Query, Role::QueryBias);
-  const LinearNames kv_names = names_of(b, "attn.kv", "Wkv", "KV'", "KV", Role::KeyValue, Role::KeyValueBias);
+  const LinearNames q_names =
+      names_of(b, "attn.q", "Wq", "Q'", "Q", Role::Query, Role::QueryBias, Role::None);
+  const LinearNames kv_names =
+      names_of(b, "attn.kv", "Wkv", "KV'", "KV", Role::KeyValue, Role::KeyValueBias, Role::KeysValues);
 
   x = b.operand(x);
   AttentionInput in;
@@ -199,8 +206,9 @@ TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, const 
                          0,
                          split.attn_proj == Cut::Row ? slices : sharded(0)};
   const TensorId y = linear(
-      b, c, names_of(b, "attn.proj", "Wo", "O", out_symbol, Role::AttentionOut, Role::AttentionOutBias), proj,
-      split.attn_proj, stream);
+      b, c,
+      names_of(b, "attn.proj", "Wo", "O", out_symbol, Role::AttentionOut, Role::AttentionOutBias, Role::None),
+      proj, split.attn_proj, stream);
   return b.convert(y, stream);
 }
 

@@ -239,6 +239,7 @@ TensorId Builder::add_step(Op op, const std::string& name, const std::string& eq
   step.name = name;
   step.part = part_;
   step.layer = layer_;
+  step.micro_batch = micro_batch_;
   step.equation = equation;
   step.inputs = std::move(inputs);
   step.outputs = std::move(outputs);

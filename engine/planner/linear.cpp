@@ -78,6 +78,7 @@ TensorId linear_product(Builder& b, TensorId x, const LinearNames& names, const 
     const TensorId w = b.weight(names.role, names.weight, names.weight_symbol, joined(shape.in, shape.out),
                                 in_dims, sliced_along(shape.slices, shape.in_cut));
     const TensorId product = b.activation(names.module + ".sum", names.sum_symbol, out_shape, kPartial);
+    b.set_role(product, names.out_role);
     b.step(Op::Linear, names.module,
            fmt::format("{} = {} · {}", names.sum_symbol, b.tensor(x).symbol, names.weight_symbol), {x, w},
            {product});
@@ -88,6 +89,7 @@ TensorId linear_product(Builder& b, TensorId x, const LinearNames& names, const 
     const Layout y_layout = b.tensor(summed).layout;
     const TensorId bias = b.weight(names.bias_role, names.bias, "b", shape.out, 0, bias_layout(y_layout));
     const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
+    b.set_role(y, names.out_role);
     b.step(Op::BiasAdd, names.module + " bias",
            fmt::format("{} = {} + b", names.out_symbol, names.sum_symbol), {summed, bias}, {y});
     b.on_backward([&b, bias, summed, y, names] {
@@ -104,6 +106,7 @@ TensorId linear_product(Builder& b, TensorId x, const LinearNames& names, const 
       b.weight(names.role, names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
   const TensorId bias = b.weight(names.bias_role, names.bias, "b", shape.out, 0, bias_layout(y_layout));
   const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
+  b.set_role(y, names.out_role);
   b.step(Op::Linear, names.module,
          fmt::format("{} = {} · {} + b", names.out_symbol, b.tensor(x).symbol, names.weight_symbol),
          {x, w, bias}, {y});

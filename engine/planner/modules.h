@@ -29,6 +29,7 @@ struct LinearNames {
   std::string out_symbol;
   Role role;  ///< of W
   Role bias_role;
+  Role out_role = Role::None;  ///< of the result, before and after the bias
 };
 
 /// The dimensions of W [in..., out...]. `in_cut` and `out_cut` are the indices of the dimensions that a row

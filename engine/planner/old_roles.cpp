@@ -27,6 +27,12 @@ void add_old_roles(Program& program) {
     tensor.layer = found->second->layer;
     tensor.micro_batch = found->second->micro_batch;
   }
+  std::map<std::string, int> part_by_name;
+  for (const Step& step : planned.steps) part_by_name[step.name] = step.micro_batch;
+  for (Step& step : program.steps) {
+    const auto found = part_by_name.find(step.name);
+    if (found != part_by_name.end()) step.micro_batch = found->second;
+  }
 }
 
 }  // namespace shardlens

@@ -103,9 +103,12 @@ void renumber(std::vector<Step>& steps) {
 }
 
 TensorId kept_result(const Program& program, Role role) {
-  for (const Tensor& tensor : program.tensors)
-    if (tensor.keep && tensor.role == role && tensor.kind == MemoryKind::Activation) return tensor.id;
-  return kNoTensor;
+  // The last one: before a sum over the replicas comes its term.
+  const auto found =
+      std::find_if(program.tensors.rbegin(), program.tensors.rend(), [&](const Tensor& tensor) {
+        return tensor.keep && tensor.role == role && tensor.kind == MemoryKind::Activation;
+      });
+  return found == program.tensors.rend() ? kNoTensor : found->id;
 }
 
 StepId producer_of(const Program& program, TensorId tensor) {

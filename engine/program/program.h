@@ -110,6 +110,7 @@ struct Step {
   std::string name;         ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
   Part part = Part::None;   ///< of the model
   int layer = -1;           ///< in a whole model: the layer it belongs to; -1: outside the layers
+  int micro_batch = 0;      ///< the part of the batch it works on; 0 also: on all parts
   Axis axis = Axis::Tp;     ///< for a collective: the group it runs in
   bool overlapped = false;  ///< for a collective: later steps go on until one uses its tensors
   std::string equation;     ///< "H = U · Wfc + b", made of the tensors' symbols

@@ -143,6 +143,7 @@ ordered_json step_to_json(const Step& step) {
           {"name", step.name},
           {"block", to_string(step.part)},
           {"layer", step.layer},
+          {"micro_batch", step.micro_batch},
           {"axis", to_string(step.axis)},
           {"beside", step.overlapped},
           {"equation", step.equation},
@@ -190,6 +191,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.name = reader.string("name");
   step.part = reader.word("block", parse_part);
   step.layer = reader.small_integer("layer");
+  if (reader.has("micro_batch")) step.micro_batch = reader.small_integer("micro_batch");
   step.axis = reader.word("axis", parse_axis);
   step.overlapped = reader.boolean("beside");
   step.equation = reader.string("equation");

@@ -55,8 +55,11 @@ enum class Role {
   LossScale,
   LastRows,  ///< generation: the rows of the sequences' last tokens
   // Values and results.
-  Context,  ///< attention's, [tokens, heads, head width]: before the output product
-  Hidden,   ///< of the last layer, after the last norm
+  QueriesKeysValues,  ///< what the product with Qkv gives: [tokens, 3, heads, head width]
+  KeysValues,         ///< what the product with KeyValue gives: [tokens, 2, key heads, head width]
+  Probabilities,      ///< attention's, [tokens, heads, tokens]
+  Context,            ///< attention's, [tokens, heads, head width]: before the output product
+  Hidden,             ///< of the last layer, after the last norm
   Logits,
   SentenceLogits,
   RowMaximum,   ///< of a token's logits

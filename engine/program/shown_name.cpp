@@ -16,4 +16,8 @@ std::string shown_name(const Tensor& tensor) {
   return fmt::format("{} ({})", tensor.symbol, plain);
 }
 
+bool reads_alike(const Tensor& tensor, const Tensor& other) {
+  return tensor.symbol == other.symbol;
+}
+
 }  // namespace shardlens

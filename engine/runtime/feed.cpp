@@ -233,7 +233,7 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) 
   cpu::parallel_for(threads, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
     const auto& [run, local] = pieces[static_cast<size_t>(i)];
     void* out = offset(data, local, tensor.dtype);
-    if (integers && tensor.symbol != "γ") {
+    if (integers && tensor.role != Role::NormGain) {
       fill_integers(stream, limit, run.begin, run.size(), tensor.dtype, out);
     } else {
       fill_normal(stream, mean_of(tensor), stddev_of(tensor, settings), run.begin, run.size(), tensor.dtype,

@@ -14,19 +14,6 @@ LockstepTeam::LockstepTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<Tea
                            std::unique_ptr<Seats> seats)
     : Team(std::move(plan), std::move(lender), std::move(seats)), clocks_(ranks_.size()) {}
 
-void LockstepTeam::begin() {
-  for (auto& rank : ranks_) try {
-      make_memory(*rank, false);
-      rank->ready = true;
-    } catch (const std::exception& error) {
-      try {
-        fail(rank->world(), -1, error);
-      } catch (const std::exception&) {
-        return;  // wait() throws it
-      }
-    }
-}
-
 void LockstepTeam::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
   observers_ = std::move(observers);
 }
@@ -52,6 +39,7 @@ void LockstepTeam::next_pass() {
   target_ = 0;
   done_ = 0;
   place_ = 0;
+  fed_ = 0;
   for (auto& rank : ranks_) rank->trace->reset();
 }
 
@@ -95,16 +83,40 @@ bool LockstepTeam::wait_for(double seconds) {
   do {
     if (failure_) std::rethrow_exception(failure_);
     throw_cancelled();
-    if (done_ >= target_) return true;
-    if (place_ == 0) begin_step();
-    try {
-      take_turn(turns_[place_], place_);
-    } catch (const std::exception& error) {
-      fail(static_cast<int>(place_), turns_[place_].step->id, error);
-    }
-    if (++place_ == ranks_.size()) end_step();
+    if (stands_still()) return true;
+    go_on();
   } while (now_seconds() < end);
-  return done_ >= target_;
+  return stands_still();
+}
+
+bool LockstepTeam::stands_still() const {
+  return ready_ == ranks_.size() && done_ >= target_;
+}
+
+void LockstepTeam::go_on() {
+  if (ready_ < ranks_.size()) {
+    on_rank(ready_, -1, [this] { make_memory(*ranks_[ready_], false); });
+    ranks_[ready_]->ready = true;
+    ++ready_;
+    return;
+  }
+  if (done_ == 0 && fed_ < ranks_.size()) {
+    on_rank(fed_, 0, [this] { feed_pass(*ranks_[fed_], pass_, weights_of_); });
+    clocks_[fed_] = {};
+    ++fed_;
+    return;
+  }
+  if (place_ == 0) begin_step();
+  on_rank(place_, turns_[place_].step->id, [this] { take_turn(turns_[place_], place_); });
+  if (++place_ == ranks_.size()) end_step();
+}
+
+void LockstepTeam::on_rank(size_t place, StepId step, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    fail(static_cast<int>(place), step, error);
+  }
 }
 
 void LockstepTeam::fail(int rank, StepId step, const std::exception& error) {
@@ -120,14 +132,6 @@ void LockstepTeam::begin_step() {
   for (size_t place = 0; place < ranks_.size(); ++place) {
     Rank& rank = *ranks_[place];
     turns_[place].step = &steps_of(plan_->program, rank.replica)[done_];
-    try {
-      if (done_ == 0) {
-        clocks_[place] = {};
-        feed_pass(rank, pass_, weights_of_);
-      }
-    } catch (const std::exception& error) {
-      fail(static_cast<int>(place), 0, error);
-    }
     come_to(turns_[place], place);
   }
   lose_late_ranks(turns_);
@@ -138,11 +142,9 @@ void LockstepTeam::end_step() {
   for (size_t place = 0; place < ranks_.size(); ++place) {
     const Step& step = *turns_[place].step;
     if (traced_) ranks_[place]->trace->publish(done_, turns_[place].event);
-    try {
+    on_rank(place, step.id, [&] {
       for (const TensorId out : step.outputs) show(*ranks_[place], step.id, plan_->program.tensor(out));
-    } catch (const std::exception& error) {
-      fail(static_cast<int>(place), step.id, error);
-    }
+    });
   }
   place_ = 0;
   ++done_;

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -23,7 +24,7 @@ namespace shardlens {
 class LockstepTeam final : public Team {
  public:
   LockstepTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<Team> lender, std::unique_ptr<Seats> seats);
-  void begin() override;  ///< makes and feeds all memory; wait() throws its errors
+  void begin() override {}  ///< the first wait makes and feeds the memory
   void disband() override {}
 
   using Team::next_pass;
@@ -41,7 +42,8 @@ class LockstepTeam final : public Team {
   /// The step that some ranks have run, and others not yet, comes to its end first.
   void pause() override { target_ = done_ + (place_ > 0 ? 1 : 0); }
   void cancel(const std::string& why) override;
-  /// Runs steps until the target is reached or `seconds` have passed, at least one on one rank.
+  /// Goes on until the target is reached or `seconds` have passed: at least one step on one rank, or what a
+  /// rank's memory is fed with.
   bool wait_for(double seconds) override;
   size_t position() const override { return done_; }
   BytesByKind high_water_bytes(int rank) const override;
@@ -58,6 +60,10 @@ class LockstepTeam final : public Team {
     double worked_seconds = 0;
   };
 
+  bool stands_still() const;
+  void go_on();  ///< by the smallest piece: one rank's memory, inputs or step
+  /// `work` of the rank at `place`. What it throws ends the run.
+  void on_rank(size_t place, StepId step, const std::function<void()>& work);
   void begin_step();
   void end_step();
   void come_to(Turn& turn, size_t place);
@@ -70,6 +76,8 @@ class LockstepTeam final : public Team {
   std::vector<Clock> clocks_;  ///< [world rank]
   std::vector<Turn> turns_;    ///< [world rank], of the step under way
   size_t place_ = 0;           ///< the rank that takes its turn next; 0: the step has not begun
+  size_t ready_ = 0;           ///< ranks that have their memory
+  size_t fed_ = 0;             ///< ranks that have the present pass's inputs
   size_t target_ = 0;
   std::atomic<size_t> done_ = 0;
   std::exception_ptr failure_;

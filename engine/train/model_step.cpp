@@ -7,12 +7,15 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/not_finite.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/run_in_pieces.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/loss_scaler.h"
@@ -31,25 +34,26 @@ double first_value(const GatheredTensor& tensor, size_t index = 0) {
   return static_cast<double>(value);
 }
 
-bool starts_with(const std::string& text, const std::string& start) {
-  return text.rfind(start, 0) == 0;
-}
-
-// A value's name without the prefix of its part of the batch: "logits" for "mb1.logits".
-std::string bare(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  return starts_with(name, "mb") && dot != std::string::npos ? name.substr(name.find('.') + 1) : name;
-}
-
 bool is_result(const Tensor& tensor) {
-  const std::string name = bare(tensor.name);
-  return name == "loss" || name == "clip" || name == "logits" || name == "hidden" || name == "sentence.out";
+  if (tensor.kind != MemoryKind::Activation) return false;
+  return tensor.role == Role::Loss || tensor.role == Role::ClipFactor || tensor.role == Role::Logits ||
+         tensor.role == Role::Hidden || tensor.role == Role::SentenceLogits;
 }
 
+// Besides results: updated weights, and gradients whose terms are summed.
 bool is_dumped(const Tensor& tensor) {
   if (is_result(tensor)) return true;
-  return starts_with(tensor.name, "param.") ||
-         (tensor.kind == MemoryKind::WeightGradient && starts_with(tensor.name, "grad."));
+  return (tensor.kind == MemoryKind::Weight && tensor.storage != kNoTensor) ||
+         (tensor.kind == MemoryKind::WeightGradient && tensor.layout.kind != LayoutKind::Partial);
+}
+
+/// The first form of a value of one part of the batch, as it was computed.
+const Tensor& first_with(const Program& program, Role role, int part) {
+  const auto found = std::ranges::find_if(program.tensors, [&](const Tensor& tensor) {
+    return tensor.kind == MemoryKind::Activation && tensor.role == role && tensor.micro_batch == part;
+  });
+  if (found == program.tensors.end()) throw std::logic_error("a Program without " + to_string(role));
+  return *found;
 }
 
 DumpTensor scalar_list(const std::vector<double>& values, DType dtype) {
@@ -65,15 +69,13 @@ DumpTensor scalar_list(const std::vector<double>& values, DType dtype) {
 
 // Joins the rows of all replicas and parts of the batch, as many rows as `shape` holds, with the first `cols`
 // columns of each.
-DumpTensor join_rows(const Program& program, const Gather& gather, const std::string& name, Shape shape,
-                     int64_t cols) {
+DumpTensor join_rows(const Program& program, const Gather& gather, Role role, Shape shape, int64_t cols) {
   DumpTensor joined;
   joined.shape = std::move(shape);
   const Settings& settings = program.settings;
   for (int replica = 0; replica < settings.dp; ++replica) {
     for (int part = 0; part < settings.micro_batches; ++part) {
-      const std::string scoped = part == 0 ? name : "mb" + std::to_string(part) + "." + name;
-      const GatheredTensor& piece = gather.tensors(replica).at(scoped);
+      const GatheredTensor& piece = gather.tensors(replica).at(first_with(program, role, part).name);
       joined.dtype = piece.dtype;
       const auto row_bytes = static_cast<size_t>(piece.shape[1] * element_bytes(piece.dtype));
       const auto kept = static_cast<size_t>(cols * element_bytes(piece.dtype));
@@ -96,10 +98,10 @@ Dump make_dump(const Program& program, const Gather& gather, int64_t rows,
   const DType wide = settings.dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
   dump["loss"] = scalar_list({losses.back()}, wide);
   dump["losses"] = scalar_list(losses, wide);
-  dump["logits"] = join_rows(program, gather, "logits", {rows, settings.seq, model.vocab}, model.vocab);
-  dump["hidden"] = join_rows(program, gather, "hidden", {rows, settings.seq, model.hidden}, model.hidden);
+  dump["logits"] = join_rows(program, gather, Role::Logits, {rows, settings.seq, model.vocab}, model.vocab);
+  dump["hidden"] = join_rows(program, gather, Role::Hidden, {rows, settings.seq, model.hidden}, model.hidden);
   if (model.architecture == Architecture::Bert)
-    dump["sop_logits"] = join_rows(program, gather, "sentence.out", {rows, 2}, 2);
+    dump["sop_logits"] = join_rows(program, gather, Role::SentenceLogits, {rows, 2}, 2);
   for (const char* prefix : {"grad.", "param."}) dump_parameters(program, gather, prefix, dump);
   return dump;
 }
@@ -129,15 +131,13 @@ class OverflowWatch : public StepObserver {
 // A dump shows the gradients of the loss, not those of the scaled loss.
 void unscale_gradients(Dump& dump, double scale) {
   for (auto& [name, tensor] : dump) {
-    if (!starts_with(name, "grad.")) continue;
+    if (!name.starts_with("grad.")) continue;
     auto* values = reinterpret_cast<float*>(tensor.bytes.data());
     for (int64_t i = 0; i < element_count(tensor.shape); ++i) values[i] /= static_cast<float>(scale);
   }
 }
 
-}  // namespace
-
-ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request) {
+Job<ModelStepResult> run(std::shared_ptr<const Plan> plan, ModelStepRequest request) {
   check_runnable(*plan);
   const Program& program = plan->program;
   PassInputs inputs;
@@ -147,6 +147,10 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   const int64_t rows = given / program.settings.seq;
   check_batch(program.settings, *inputs.batch);
   inputs.numbers.learning_rate = request.learning_rate;
+
+  const std::string loss_name = program.tensor(kept_result(program, Role::Loss)).name;
+  const TensorId norm = kept_result(program, Role::ClipFactor);
+  const std::string norm_name = norm == kNoTensor ? std::string() : program.tensor(norm).name;
 
   Executor executor(plan);
   const std::stop_callback cancel(request.stop,
@@ -177,11 +181,10 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
       if (scaled) inputs.loss_scale = scaler.scale();
       overflow->reset();
       executor.next_pass(inputs);
-      executor.start(executor.steps());
-      executor.wait();
+      co_await run_to_end(executor);
       if (scaled) scaler.step_done(overflow->seen());
     } while (overflow->seen() && request.updates == 0 && inputs.loss_scale > 1);
-    const double loss = first_value(gather->tensors().at("loss"));
+    const double loss = first_value(gather->tensors().at(loss_name));
     // A smaller loss scale helps neither against an overflow before the loss nor at the lowest scale.
     if (!std::isfinite(loss) || (overflow->seen() && inputs.loss_scale <= LossScaler::kLowestScale))
       throw run_error(fmt::format(
@@ -193,7 +196,7 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
     result.losses.push_back(loss);
     result.skipped.push_back(overflow->seen());
     if (request.after_pass) request.after_pass(executor, result.losses.back());
-    if (request.updates > 0) result.gradient_norms.push_back(first_value(gather->tensors().at("clip"), 1));
+    if (request.updates > 0) result.gradient_norms.push_back(first_value(gather->tensors().at(norm_name), 1));
     if (dumped) result.dump = make_dump(program, *everything, rows, result.losses);
     if (dumped && scaled) unscale_gradients(result.dump, inputs.loss_scale);
   }
@@ -204,7 +207,17 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
     result.high_water_bytes.push_back(total_bytes(executor.high_water_bytes(rank)));
   }
   result.communicator = executor.communicator();
-  return result;
+  co_return result;
+}
+
+}  // namespace
+
+Job<ModelStepResult> model_step_in_pieces(std::shared_ptr<const Plan> plan, ModelStepRequest request) {
+  return run(std::move(plan), std::move(request));
+}
+
+ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request) {
+  return run_whole(model_step_in_pieces(plan, request));
 }
 
 }  // namespace shardlens

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/job.h"
 #include "engine/runtime/batch.h"
 #include "engine/runtime/dump.h"
 #include "engine/runtime/executor.h"
@@ -28,11 +29,11 @@ struct ModelStepRequest {
 };
 
 struct ModelStepResult {
-  std::vector<double> losses;             ///< for each pass
-  std::vector<double> gradient_norms;     ///< for each pass with an update, before clipping
+  std::vector<double> losses;          ///< for each pass
+  std::vector<double> gradient_norms;  ///< for each pass with an update, before clipping
   std::vector<bool> skipped;  ///< for each pass: a gradient overflowed under the loss scale, and the norm is
                               ///< no number; nothing was updated
-  double pass_seconds = 0;                ///< of the last pass, slowest rank
+  double pass_seconds = 0;    ///< of the last pass, slowest rank
   std::vector<double> attention_seconds;  ///< per rank, of the last pass
   std::vector<int64_t> high_water_bytes;  ///< per rank
   CommunicatorInfo communicator;
@@ -46,5 +47,7 @@ struct ModelStepResult {
 /// the plan or the run throws, and a run Error that names step and tensor if a result is no number and no
 /// smaller loss scale would help.
 ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request);
+/// The same in pieces.
+Job<ModelStepResult> model_step_in_pieces(std::shared_ptr<const Plan> plan, ModelStepRequest request);
 
 }  // namespace shardlens

@@ -108,7 +108,7 @@ std::string describe(const Program& program, const Tensor& tensor) {
   if (tensor.kind == MemoryKind::KeyValueCache) return "keys or values of the tokens before";
   if (tensor.kind == MemoryKind::Weight) return whole ? "parameter" : fmt::format("parameter, {}", layer);
   if (whole) return "input of the model";
-  if (tensor.name.starts_with("grad.")) return "the gradient that arrives from the next layer";
+  if (tensor.role == Role::OutputGradient) return "the gradient that arrives from the next layer";
   return fmt::format("input of {}", layer);
 }
 

@@ -112,12 +112,17 @@ void draw_rank(const OpenedPage& page, const DrawnMatrix& operand, int ranks, in
 }
 
 std::vector<std::string> parts_in_columns(const DrawnMatrix& operand) {
-  const std::string& symbol = operand.tensor->symbol;
-  const auto has = [&](const char* letters) { return symbol.find(letters) != std::string::npos; };
   if (operand.turned) return {};
-  if (has("QKV") || has("qkv")) return {"Q", "K", "V"};
-  if (has("KV") || has("kv")) return {"K", "V"};
-  return {};
+  switch (operand.tensor->role) {
+    case Role::Qkv:
+    case Role::QueriesKeysValues:
+      return {"Q", "K", "V"};
+    case Role::KeyValue:
+    case Role::KeysValues:
+      return {"K", "V"};
+    default:
+      return {};
+  }
 }
 
 void draw_parts_in_columns(const OpenedPage& page, const DrawnMatrix& operand, const Rect& whole) {

@@ -223,14 +223,13 @@ std::string loss_text(const Context& context, const Program& program, const Resu
   const bool replayed = context.replay.is_open();
   if (const double loss = replayed ? recorded_loss(context.replay) : NAN; std::isfinite(loss))
     return fmt::format("loss {:.4f}", loss);
-  for (size_t id = program.tensors.size(); id-- > 0;) {
-    if (program.tensors[id].name != "loss") continue;
-    const auto& sample = result->samples[0][id];
-    const bool other_pass =
-        replayed && id < result->sampled_in.size() && result->sampled_in[id] != context.replay.pass;
-    return sample && !other_pass ? fmt::format("loss {:.4f}", sample->stats.mean) : std::string();
-  }
-  return {};
+  const TensorId loss = kept_result(program, Role::Loss);
+  if (loss == kNoTensor) return {};
+  const auto id = static_cast<size_t>(loss);
+  const auto& sample = result->samples[0][id];
+  const bool other_pass =
+      replayed && id < result->sampled_in.size() && result->sampled_in[id] != context.replay.pass;
+  return sample && !other_pass ? fmt::format("loss {:.4f}", sample->stats.mean) : std::string();
 }
 
 std::string sizes_text(const Program& program) {

@@ -19,6 +19,7 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kWarmup = 5;
+constexpr const char* kStopped = "the comparison was stopped";
 
 // What the samples of a pass take, sound, broken and their difference.
 int64_t samples_bytes(const Program& program, int64_t passes) {
@@ -151,23 +152,37 @@ BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSourc
   report_.plan = make_plan(plan_broken(settings, request.fault, request.replica));
   check_runnable(*report_.plan);
   const int64_t kept_bytes = keeps_passes_ ? samples_bytes(report_.plan->program, probes_wanted()) : 0;
-  refuse_if_crowded(*sound_plan_, trains ? 4 : 2, kept_bytes);
-  sound_pass_ = std::make_unique<Executor>(sound_plan_);
-  broken_pass_ = std::make_unique<Executor>(report_.plan);
-  if (trains) {
-    sound_ = std::make_unique<Trainer>(training(request, std::nullopt), batches, nullptr);
-    broken_ = std::make_unique<Trainer>(training(request, request.fault), batches, nullptr);
-  }
-  sound_pass_->wait();
-  broken_pass_->wait();
+  refuse_if_crowded(*sound_plan_, trains ? 4 : 1, kept_bytes);
+  if (!trains) return;
+  run_whole(allocate(sound_pass_, sound_plan_));
+  run_whole(allocate(broken_pass_, report_.plan));
+  sound_ = std::make_unique<Trainer>(training(request, std::nullopt), batches, nullptr);
+  broken_ = std::make_unique<Trainer>(training(request, request.fault), batches, nullptr);
 }
 
 void BreakRun::cancel() {
-  const std::string why = "the comparison was stopped";
-  sound_pass_->cancel(why);
-  broken_pass_->cancel(why);
-  if (sound_) sound_->executor().cancel(why);
-  if (broken_) broken_->executor().cancel(why);
+  const std::lock_guard lock(mutex_);
+  is_cancelled_ = true;
+  if (sound_pass_) sound_pass_->cancel(kStopped);
+  if (broken_pass_) broken_pass_->cancel(kStopped);
+  if (sound_) sound_->executor().cancel(kStopped);
+  if (broken_) broken_->executor().cancel(kStopped);
+}
+
+Job<> BreakRun::allocate(std::unique_ptr<Executor>& executor, std::shared_ptr<const Plan> plan) {
+  auto allocated = std::make_unique<Executor>(std::move(plan));
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_cancelled_) throw Error(ErrorKind::Cancelled, kStopped);
+    executor = std::move(allocated);
+  }
+  co_await stand_still(*executor);
+}
+
+void BreakRun::let_go(std::unique_ptr<Executor>& executor) {
+  std::unique_ptr<Executor> gone;
+  const std::lock_guard lock(mutex_);
+  gone = std::move(executor);
 }
 
 void BreakRun::step() {
@@ -212,8 +227,20 @@ Job<std::shared_ptr<BreakProbe>> BreakRun::look(int64_t step) {
   const std::shared_ptr<Sampler> of_sound = keeps_passes_ ? sampler(sound) : nullptr;
   std::vector<std::shared_ptr<StepObserver>> observers{right};
   if (keeps_passes_) observers.push_back(of_sound);
+  if (!broken_) co_await allocate(sound_pass_, sound_plan_);
   co_await run_observed(*sound_pass_, observers);
   right->finish();
+  std::optional<Result> of_sound_run;
+  if (keeps_passes_) {
+    of_sound_run = result_of(sound_plan_, *sound_pass_, of_sound->plan(), of_sound->samples());
+    co_await time_pass(*sound_pass_, *of_sound_run);
+    of_sound_run->provenance = "measured, sound run";
+    of_sound_run->not_compared = "This is the sound run that a broken one is compared with.";
+  }
+  if (!broken_) {
+    let_go(sound_pass_);
+    co_await allocate(broken_pass_, report_.plan);
+  }
 
   const auto check = std::make_shared<ParityCheck>(broken, right->of_replicas(), false);
   observers = {check};
@@ -225,11 +252,7 @@ Job<std::shared_ptr<BreakProbe>> BreakRun::look(int64_t step) {
 
   const std::shared_ptr<BreakProbe> probe = probe_of(broken, step, *check);
   if (!keeps_passes_) co_return probe;
-  Result one = result_of(sound_plan_, *sound_pass_, of_sound->plan(), of_sound->samples());
-  co_await time_pass(*sound_pass_, one);
-  one.provenance = "measured, sound run";
-  one.not_compared = "This is the sound run that a broken one is compared with.";
-  probe->pass.sound = std::make_shared<const Result>(std::move(one));
+  probe->pass.sound = std::make_shared<const Result>(std::move(*of_sound_run));
   Result two = result_of(report_.plan, *broken_pass_, of_broken->plan(), of_broken->samples());
   co_await time_pass(*broken_pass_, two);
   two.provenance = "measured, broken run";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "engine/train/experiments/break_report.h"
@@ -39,6 +40,8 @@ class BreakRun {
   void cancel();
 
  private:
+  Job<> allocate(std::unique_ptr<Executor>& executor, std::shared_ptr<const Plan> plan);
+  void let_go(std::unique_ptr<Executor>& executor);
   bool is_looked_into(int64_t step) const;
   int64_t probes_wanted() const;
   Job<std::shared_ptr<BreakProbe>> look(int64_t step);
@@ -49,8 +52,11 @@ class BreakRun {
   bool keeps_passes_ = false;
   std::unique_ptr<Trainer> sound_, broken_;  ///< null if nothing is trained
   // Both Programs once more, for the passes that are looked into. They get the trained weights, and the
-  // trainings go on as if nobody had looked.
+  // trainings go on as if nobody had looked. If nothing is trained, each is there only for its own pass: two
+  // large layers need not fit into memory side by side.
   std::unique_ptr<Executor> sound_pass_, broken_pass_;
+  std::mutex mutex_;  ///< cancel() comes from any thread
+  bool is_cancelled_ = false;
 };
 
 }  // namespace shardlens

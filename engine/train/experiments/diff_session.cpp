@@ -152,7 +152,8 @@ Job<> DiffSession::Worker::handle(const diff_command::Compare& command) {
     now_.activity = "running A's settings here";
     publish();
     co_await GiveWay();
-    again.emplace(a, std::filesystem::path(a_path).filename().string(), token_);
+    again.emplace();
+    co_await again->run(a, std::filesystem::path(a_path).filename().string(), token_);
     now_.running = false;
     now_.activity = "comparing";
     publish();

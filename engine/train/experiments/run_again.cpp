@@ -10,6 +10,7 @@
 #include "engine/config/hardware_file.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/recordings/recorder.h"
+#include "engine/runtime/run_in_pieces.h"
 #include "engine/runtime/sampler.h"
 #include "engine/train/model_step.h"
 
@@ -34,24 +35,21 @@ Settings settings_here(Settings settings) {
 constexpr const char* kStopped = "the run for the comparison was stopped";
 
 // The first pass is sampled, the second is timed.
-void run_layer(const std::shared_ptr<const Plan>& plan, const std::string& path,
-               const std::stop_token& stop) {
+Job<> run_layer(std::shared_ptr<const Plan> plan, std::string path, std::stop_token stop) {
   Executor executor(plan);
   const std::stop_callback cancel(stop, [&executor] { executor.cancel(kStopped); });
   Recorder recorder(path, "step", *plan, executor.communicator(), {}, kEveryTensor);
   executor.observe({std::make_shared<FiniteCheck>(plan->program.tp()), recorder.pictures()});
-  executor.start(executor.steps());
-  executor.wait();
+  co_await run_to_end(executor);
   executor.observe({});
   executor.rewind();
-  executor.start(executor.steps());
-  executor.wait();
+  co_await run_to_end(executor);
   recorder.take(executor);
   recorder.finish();
 }
 
-void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path, int passes,
-               double learning_rate, const std::stop_token& stop) {
+Job<> run_model(std::shared_ptr<const Plan> plan, std::string path, int passes, double learning_rate,
+                std::stop_token stop) {
   ModelStepRequest request;
   request.stop = stop;
   request.updates = plan->program.settings.update ? passes : 0;
@@ -65,7 +63,7 @@ void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path,
   request.after_pass = [&](const Executor& executor, double loss) {
     recorder->take(executor, {{"loss", loss}});
   };
-  run_model_step(plan, request);
+  co_await model_step_in_pieces(plan, request);
 }
 
 }  // namespace
@@ -83,26 +81,26 @@ std::shared_ptr<const Plan> plan_again(const Recording& recording, const std::st
   return plan;
 }
 
-RunAgain::RunAgain(const Recording& recording, const std::string& name, std::stop_token stop)
-    : folder_(files_of_recording(kName)) {
-  run(recording, name, stop);
-}
+RunAgain::RunAgain() : folder_(files_of_recording(kName)) {}
 
 std::string RunAgain::path() const {
   return folder_.path_of(kName);
 }
 
-void RunAgain::run(const Recording& recording, const std::string& name, const std::stop_token& stop) {
+Job<> RunAgain::run(const Recording& recording, std::string name, std::stop_token stop) {
   const RecordingHeader& header = recording.header();
   const std::shared_ptr<const Plan> plan = plan_again(recording, name);
-  if (header.program.settings.block != Block::Model) return run_layer(plan, path(), stop);
+  if (header.program.settings.block != Block::Model) {
+    co_await run_layer(plan, path(), stop);
+    co_return;
+  }
   double learning_rate = 0;
   recording.metrics(0, 1, 1, [&](int64_t, const std::string& metric, double value) {
     if (metric == "learning_rate") learning_rate = value;
   });
   // Only `step` counts its optimizer's steps in the same way as this run does.
   const int64_t passes = header.verb == "step" ? std::min(recording.passes(), kMostPasses) : 1;
-  run_model(plan, path(), static_cast<int>(passes), learning_rate, stop);
+  co_await run_model(plan, path(), static_cast<int>(passes), learning_rate, stop);
 }
 
 }  // namespace shardlens

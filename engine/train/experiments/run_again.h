@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 
+#include "engine/base/job.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/snapshot.h"
@@ -18,15 +19,14 @@ std::shared_ptr<const Plan> plan_again(const Recording& recording, const std::st
 
 class RunAgain {
  public:
-  /// Runs and records as many passes as `recording` has, at most sixteen. Throws what plan_again() throws,
-  /// and a Cancelled Error if `stop` is requested.
-  RunAgain(const Recording& recording, const std::string& name, std::stop_token stop = {});
+  RunAgain();
 
-  std::string path() const;
+  /// Runs and records as many passes as `recording` has, at most sixteen. Throws what plan_again() throws,
+  /// and a Cancelled Error if `stop` is requested. `recording` must outlive the Job.
+  Job<> run(const Recording& recording, std::string name, std::stop_token stop = {});
+  std::string path() const;  ///< of the new recording
 
  private:
-  void run(const Recording& recording, const std::string& name, const std::stop_token& stop);
-
   TemporaryFolder folder_;
 };
 

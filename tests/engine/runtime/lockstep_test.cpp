@@ -122,7 +122,9 @@ TEST(Lockstep, NothingRunsButInAWaitAndItStopsWhereItIsTold) {
   Executor executor(make_plan(in_turns(small_layer(4))));
   executor.start(executor.steps());
   EXPECT_EQ(executor.position(), 0u);
-  EXPECT_FALSE(executor.wait_for(0)) << "one rank's step for each call, so a page can draw in between";
+  for (int i = 0; i < 4 + 4 + 1; ++i)
+    EXPECT_FALSE(executor.wait_for(0))
+        << "one rank's memory, inputs or step for each call, so a page can draw";
   EXPECT_EQ(executor.position(), 0u);
   executor.pause();
   while (!executor.wait_for(0)) {
@@ -147,13 +149,13 @@ TEST(Lockstep, ATurnEndsBetweenTheRanksOfAStep) {
   executor.start(executor.steps());
   size_t waits = 0;
   while (!executor.wait_for(0)) ++waits;
-  EXPECT_GE(waits, 4 * executor.steps() - 1) << "a turn is one rank's step";
+  EXPECT_GE(waits, 4 + 4 + 4 * executor.steps() - 1) << "a turn is one rank's memory, inputs or step";
   EXPECT_EQ(hashes->of, whole.hashes);
   // Paused in the middle of a step, all ranks come to its end; so they do before the next pass.
   for (const bool rewinds : {false, true}) {
     executor.rewind();
     executor.start(executor.steps());
-    for (int i = 0; i < 6; ++i) executor.wait_for(0);
+    for (int i = 0; i < 4 + 6; ++i) executor.wait_for(0);  // inputs first
     if (rewinds) {
       executor.rewind();
     } else {

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "engine/config/splits.h"
+#include "engine/program/operation.h"
 #include "engine/runtime/snapshot.h"
 #include "ui/panels/setup/setup.h"
 #include "ui/plan/shown_plan.h"
@@ -21,26 +22,30 @@ namespace shardlens::ui {
 namespace {
 
 MatrixShape shape_of(const MatrixCut& matrix, const Model& model) {
-  const std::string_view name = matrix.name;
-  if (name == "attn.qkv") return {model.hidden, model.hidden + 2 * model.key_heads() * model.head_dim()};
-  if (name == "attn.proj") return {model.hidden, model.hidden};
-  if (name == "mlp.fc") return {model.hidden, model.ffn};
+  if (matrix.cut == &Split::attn_qkv)
+    return {model.hidden, model.hidden + 2 * model.key_heads() * model.head_dim()};
+  if (matrix.cut == &Split::attn_proj) return {model.hidden, model.hidden};
+  if (matrix.cut == &Split::mlp_fc) return {model.hidden, model.ffn};
   return {model.ffn, model.hidden};
+}
+
+/// With grouped queries, keys and values have a matrix of their own. It is cut like that of the queries,
+/// which therefore represents both.
+bool is_cut_by(const MatrixCut& matrix, Role role) {
+  if (matrix.cut == &Split::attn_qkv) return role == Role::Qkv || role == Role::Query;
+  if (matrix.cut == &Split::attn_proj) return role == Role::AttentionOut;
+  return role == (matrix.cut == &Split::mlp_fc ? Role::MlpIn : Role::MlpOut);
 }
 
 /// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none. A whole model has
 /// one in each layer: returns that of `layer`, else the first.
 StepId product_of(const Plan* plan, const MatrixCut& matrix, int64_t layer) {
   if (plan == nullptr) return -1;
-  const auto is_named = [](const std::string& step, const std::string& name) {
-    return step == name || step.ends_with("." + name);
-  };
   StepId first = -1;
   for (const Step& step : plan->program.steps) {
-    // With grouped queries, keys and values have a matrix of their own. It is cut like that of the queries,
-    // which therefore represents both.
-    const bool queries = matrix.cut == &Split::attn_qkv && is_named(step.name, "attn.q");
-    if (step.op != Op::Linear || (!queries && !is_named(step.name, matrix.name))) continue;
+    if (step.op != Op::Linear || step.phase != Phase::Forward) continue;
+    if (!is_cut_by(matrix, plan->program.tensor(input_of(plan->program, step, Operand::Weight)).role))
+      continue;
     if (step.layer == layer) return step.id;
     if (first < 0) first = step.id;
   }
