@@ -69,7 +69,8 @@ class Page {
       studio_.open_lesson(options_.lesson, options_.scene - 1, options_.lesson_seed);
   }
 
-  /// What is shown, for tests and for programs that drive the page. The longest turn is that since the last call.
+  /// What is shown, for tests and for programs that drive the page. The longest turn is that since the last
+  /// call.
   nlohmann::json state() {
     const Snapshot& run = studio_.snapshot();
     const ui::ViewState& view = studio_.view();
@@ -95,8 +96,8 @@ class Page {
             {"longest_turn", {{"of", longest.what}, {"ms", longest.seconds * 1e3}}}};
   }
 
-  /// Every line of text that a frame draws, and a point of it: [["Next", 120, 668], …] in the page's pixels. For
-  /// programs that read the page and click on what is written.
+  /// Every line of text that a frame draws, and a point of it: [["Next", 120, 668], …] in the page's pixels.
+  /// For programs that read the page and click on what is written.
   nlohmann::json words() {
     ui::Tape tape;
     ImGui::GetIO().UserData = &tape;
@@ -177,7 +178,8 @@ void open_page(int count, char** arguments) {
                            message_of(error));
     options = options_of_address(1, arguments);
   }
-  if (count == 1) {  // nothing was asked for: a run that one core does in seconds
+  // No run of its own was asked for: one that a single core does in seconds.
+  if (count == 1 || (!options.shown && (!options.recording.empty() || !options.lesson.empty()))) {
     options.settings.batch = 1;
     options.settings.seq = 64;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "engine/base/units.h"
 #include "engine/device/device.h"
@@ -139,7 +140,7 @@ std::shared_ptr<BreakProbe> probe_of(const Program& program, int64_t step, const
 
 BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSource> batches,
                    const std::string& text)
-    : keeps_passes_(request.keeps_passes) {
+    : keeps_passes_(request.keeps_passes), request_(request) {
   const bool trains = request.settings.block == Block::Model && batches != nullptr && request.steps > 0;
   Settings settings = with_update(request.settings);
   settings.fusion = Fusion::Off;  // not fused, like the broken one
@@ -153,11 +154,21 @@ BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSourc
   check_runnable(*report_.plan);
   const int64_t kept_bytes = keeps_passes_ ? samples_bytes(report_.plan->program, probes_wanted()) : 0;
   refuse_if_crowded(*sound_plan_, trains ? 4 : 1, kept_bytes);
-  if (!trains) return;
-  run_whole(allocate(sound_pass_, sound_plan_));
-  run_whole(allocate(broken_pass_, report_.plan));
-  sound_ = std::make_unique<Trainer>(training(request, std::nullopt), batches, nullptr);
-  broken_ = std::make_unique<Trainer>(training(request, request.fault), batches, nullptr);
+  if (trains) batches_ = std::move(batches);
+}
+
+Job<> BreakRun::allocate_trainings() {
+  co_await allocate(sound_pass_, sound_plan_);
+  co_await allocate(broken_pass_, report_.plan);
+  for (const auto& [trainer, fault] :
+       {std::pair<std::unique_ptr<Trainer>*, std::optional<Fault>>{&sound_, std::nullopt},
+        {&broken_, request_.fault}}) {
+    co_await GiveWay();
+    auto trained = std::make_unique<Trainer>(training(request_, fault), batches_, nullptr);
+    const std::lock_guard lock(mutex_);
+    if (is_cancelled_) throw Error(ErrorKind::Cancelled, kStopped);
+    *trainer = std::move(trained);
+  }
 }
 
 void BreakRun::cancel() {
@@ -191,6 +202,7 @@ void BreakRun::step() {
 
 Job<> BreakRun::step_in_pieces() {
   if (done()) co_return;
+  if (batches_ && !broken_) co_await allocate_trainings();
   if (broken_) {
     co_await train_once();
   } else {

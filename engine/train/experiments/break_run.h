@@ -24,9 +24,9 @@ struct BreakRequest {
 
 class BreakRun {
  public:
-  /// Plans, plants, checks and allocates. `batches` may be null if nothing is trained (one layer, or no
-  /// steps: then one pass of the seeded batch is compared). Throws a request Error if the fault cannot be
-  /// planted, which names what it needs, and if the machine has not enough memory for both runs.
+  /// Plans, plants and checks; the first step allocates. `batches` may be null if nothing is trained (one
+  /// layer, or no steps: then one pass of the seeded batch is compared). Throws a request Error if the fault
+  /// cannot be planted, which names what it needs, and if the machine has not enough memory for both runs.
   BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSource> batches, const std::string& text);
 
   /// Runs one more step of both runs. Compares it in steps 1, 2, 5, 10, 20, 50 and so on, and in the last
@@ -40,6 +40,7 @@ class BreakRun {
   void cancel();
 
  private:
+  Job<> allocate_trainings();
   Job<> allocate(std::unique_ptr<Executor>& executor, std::shared_ptr<const Plan> plan);
   void let_go(std::unique_ptr<Executor>& executor);
   bool is_looked_into(int64_t step) const;
@@ -50,7 +51,9 @@ class BreakRun {
   BreakReport report_;
   std::shared_ptr<const Plan> sound_plan_;
   bool keeps_passes_ = false;
-  std::unique_ptr<Trainer> sound_, broken_;  ///< null if nothing is trained
+  BreakRequest request_;
+  std::shared_ptr<const BatchSource> batches_;  ///< null if nothing is trained
+  std::unique_ptr<Trainer> sound_, broken_;     ///< null if nothing is trained
   // Both Programs once more, for the passes that are looked into. They get the trained weights, and the
   // trainings go on as if nobody had looked. If nothing is trained, each is there only for its own pass: two
   // large layers need not fit into memory side by side.

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/job.h"
@@ -78,9 +80,10 @@ class BreakSession::Worker {
  private:
   NextTurn turn();
   void handle(const BreakCommand& command);
-  void look(const Settings& settings);
-  void start(const break_command::Start& wish);
-  void make_step();
+  Job<> look(Settings settings);
+  Job<> start(break_command::Start wish);
+  void begin_step();
+  void end_work();
   void let_go();
   void stop_with(BreakState state, const std::string& message);
   void publish();
@@ -96,7 +99,8 @@ class BreakSession::Worker {
   BreakSnapshot now_;
   std::unique_ptr<BreakRun> run_;
   OneRun one_run_;
-  std::optional<Job<>> step_;  ///< of the run, the present one
+  std::optional<Job<>> work_;  ///< a look, the preparations of a start, or the run's present step
+  bool steps_ = false;         ///< work_ is a step
   Clock::time_point last_published_;
 };
 
@@ -111,13 +115,14 @@ NextTurn BreakSession::Worker::turn() {
   if (!mail_.begin_turn()) return kEnds;
   bool waits = false;
   try {
-    while (!step_ && !waits) {
+    while (!work_ && !waits) {
       waits = !one_run_.may_begin();
       const std::optional<BreakCommand> command = waits ? std::nullopt : mail_.take();
       if (!command) break;
       handle(*command);
     }
-    if (run_ && !waits) make_step();
+    if (!work_ && run_ && !waits) begin_step();
+    if (work_ && work_->go_on()) end_work();
   } catch (const Error& error) {
     // Cancelled by a command that is in the queue; that command decides what comes next.
     if (error.kind() == ErrorKind::Cancelled)
@@ -128,14 +133,20 @@ NextTurn BreakSession::Worker::turn() {
     stop_with(BreakState::Failed, message_of(error));
   }
   // One pass is over soon; a training lets the others run in between.
-  if (!run_ || run_->report().wanted_steps > 0) one_run_.end();
-  return mail_.end_turn(run_ != nullptr || waits);
+  if (!work_ && (!run_ || run_->report().wanted_steps > 0)) one_run_.end();
+  return mail_.end_turn(run_ != nullptr || work_ || waits);
 }
 
 void BreakSession::Worker::handle(const BreakCommand& command) {
-  if (const auto* wish = std::get_if<break_command::Look>(&command)) return look(wish->settings);
-  if (const auto* wish = std::get_if<break_command::Start>(&command)) return start(*wish);
+  if (const auto* wish = std::get_if<break_command::Look>(&command)) {
+    work_ = look(wish->settings);
+    return;
+  }
   let_go();
+  if (const auto* wish = std::get_if<break_command::Start>(&command)) {
+    work_ = start(*wish);
+    return;
+  }
   const bool clears = std::holds_alternative<break_command::Clear>(command);
   if (clears) {
     now_.planted.reset();
@@ -148,11 +159,11 @@ void BreakSession::Worker::handle(const BreakCommand& command) {
   publish();
 }
 
-void BreakSession::Worker::look(const Settings& settings) {
-  now_.looked_at = settings;
-  now_.choices.clear();
+Job<> BreakSession::Worker::look(Settings settings) {
+  std::vector<BreakChoice> choices;
   now_.toy = toy_of(settings);
   for (const Fault fault : all_faults()) {
+    co_await GiveWay();
     BreakChoice choice{fault, has_opportunity(settings, fault), {}, place_of(settings, fault)};
     // A fault that needs a whole model is shown on one that trains in seconds.
     const bool on_toy = now_.toy && facts_of(fault).settings.whole_model;
@@ -162,23 +173,26 @@ void BreakSession::Worker::look(const Settings& settings) {
       choice.remedy->words = now_.toy->words + (more.empty() ? "" : ", " + more);
     }
     if (choice.remedy) choice.place = place_of(choice.remedy->settings, fault);
-    now_.choices.push_back(std::move(choice));
+    choices.push_back(std::move(choice));
   }
+  now_.looked_at = settings;
+  now_.choices = std::move(choices);
   publish();
 }
 
-void BreakSession::Worker::start(const break_command::Start& wish) {
-  let_go();
+Job<> BreakSession::Worker::start(break_command::Start wish) {
   now_.planted = wish.fault;
   now_.report = nullptr;
   now_.message.clear();
   now_.state = BreakState::Preparing;
   publish();
+  co_await GiveWay();
   std::shared_ptr<const BatchSource> batches;
   if (wish.settings.block == Block::Model) {
     const TrainData data = open_built_in_text(wish.settings.model);
     batches = make_batches(data.train, *data.tokenizer, wish.settings, wish.settings.seed);
   }
+  co_await GiveWay();
   BreakRequest request{wish.settings, wish.fault, wish.steps};
   request.keeps_passes = true;
   run_ = std::make_unique<BreakRun>(request, batches, kBuiltInText);
@@ -187,13 +201,15 @@ void BreakSession::Worker::start(const break_command::Start& wish) {
   publish();
 }
 
-void BreakSession::Worker::make_step() {
-  if (!step_) {
-    if (!mail_.begin_unless_called([this] { running_ = run_.get(); })) return;
-    step_ = run_->step_in_pieces();
-  }
-  if (!step_->go_on()) return;
-  step_.reset();
+void BreakSession::Worker::begin_step() {
+  if (!mail_.begin_unless_called([this] { running_ = run_.get(); })) return;
+  work_ = run_->step_in_pieces();
+  steps_ = true;
+}
+
+void BreakSession::Worker::end_work() {
+  work_.reset();
+  if (!std::exchange(steps_, false)) return;
   const size_t looked_into = now_.report->probes.size();
   const bool done = run_->done();
   const std::chrono::duration<double> since = Clock::now() - last_published_;
@@ -208,7 +224,8 @@ void BreakSession::Worker::make_step() {
 
 void BreakSession::Worker::let_go() {
   mail_.locked([this] { running_ = nullptr; });
-  step_.reset();
+  work_.reset();
+  steps_ = false;
   run_.reset();
 }
 
