@@ -253,7 +253,8 @@ Context Studio::context() {
 }
 
 void Studio::prepare_style() {
-  view_.lecture_scale = lecture_scale_at(ImGui::GetMainViewport()->Size.y / view_.screen_scale);
+  const ImVec2 window = ImGui::GetMainViewport()->Size;
+  view_.lecture_scale = lecture_scale_at(window.x / view_.screen_scale, window.y / view_.screen_scale);
   if (view_.theme == styled_theme_ && view_.ui_scale() == styled_scale_) return;
   apply(theme(view_.theme), view_.ui_scale());
   if (view_.ui_scale() != styled_scale_) selection_.bring_into_view();

@@ -63,8 +63,9 @@ void set(ViewState& view, SelectionIn selection) {
 
 }  // namespace
 
-float lecture_scale_at(float window_height) {
-  return kLectureScale * std::clamp(window_height / 900, 0.8f, 1.0f);
+float lecture_scale_at(float window_width, float window_height) {
+  return std::min(kLectureScale * std::clamp(window_height / 900, 0.8f, 1.0f),
+                  std::max(1.0f, window_width / 1000));
 }
 
 SelectionIn selection_in(const ViewState& view, const Program& program) {

@@ -97,9 +97,9 @@ class TypedStore {
 
 /// How much larger everything is in lecture mode: 1.6 times, and less in a window below 900 pixels (at 96
 /// dpi), where the same type is a larger share of what the room sees. The smallest type has 2.3 % of 720
-/// pixels.
+/// pixels. A window that is too narrow for two panels, a phone's, has no room for larger type.
 inline constexpr float kLectureScale = 1.6f;
-float lecture_scale_at(float window_height);
+float lecture_scale_at(float window_width, float window_height);
 
 /// A selected step and tensor, in words that hold in another plan too.
 struct SelectedNames {

@@ -171,15 +171,17 @@ void open_page(int count, char** arguments) {
   std::string problem = problem_text;
   std::free(problem_text);
   Options options;
+  bool is_plain = count == 1;
   try {
     options = options_of_address(count, arguments);
   } catch (const std::exception& error) {
     problem += fmt::format("The page's address cannot be opened, and the studio is as without it: {}",
                            message_of(error));
     options = options_of_address(1, arguments);
+    is_plain = true;
   }
   // No run of its own was asked for: one that a single core does in seconds.
-  if (count == 1 || (!options.shown && (!options.recording.empty() || !options.lesson.empty()))) {
+  if (is_plain || (!options.shown && (!options.recording.empty() || !options.lesson.empty()))) {
     options.settings.batch = 1;
     options.settings.seq = 64;
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include "engine/base/machine.h"
 #include "engine/base/units.h"
 
 namespace shardlens {
@@ -136,6 +137,7 @@ void for_memory_limits(const std::string& root, const Note& note) {
     const GroupMemory memory = memory_of(group);
     if (memory.limit) note(*memory.limit, memory.used, "control group " + group.name);
   }
+  if (const std::optional<OwnMemory> own = own_memory()) note(own->limit_bytes, own->used_bytes, own->name);
   const std::string limits = at_root(root, "/proc/self/limits"), status = at_root(root, "/proc/self/status");
   const auto beside = [](std::optional<int64_t> used) {
     return used ? std::optional(*used + kAddressesBeside) : std::nullopt;

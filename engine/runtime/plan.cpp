@@ -12,6 +12,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/limits.h"
+#include "engine/base/machine.h"
 #include "engine/config/validate.h"
 #include "engine/device/device.h"
 #include "engine/device/gpu_plugin.h"
@@ -153,7 +154,7 @@ void check_runnable(const Plan& plan) {
 
 std::string machine_description() {
   static const std::string cpu = value_in("/proc/cpuinfo", "model name");
-  return fmt::format("{}, {}", cpu.empty() ? "unknown CPU" : cpu, counted(available_cores(), "core"));
+  return fmt::format("{}, {}", cpu.empty() ? kUnnamedProcessor : cpu, counted(available_cores(), "core"));
 }
 
 std::string machine_description(const Settings& settings, const GpuFacts& facts) {

@@ -35,9 +35,10 @@ TEST(ViewState, ACopyHasValuesOfItsOwn) {
 }
 
 TEST(ViewState, InALowWindowALectureIsLessEnlarged) {
-  EXPECT_FLOAT_EQ(lecture_scale_at(1080), kLectureScale);
-  EXPECT_FLOAT_EQ(lecture_scale_at(720), 1.28f);
-  EXPECT_FLOAT_EQ(lecture_scale_at(300), 1.28f) << "never smaller than at 720";
+  EXPECT_FLOAT_EQ(lecture_scale_at(1920, 1080), kLectureScale);
+  EXPECT_FLOAT_EQ(lecture_scale_at(1280, 720), 1.28f);
+  EXPECT_FLOAT_EQ(lecture_scale_at(1280, 300), 1.28f) << "never smaller than at 720";
+  EXPECT_FLOAT_EQ(lecture_scale_at(390, 844), 1) << "a phone's window";
 }
 
 TEST(ViewState, ReadsDefaultsWhereNothingWasKept) {

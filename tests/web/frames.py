@@ -43,7 +43,7 @@ SCENES += [("start page", "", [], 10),
            ("break it: skip-f", "?model=gpt2-tiny&block=model&tp=2", ["Break it: skip-f"], 25),
            ("compare: splits", "?model=gpt2-tiny&tp=2&view=compare", ["Measure the splits side by side"], 20),
            ("compare: sweep T", "?model=gpt2-tiny&tp=2&view=compare", ["Sweep T"], 20),
-           ("compare: a recording with a run here", "?recording=gallery:layer-megatron",
+           ("compare: a recording with a run here", "?recording=gallery:late-rank",
             ["Compare the open recording with a run here"], 20),
            ("recording", "?recording=gallery:late-rank", [], 10)]
 

@@ -44,6 +44,18 @@ def takes_keys_and_clicks(studio):
     check("the palette opens a tab", studio.until(lambda: studio.view == "memory", 10), studio.view)
 
 
+def takes_every_letter(studio):
+    """Also those of keys that a browser would use itself: they are kept from it, and it tells no letter of them."""
+    studio.open(PAGE)
+    studio.browser.value("Module.copy = text => { window.copied = text; }")
+    studio.browser.press("Control", "p")
+    studio.browser.type("a b/c'd")
+    studio.browser.press("Control", "a")
+    studio.browser.press("Control", "c")
+    copied = studio.until(lambda: studio.browser.value("window.copied"), 10)
+    check("a space, a slash and a quote are typed", copied == "a b/c'd", copied)
+
+
 def takes_a_lesson(studio):
     """To its end, with a wrong and then the right answer to every question. The native program tells the right ones, and
     the wrong ones that the author expects."""
@@ -167,7 +179,7 @@ def takes_fingers(studio):
     studio.browser.picture(studio.pictures / "phone-pinched.png")
 
 
-CHECKS = [shows_the_start, takes_keys_and_clicks, takes_a_lesson, opens_what_the_address_names,
+CHECKS = [shows_the_start, takes_keys_and_clicks, takes_every_letter, takes_a_lesson, opens_what_the_address_names,
           gives_a_link, takes_files, is_one_file,
           says_what_is_wrong]
 

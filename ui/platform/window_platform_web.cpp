@@ -72,6 +72,13 @@ bool is_the_studios(const EmscriptenKeyboardEvent& event) {
   return std::none_of(std::begin(kTheirs), std::end(kTheirs), [&](const char* one) { return code == one; });
 }
 
+/// True if the key writes one character: it is named by it, and others by a word.
+bool is_letter(const EmscriptenKeyboardEvent& event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const auto first = static_cast<unsigned char>(event.key[0]);
+  return first >= 0x80 || (first != 0 && event.key[1] == 0);
+}
+
 class PagePlatform final : public Platform {
  public:
   PagePlatform() {
@@ -93,7 +100,10 @@ class PagePlatform final : public Platform {
     // A browser says what is pasted when a person pastes, and not before.
     io.Platform_GetClipboardTextFn = [](ImGuiContext*) -> const char* { return nullptr; };
     const auto keys = [](int, const EmscriptenKeyboardEvent* event, void*) -> EM_BOOL {
-      return is_the_studios(*event) ? EM_TRUE : EM_FALSE;
+      if (!is_the_studios(*event)) return EM_FALSE;
+      // A browser tells no letter of a key that is kept from it: a space, a slash, an ä.
+      if (is_letter(*event)) ImGui::GetIO().AddInputCharactersUTF8(event->key);
+      return EM_TRUE;
     };
     emscripten_set_keydown_callback(EMSCRIPTEN_EVENT_TARGET_DOCUMENT, nullptr, EM_FALSE, keys);
     keep_fingers_from_glfw();

@@ -94,6 +94,8 @@ void draw_grid(const Context& context, const Axes& axes) {
     if ((power % 3) != 0) continue;
     const float y = axes.y(std::pow(10.0, power));
     if (last - y < least) continue;
+    if (y - axes.from.y < context.px(kDifferRow) + type.mono_note.size / 2)
+      continue;  // the row of ≠ is there
     last = y;
     list->AddLine({axes.from.x, y + 0.5f}, {axes.to.x, y + 0.5f}, context.theme.line, 1);
     draw_text(list, {axes.from.x - context.px(6), y - type.mono_note.size / 2}, type.mono_note,

@@ -86,7 +86,9 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
     text_y = place.wall_y - height - context.px(3);
   // A column that fits may have its figures above the wall: they stand on the page's own ground, not on the
   // glow of what does not fit.
-  const float half = std::max(text_width(figure, amount), text_width(type.note, second)) / 2 + context.px(8);
+  const float half =
+      std::min(std::max(text_width(figure, amount), text_width(type.note, second)) / 2 + context.px(8),
+               place.slot / 2);
   if (fits && text_y < place.wall_y)
     fill_rect(list, {place.centre - half, text_y - context.px(2)}, {place.centre + half, text_y + height},
               theme.window, context.px(4));
@@ -97,12 +99,13 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
   const bool explained = tp == wall.explained;
   const float label_y = place.base_y + context.px(8);
   const std::string name = "T = " + std::to_string(tp);
+  const float box = std::min(place.slot - context.px(4), std::max(place.width, context.px(132)));
   std::string remark;
   if (tp == wall.smallest)
     remark = place.slot > context.px(110) ? "smallest that fits" : "smallest";
   else if (tp == 1)
     remark = place.slot > context.px(150) ? "and every data-parallel copy" : "";
-  const float box = std::min(place.slot - context.px(4), std::max(place.width, context.px(132)));
+  if (tp == wall.smallest && text_width(type.note, remark) > box - context.px(4)) remark.clear();
   const ImVec2 box_min(std::round(place.centre - box / 2), label_y - context.px(4));
   const ImVec2 box_max(std::round(place.centre + box / 2),
                        label_y + type.strong.size + type.note.size + context.px(10));
