@@ -44,7 +44,7 @@ class BatchFiles {
   static int32_t as_id(const Ids& ids, const NpyFile& file, int64_t value, int64_t row, int64_t col);
   static void append(const Ids& ids, const NpyFile& file, const std::vector<int64_t>& values, Range columns,
                      std::vector<int32_t>& out);
-  bool is_gpt() const { return model_.architecture == Architecture::Gpt; }
+  bool is_gpt() const { return model_.objective == Objective::NextToken; }
   int64_t last_id() const { return model_.vocab - 1; }
   void refuse_labels(const ModelStepOptions& options) const;
   void add(const std::string& path, const Ids& ids, const Shape& shape, std::vector<int32_t> Batch::*place);

@@ -112,7 +112,7 @@ int run_eval(EvalOptions o) {
   if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
   // Read before anything is computed, so that a bad file is reported now and not after minutes.
-  const bool masks = settings.model.architecture == Architecture::Bert;
+  const bool masks = settings.model.objective == Objective::MaskedWords;
   const std::vector<ClozeText> cloze = o.cloze.empty() ? std::vector<ClozeText>() : read_cloze(o);
   std::string text = o.text.empty() || masks ? std::string() : read_plain_text(o);
   say_untrained(settings);

@@ -31,7 +31,7 @@ const char* torch_type(DType dtype) {
 ordered_json gpt2(const Model& model) {
   return {{"architectures", {"GPT2LMHeadModel"}},
           {"model_type", "gpt2"},
-          {"activation_function", model.gelu == GeluForm::Erf ? "gelu" : "gelu_new"},
+          {"activation_function", model.activation == Activation::GeluErf ? "gelu" : "gelu_new"},
           {"vocab_size", model.vocab},
           {"n_positions", model.positions},
           {"n_ctx", model.positions},
@@ -48,7 +48,7 @@ ordered_json bert(const Model& model) {
   const ordered_json pad = model.pad_token >= 0 ? ordered_json(model.pad_token) : ordered_json(nullptr);
   return {{"architectures", {pre ? "MegatronBertForPreTraining" : "BertForPreTraining"}},
           {"model_type", pre ? "megatron-bert" : "bert"},
-          {"hidden_act", model.gelu == GeluForm::Erf ? "gelu" : "gelu_new"},
+          {"hidden_act", model.activation == Activation::GeluErf ? "gelu" : "gelu_new"},
           {"vocab_size", model.vocab},
           {"max_position_embeddings", model.positions},
           {"hidden_size", model.hidden},
@@ -64,7 +64,7 @@ ordered_json bert(const Model& model) {
 }  // namespace
 
 std::string hugging_face_config(const Model& model, DType dtype, std::optional<int32_t> end_of_text) {
-  const bool gpt = model.architecture == Architecture::Gpt;
+  const bool gpt = model.objective == Objective::NextToken;
   if (gpt && (model.norm == NormPlacement::Post || !model.causal)) {
     throw request_error(
         "no config.json that other programs read can describe a post-LN GPT; train it without --checkpoint, "

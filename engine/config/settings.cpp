@@ -28,9 +28,11 @@ constexpr Word<Block> kBlocks[] = {
 constexpr Word<Recompute> kRecomputes[] = {
     {Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}};
 constexpr Word<Fusion> kFusions[] = {{Fusion::Auto, "auto"}, {Fusion::On, "on"}, {Fusion::Off, "off"}};
-constexpr Word<Architecture> kArchitectures[] = {{Architecture::Gpt, "gpt"}, {Architecture::Bert, "bert"}};
+constexpr Word<Objective> kObjectives[] = {{Objective::NextToken, "next-token"},
+                                           {Objective::MaskedWords, "masked-words"}};
 constexpr Word<NormPlacement> kNorms[] = {{NormPlacement::Pre, "pre"}, {NormPlacement::Post, "post"}};
-constexpr Word<GeluForm> kGelus[] = {{GeluForm::Tanh, "tanh"}, {GeluForm::Erf, "erf"}};
+constexpr Word<Activation> kActivations[] = {{Activation::GeluTanh, "gelu-tanh"},
+                                             {Activation::GeluErf, "gelu-erf"}};
 constexpr Word<Operands> kOperands[] = {{Operands::Normal, "normal"}, {Operands::Integer, "integer"}};
 constexpr Word<InputKind> kInputs[] = {
     {InputKind::Normal, "normal"}, {InputKind::Npy, "npy"}, {InputKind::Text, "text"}};
@@ -68,14 +70,14 @@ std::string to_string(Fusion fusion) {
 std::string to_string(Block block) {
   return word_of(kBlocks, block);
 }
-std::string to_string(Architecture architecture) {
-  return word_of(kArchitectures, architecture);
+std::string to_string(Objective objective) {
+  return word_of(kObjectives, objective);
 }
 std::string to_string(NormPlacement norm) {
   return word_of(kNorms, norm);
 }
-std::string to_string(GeluForm form) {
-  return word_of(kGelus, form);
+std::string to_string(Activation form) {
+  return word_of(kActivations, form);
 }
 std::string to_string(Operands operands) {
   return word_of(kOperands, operands);
@@ -114,14 +116,17 @@ Fusion parse_fusion(const std::string& text) {
 Block parse_block(const std::string& text) {
   return parse_word(kBlocks, "block", text);
 }
-Architecture parse_architecture(const std::string& text) {
-  return parse_word(kArchitectures, "architecture", text);
+Objective parse_objective(const std::string& text) {
+  return parse_word(kObjectives, "objective", text);
 }
 NormPlacement parse_norm_placement(const std::string& text) {
   return parse_word(kNorms, "norm placement", text);
 }
-GeluForm parse_gelu_form(const std::string& text) {
-  return parse_word(kGelus, "GeLU form", text);
+Activation parse_activation(const std::string& text) {
+  // The words of older recordings.
+  if (text == "tanh") return Activation::GeluTanh;
+  if (text == "erf") return Activation::GeluErf;
+  return parse_word(kActivations, "activation", text);
 }
 Operands parse_operands(const std::string& text) {
   return parse_word(kOperands, "operands", text);

@@ -11,18 +11,22 @@
 
 namespace shardlens {
 
-enum class Architecture { Gpt, Bert };
+/// What a model predicts: the next token, or the masked words of a text and whether its second sentence
+/// follows the first (BERT).
+enum class Objective { NextToken, MaskedWords };
 enum class NormPlacement {
   Pre,
   Post
-};  ///< LayerNorm before the block (GPT-2) or after the residual sum (BERT)
-enum class GeluForm { Tanh, Erf };
+};  ///< the norm before the block (GPT-2) or after the residual sum (BERT)
+enum class Activation { GeluTanh, GeluErf };
 
-/// A transformer's sizes. Shapes are written [tokens, hidden] with tokens = batch * sequence.
+/// A transformer's sizes and its form, field by field: what any of them is nobody asks for by a name. Shapes
+/// are written [tokens, hidden] with tokens = batch * sequence.
 struct Model {
   std::string name = "gpt2";
   std::string title = "GPT-2 small";
-  Architecture architecture = Architecture::Gpt;
+  std::string form = "gpt2";  ///< whose checkpoints it has (engine/config/forms.h)
+  Objective objective = Objective::NextToken;
   int64_t layers = 12;
   int64_t hidden = 768;
   int64_t heads = 12;
@@ -32,7 +36,7 @@ struct Model {
   int64_t positions = 1024;
   NormPlacement norm = NormPlacement::Pre;
   bool causal = true;
-  GeluForm gelu = GeluForm::Tanh;
+  Activation activation = Activation::GeluTanh;
   double norm_epsilon = 1e-5;
   int64_t pad_token =
       -1;            ///< BERT: the token whose lookup gives no gradient, as in its checkpoints; -1: none
@@ -186,9 +190,9 @@ std::string to_string(HeadsPolicy policy);         ///< "strict", "uneven", "pad
 std::string to_string(Block block);                ///< "layer", "mlp", "attention", "model"
 std::string to_string(Recompute recompute);        ///< "none", "selective", "full"
 std::string to_string(Fusion fusion);              ///< "auto", "on", "off"
-std::string to_string(Architecture architecture);  ///< "gpt", "bert"
+std::string to_string(Objective objective);        ///< "next-token", "masked-words"
 std::string to_string(NormPlacement norm);         ///< "pre", "post"
-std::string to_string(GeluForm form);              ///< "tanh", "erf"
+std::string to_string(Activation form);            ///< "gelu-tanh", "gelu-erf"
 std::string to_string(Operands operands);          ///< "normal", "integer"
 std::string to_string(InputKind kind);             ///< "normal", "npy", "text"
 std::string to_string(BackendChoice backend);      ///< "cpu", "cuda", "auto"
@@ -201,9 +205,9 @@ HeadsPolicy parse_heads_policy(const std::string& text);
 Block parse_block(const std::string& text);
 Recompute parse_recompute(const std::string& text);
 Fusion parse_fusion(const std::string& text);
-Architecture parse_architecture(const std::string& text);
+Objective parse_objective(const std::string& text);
 NormPlacement parse_norm_placement(const std::string& text);
-GeluForm parse_gelu_form(const std::string& text);
+Activation parse_activation(const std::string& text);
 Operands parse_operands(const std::string& text);
 InputKind parse_input_kind(const std::string& text);
 BackendChoice parse_backend(const std::string& text);

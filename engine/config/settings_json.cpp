@@ -2,18 +2,42 @@
 #include "engine/config/settings_json.h"
 
 #include "engine/base/error.h"
+#include "engine/base/suggest.h"
+#include "engine/config/forms.h"
 #include "engine/io/json.h"
 #include "engine/io/path_text.h"
 
 namespace shardlens {
 namespace {
 
+// What a model is, besides its sizes.
+void read_form(ObjectReader& reader, Model& model) {
+  model.form = reader.string("form");
+  find_form(model.form);  // throws
+  model.objective = reader.word("objective", parse_objective);
+  model.activation = reader.word("activation", parse_activation);
+}
+
+// The recordings from before there were forms are of GPT-2 and BERT.
+void read_old_form(ObjectReader& reader, Model& model) {
+  const std::string architecture = reader.string("architecture");
+  if (architecture != "gpt" && architecture != "bert")
+    throw unknown_name("architecture", architecture, {"gpt", "bert"});
+  model.form = architecture == "gpt" ? "gpt2" : "bert";
+  model.objective = architecture == "gpt" ? Objective::NextToken : Objective::MaskedWords;
+  model.activation = reader.word("gelu", parse_activation);
+}
+
 Model read_model(const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   Model model;
   model.name = reader.string("name");
   model.title = reader.string("title");
-  model.architecture = reader.word("architecture", parse_architecture);
+  const bool has_form = reader.has("form");  // newer than the first recordings
+  if (has_form)
+    read_form(reader, model);
+  else
+    read_old_form(reader, model);
   model.layers = reader.integer("layers");
   model.hidden = reader.integer("hidden");
   model.heads = reader.integer("heads");
@@ -23,7 +47,6 @@ Model read_model(const nlohmann::json& json, const std::string& where) {
   model.positions = reader.integer("positions");
   model.norm = reader.word("norm", parse_norm_placement);
   model.causal = reader.boolean("causal");
-  model.gelu = reader.word("gelu", parse_gelu_form);
   model.norm_epsilon = reader.number("norm_epsilon");
   model.pad_token = reader.integer("pad_token");
   model.tied = reader.boolean("tied");
@@ -106,7 +129,8 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   nlohmann::ordered_json json;
   json["model"] = {{"name", model.name},
                    {"title", model.title},
-                   {"architecture", to_string(model.architecture)},
+                   {"form", model.form},
+                   {"objective", to_string(model.objective)},
                    {"layers", model.layers},
                    {"hidden", model.hidden},
                    {"heads", model.heads},
@@ -116,7 +140,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
                    {"positions", model.positions},
                    {"norm", to_string(model.norm)},
                    {"causal", model.causal},
-                   {"gelu", to_string(model.gelu)},
+                   {"activation", to_string(model.activation)},
                    {"norm_epsilon", model.norm_epsilon},
                    {"pad_token", model.pad_token},
                    {"tied", model.tied}};

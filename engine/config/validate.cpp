@@ -166,7 +166,7 @@ void validate_whole_model(const Settings& settings) {
 // Checks a generation pass: new tokens of a GPT, after those in its cache.
 void validate_cache(const Settings& settings) {
   const Model& model = settings.model;
-  if (settings.block != Block::Model || model.architecture != Architecture::Gpt || !model.causal) {
+  if (settings.block != Block::Model || model.objective != Objective::NextToken || !model.causal) {
     throw request_error(
         fmt::format("a cache of keys and values needs a whole model with a causal mask; {}",
                     settings.block != Block::Model ? "choose the whole model" : "choose a GPT model"));

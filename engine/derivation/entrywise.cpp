@@ -39,7 +39,7 @@ void say_gelu(Deriver& d) {
   const Math x = Deriver::named("x", fixed(1), fixed(1));
   const auto root = [](Math of) { return function("√", {std::move(of)}); };
   Math curve = function("erf", {quotient(x, root(number("2")))});
-  if (d.step().attributes.gelu == GeluForm::Tanh) {
+  if (d.step().attributes.activation == Activation::GeluTanh) {
     const Math cubic = sum({x, product({number("0.044715"), to_power(x, "3")})});
     curve = function("tanh", {product({root(quotient(number("2"), number("π"))), cubic})});
   }

@@ -56,7 +56,7 @@ class Device {
                          bool accumulate = false) = 0;
 
   /// y = GeLU(x) over `count` elements. An element's result does not depend on its position.
-  virtual void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) = 0;
+  virtual void gelu(DType dtype, Activation form, int64_t count, const void* x, void* y) = 0;
   virtual void gelu_grad(const GeluGrad& op) = 0;
 
   virtual void layer_norm(const LayerNorm& op) = 0;

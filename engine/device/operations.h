@@ -53,7 +53,7 @@ struct Gemm {
   /// either the bits of gemm() followed by gelu() or gelu_grad(), or one fused product that does not round
   /// what lies between the two.
   AfterProduct after = AfterProduct::Nothing;
-  GeluForm form = GeluForm::Tanh;
+  Activation form = Activation::GeluTanh;
   void* before = nullptr;  ///< H [m, n], with row stride n
   /// With GeluGrad: of C. With Nothing: of B, which is then a dY: not transposed, ldb = n, and C is wide and
   /// not accumulated. The rows of B may be added in another order than by bias_grad().
@@ -74,7 +74,7 @@ struct BiasAdd {
 /// dx = dy ∘ GeLU'(x), over `count` elements. dx may be dy.
 struct GeluGrad {
   DType dtype = DType::Fp32;
-  GeluForm form = GeluForm::Tanh;
+  Activation form = Activation::GeluTanh;
   int64_t count = 0;
   const void* x = nullptr;
   const void* dy = nullptr;

@@ -26,7 +26,7 @@ Experiment gelu_experiment() {
        .whole =
            [](const Bench& bench, const Numbers& x) {
              Numbers y(x.rows, x.cols);
-             bench.device().gelu(DType::Fp32, GeluForm::Tanh, x.count(), x.data(), y.data());
+             bench.device().gelu(DType::Fp32, Activation::GeluTanh, x.count(), x.data(), y.data());
              return y;
            },
        .ways = {}},

@@ -87,7 +87,7 @@ WorkedTerms bias_of_terms(double a, double b, double bias) {
                                : fmt::format("If every rank adds b, the sum has b {} times.", kHandRanks)};
 }
 
-WorkedTerms gelu_of_terms(GeluForm form, double a, double b, double bias) {
+WorkedTerms gelu_of_terms(Activation form, double a, double b, double bias) {
   const double first = a + bias, of_terms = gelu(form, first) + gelu(form, b), of_sum = gelu(form, first + b);
   const bool same = is_same(of_terms, of_sum);
   return {
@@ -130,7 +130,7 @@ std::vector<WorkedTerms> compare_terms(const HandRun& run, TensorId tensor, int6
       bias = held_anywhere(run, input_of(program, *step, Operand::Bias), 0, col);
       all.push_back(bias_of_terms(a, b, bias));
     }
-    if (step->op == Op::Gelu) all.push_back(gelu_of_terms(step->attributes.gelu, a, b, bias));
+    if (step->op == Op::Gelu) all.push_back(gelu_of_terms(step->attributes.activation, a, b, bias));
     if (step->op == Op::GeluGrad) {
       const TensorId h = input_of(program, *step, Operand::GeluInput);
       all.push_back(slope_of_terms(a, b, held_anywhere(run, h, row, col)));

@@ -186,7 +186,7 @@ class Fuser {
     const std::optional<size_t> gelu = next(i, Op::Gelu);
     if (!gelu || step(*gelu).inputs[0] != step(i).outputs[0]) return;
     step(i).outputs.insert(step(i).outputs.begin(), step(*gelu).outputs[0]);
-    step(i).attributes.gelu = step(*gelu).attributes.gelu;
+    step(i).attributes.activation = step(*gelu).attributes.activation;
     step(i).equation += "; " + step(*gelu).equation;
     gone_[*gelu] = true;
   }
@@ -209,7 +209,7 @@ class Fuser {
       step(i).inputs.push_back(input_of(program_, gradient, Operand::GeluInput));
       step(i).inputs.insert(step(i).inputs.end(), gradient.inputs.begin() + 2, gradient.inputs.end());
       step(i).outputs = gradient.outputs;
-      step(i).attributes.gelu = gradient.attributes.gelu;
+      step(i).attributes.activation = gradient.attributes.activation;
       step(i).attributes.accumulate = gradient.attributes.accumulate;
       step(i).equation += "; " + gradient.equation;
       unused_[static_cast<size_t>(product)] = true;
@@ -262,7 +262,7 @@ bool joins_bias_gradients_to_products(const Settings& settings) {
 bool joins_gelu_to_products(const Settings& settings) {
   const bool coarse = element_bytes(settings.dtype) == 2 || (settings.dtype == DType::Fp32 && settings.tf32);
   return settings.is_fused() && settings.backend == BackendChoice::Cuda && coarse &&
-         settings.model.gelu == GeluForm::Tanh;
+         settings.model.activation == Activation::GeluTanh;
 }
 
 Program fused(Program program) {

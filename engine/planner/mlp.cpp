@@ -8,7 +8,7 @@ namespace shardlens {
 TensorId gelu(Builder& b, TensorId x, const std::string& value, const std::string& symbol) {
   if (b.tensor(x).layout.kind == LayoutKind::Partial) x = b.convert(x, kReplicated, Conjugate::G);
   Attributes attributes;
-  attributes.gelu = b.settings().model.gelu;
+  attributes.activation = b.settings().model.activation;
   const TensorId y = b.activation(value, symbol, b.tensor(x).shape, b.tensor(x).layout);
   b.step(Op::Gelu, value, fmt::format("{} = GeLU({})", symbol, b.tensor(x).symbol), {x}, {y}, attributes);
   b.on_backward([&b, x, y, value, attributes] {

@@ -23,13 +23,13 @@ Inputs add_inputs(Builder& b) {
   Inputs in{};
   in.tokens = b.input(Role::Tokens, "tokens", "tok", per_token, DType::Int32);
   in.positions = b.input(Role::Positions, "positions", "pos", per_token, DType::Int32);
-  if (b.settings().model.architecture == Architecture::Bert) {
+  if (b.settings().model.objective == Objective::MaskedWords) {
     in.token_types = b.input(Role::TokenTypes, "token_types", "typ", per_token, DType::Int32);
     in.attention_mask = b.input(Role::AttentionMask, "attention_mask", "mask", per_token, DType::Int32);
   }
   in.labels = b.input(Role::Labels, "labels", "lab", per_token, DType::Int32);
   in.token_weights = b.input(Role::TokenWeights, "token_weights", "w", per_token, b.wide());
-  if (b.settings().model.architecture == Architecture::Bert) {
+  if (b.settings().model.objective == Objective::MaskedWords) {
     const Shape per_sequence{b.settings().micro_batch()};
     in.sentence_labels = b.input(Role::SentenceLabels, "sentence_labels", "lab", per_sequence, DType::Int32);
     in.sentence_weights = b.input(Role::SentenceWeights, "sentence_weights", "w", per_sequence, b.wide());
@@ -167,7 +167,7 @@ Program plan_model(const Settings& settings, bool gradients) {
   for (int part = 0; part < settings.micro_batches; ++part) {
     b.set_micro_batch(part);
     const Inputs in = add_inputs(b);
-    const bool gpt = settings.model.architecture == Architecture::Gpt;
+    const bool gpt = settings.model.objective == Objective::NextToken;
     const TensorId loss =
         gpt ? gpt_loss(b, in, loss_scale, gradients) : bert_loss(b, in, loss_scale, gradients);
     if (gradients) b.play_backward();

@@ -1,28 +1,25 @@
-// How the two model families store parameters, and how many they have.
+// How the forms of models store parameters, and how many they have.
 #include "engine/planner/parameters.h"
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <set>
 
+#include "engine/config/forms.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens {
 namespace {
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // True for parameters with a row or an element for each word of the vocabulary.
-bool is_over_vocabulary(const std::string& name) {
-  return ends_with(name, "wte.weight") || ends_with(name, "lm_head.weight") ||
-         ends_with(name, "word_embeddings.weight") || ends_with(name, "predictions.decoder.weight") ||
-         ends_with(name, "predictions.bias");
+bool is_over_vocabulary(Role role) {
+  return role == Role::TokenTable || role == Role::Head || role == Role::HeadBias;
+}
+
+// Rows that are looked up, and the head, which may be the same rows: every checkpoint has them as they are.
+bool is_table(Role role) {
+  return is_over_vocabulary(role) || role == Role::PositionTable || role == Role::TypeTable;
 }
 
 Shape stored_shape(const Tensor& weight, const StoredPart& part) {
@@ -49,28 +46,59 @@ void for_each_piece(const Tensor& weight, const StoredPart& part, int64_t elemen
   }
 }
 
-// Where the query, key and value columns of grouped queries are stored: BERT has a name for each, GPT-2 has
-// one matrix with columns q | k | v.
-std::vector<StoredPart> parts_of_grouped(const Settings& settings, StoredPart part) {
-  const Model& model = settings.model;
-  const int64_t queries = model.hidden, keys = model.key_heads() * model.head_dim();
-  const auto renamed = [&](const std::string& from, const std::string& to) {
-    StoredPart other = part;
-    const size_t at = other.name.find(from);
-    if (at != std::string::npos) other.name.replace(at, from.size(), to);
-    return other;
-  };
-  if (contains(part.name, ".self.kv.")) {
-    StoredPart k = renamed(".self.kv.", ".self.key."), v = renamed(".self.kv.", ".self.value.");
-    k.cols = {0, keys};
-    v.cols = {keys, 2 * keys};
-    return {k, v};
+// Equal parts of a matrix's columns, or of unequal widths, each stored under a name of its own.
+struct NamedPart {
+  const char* module;
+  int64_t cols;
+};
+
+std::vector<StoredPart> named_parts(const StoredPart& whole, const std::string& module,
+                                    std::initializer_list<NamedPart> named) {
+  std::vector<StoredPart> parts;
+  int64_t begin = 0;
+  for (const auto& [name, cols] : named) {
+    StoredPart part = whole;
+    part.name.replace(part.name.find(module), module.size(), name);
+    part.cols = {begin, begin + cols};
+    begin += cols;
+    parts.push_back(std::move(part));
   }
-  const bool is_kv = contains(part.name, ".c_attn.kv.");
-  part = renamed(is_kv ? ".c_attn.kv." : ".c_attn.q.", ".c_attn.");
-  part.stored_col = is_kv ? queries : 0;
+  return parts;
+}
+
+// Grouped queries of GPT-2: one stored matrix has the columns q | k | v of two of ours.
+StoredPart packed_columns(const Model& model, const ModelForm& form, StoredPart part, bool is_key_value) {
+  const int64_t queries = model.hidden, keys = model.key_heads() * model.head_dim();
+  const std::string own = is_key_value ? form.modules.key_value : form.modules.query;
+  part.name.replace(part.name.find(own), own.size(), form.modules.qkv);
+  part.stored_col = is_key_value ? queries : 0;
   part.shape = {part.rows.size(), queries + 2 * keys};
-  return {part};
+  return part;
+}
+
+std::vector<StoredPart> parts_of(const Model& model, const Tensor& weight, const StoredPart& whole) {
+  const ModelForm& form = form_of(model);
+  const StoredModules& stored = form.modules;
+  const bool packed = stored.query_part == nullptr;
+  const int64_t queries = model.hidden, keys = model.key_heads() * model.head_dim();
+  switch (weight.role) {
+    case Role::Qkv:
+    case Role::QkvBias:
+      if (packed) return {whole};
+      return named_parts(
+          whole, stored.qkv,
+          {{stored.query_part, queries}, {stored.key_part, queries}, {stored.value_part, queries}});
+    case Role::Query:
+    case Role::QueryBias:
+      if (packed) return {packed_columns(model, form, whole, false)};
+      return {whole};
+    case Role::KeyValue:
+    case Role::KeyValueBias:
+      if (packed) return {packed_columns(model, form, whole, true)};
+      return named_parts(whole, stored.key_value, {{stored.key_part, keys}, {stored.value_part, keys}});
+    default:
+      return {whole};
+  }
 }
 
 }  // namespace
@@ -78,30 +106,12 @@ std::vector<StoredPart> parts_of_grouped(const Settings& settings, StoredPart pa
 std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight) {
   const MatrixShape matrix = matrix_shape(weight);
   StoredPart whole{weight.name, {}, false, {0, matrix.rows}, {0, matrix.cols}};
-  if (is_over_vocabulary(weight.name)) {
+  if (is_over_vocabulary(weight.role)) {
     Range& words = weight.row_dims == 0 ? whole.cols : whole.rows;
     words.end = std::min(words.end, settings.model.vocab);
   }
-  std::vector<StoredPart> parts;
-  const bool is_bert = settings.model.architecture == Architecture::Bert;
-  const bool is_embedding = contains(weight.name, "embeddings.") || contains(weight.name, "decoder.");
-  whole.transposed = is_bert && weight.row_dims > 0 && !is_embedding;
-  const size_t qkv = weight.name.find(".qkv.");
-  if (is_bert && qkv != std::string::npos) {
-    const char* names[] = {".query.", ".key.", ".value."};
-    for (int64_t i = 0; i < 3; ++i) {
-      StoredPart part = whole;
-      part.name = weight.name;
-      part.name.replace(qkv, 5, names[i]);
-      part.cols = {i * matrix.cols / 3, (i + 1) * matrix.cols / 3};
-      parts.push_back(part);
-    }
-  } else if (contains(weight.name, ".self.kv.") || contains(weight.name, ".c_attn.q.") ||
-             contains(weight.name, ".c_attn.kv.")) {
-    parts = parts_of_grouped(settings, whole);
-  } else {
-    parts.push_back(whole);
-  }
+  whole.transposed = form_of(settings.model).transposed && weight.row_dims > 0 && !is_table(weight.role);
+  std::vector<StoredPart> parts = parts_of(settings.model, weight, whole);
   for (StoredPart& part : parts) {
     if (part.shape.empty()) part.shape = stored_shape(weight, part);
     if (weight.row_dims == 0) part.shape.erase(part.shape.begin(), part.shape.end() - 1);

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "engine/config/forms.h"
 #include "engine/planner/modules.h"
 
 namespace shardlens {
@@ -21,32 +22,22 @@ Layout stream_layout(const Settings& settings) {
 }
 
 std::string parameter_name(const Builder& b, const std::string& parameter) {
-  // The names of the same places in GPT-2, in BERT, and in the BERT with LayerNorm first (Hugging Face's
-  // megatron-bert). BERT keeps query, key and value apart; here they are one matrix.
-  struct Words {
-    const char *gpt, *bert, *pre_norm_bert;
-  };
-  static const std::map<std::string, Words> names = {
-      {"ln1", {"ln_1", "attention.output.LayerNorm", "attention.ln"}},
-      {"attn.qkv", {"attn.c_attn", "attention.self.qkv", "attention.self.qkv"}},
-      {"attn.q", {"attn.c_attn.q", "attention.self.query", "attention.self.query"}},
-      {"attn.kv", {"attn.c_attn.kv", "attention.self.kv", "attention.self.kv"}},
-      {"attn.proj", {"attn.c_proj", "attention.output.dense", "attention.output.dense"}},
-      {"ln2", {"ln_2", "output.LayerNorm", "ln"}},
-      {"mlp.fc", {"mlp.c_fc", "intermediate.dense", "intermediate.dense"}},
-      {"mlp.proj", {"mlp.c_proj", "output.dense", "output.dense"}},
+  const ModelForm& form = form_of(b.settings().model);
+  const StoredModules& stored = form.modules;
+  const std::map<std::string, const char*> names = {
+      {"ln1", stored.norm1},
+      {"attn.qkv", stored.qkv},
+      {"attn.q", stored.query},
+      {"attn.kv", stored.key_value},
+      {"attn.proj", stored.attention_out},
+      {"ln2", stored.norm2},
+      {"mlp.fc", stored.mlp_in},
+      {"mlp.proj", stored.mlp_out},
   };
   const size_t dot = parameter.rfind('.');
   const auto found = names.find(parameter.substr(0, dot));
   if (found == names.end()) return parameter;
-  const Model& model = b.settings().model;
-  const bool is_gpt = model.architecture == Architecture::Gpt;
-  const Words& words = found->second;
-  return fmt::format("{}.{}.{}{}", is_gpt ? "transformer.h" : "bert.encoder.layer", b.layer(),
-                     is_gpt                             ? words.gpt
-                     : model.norm == NormPlacement::Pre ? words.pre_norm_bert
-                                                        : words.bert,
-                     parameter.substr(dot));
+  return fmt::format("{}.{}.{}{}", form.layers, b.layer(), found->second, parameter.substr(dot));
 }
 
 namespace {

@@ -8,8 +8,8 @@
 
 namespace shardlens {
 
-inline double gelu(GeluForm form, double x) {
-  if (form == GeluForm::Erf) return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+inline double gelu(Activation form, double x) {
+  if (form == Activation::GeluErf) return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
   const double u = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
   return x / (1 + std::exp(-2 * u));
 }

@@ -84,18 +84,18 @@ std::string to_string(MaskDraw draw);  ///< "by-element", "one-stream", "own-str
 MaskDraw parse_mask_draw(const std::string& text);
 
 struct Attributes {
-  bool causal = false;             ///< Attention, AttentionGrad
-  int64_t batch = 0;               ///< Attention, CacheAppend, FirstToken and so on: tokens = batch * seq
-  GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad, and products fused with them
-  double epsilon = 0;              ///< LayerNorm and its parts
-  int round_limit = 0;             ///< Round
-  bool transposed = false;         ///< Linear and its gradients: W is stored [out, in], like an embedding
-  int64_t no_gradient_id = -1;     ///< EmbeddingGrad: the id whose row gets no gradient; -1: none
-  bool accumulate = false;         ///< a weight gradient: it is added to its last inputs (Operand::Previous)
-  int64_t vocab = 0;               ///< VocabMax, SumExp, CrossEntropyGrad: columns from here on are padding
-  double dropout = 0;              ///< Dropout, Attention and its gradient: probability of a zero
-  std::string stream;              ///< the random stream a dropout mask is drawn from
-  int part = 0;                    ///< with dropout: the part of the batch, so the place in the stream
+  bool causal = false;  ///< Attention, AttentionGrad
+  int64_t batch = 0;    ///< Attention, CacheAppend, FirstToken and so on: tokens = batch * seq
+  Activation activation = Activation::GeluTanh;  ///< Gelu, GeluGrad, and products fused with them
+  double epsilon = 0;                            ///< LayerNorm and its parts
+  int round_limit = 0;                           ///< Round
+  bool transposed = false;      ///< Linear and its gradients: W is stored [out, in], like an embedding
+  int64_t no_gradient_id = -1;  ///< EmbeddingGrad: the id whose row gets no gradient; -1: none
+  bool accumulate = false;      ///< a weight gradient: it is added to its last inputs (Operand::Previous)
+  int64_t vocab = 0;            ///< VocabMax, SumExp, CrossEntropyGrad: columns from here on are padding
+  double dropout = 0;           ///< Dropout, Attention and its gradient: probability of a zero
+  std::string stream;           ///< the random stream a dropout mask is drawn from
+  int part = 0;                 ///< with dropout: the part of the batch, so the place in the stream
   MaskDraw mask_draw = MaskDraw::ByElement;  ///< with dropout
   bool own_columns = false;  ///< LayerNorm in parts: statistics of own columns only; a planted mistake
   bool one_rank = false;     ///< BiasAdd to a Partial: only rank 0 adds the bias, so the sum has it once

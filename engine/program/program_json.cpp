@@ -154,7 +154,7 @@ ordered_json step_to_json(const Step& step) {
           {"attributes",
            {{"causal", a.causal},
             {"batch", a.batch},
-            {"gelu", to_string(a.gelu)},
+            {"activation", to_string(a.activation)},
             {"epsilon", a.epsilon},
             {"round_limit", a.round_limit},
             {"transposed", a.transposed},
@@ -209,7 +209,8 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   ObjectReader attributes(reader.child("attributes"), where + ", attributes");
   step.attributes.causal = attributes.boolean("causal");
   step.attributes.batch = attributes.integer("batch");
-  step.attributes.gelu = attributes.word("gelu", parse_gelu_form);
+  step.attributes.activation =
+      attributes.word(attributes.has("activation") ? "activation" : "gelu", parse_activation);
   step.attributes.epsilon = attributes.number("epsilon");
   step.attributes.round_limit = attributes.small_integer("round_limit");
   step.attributes.transposed = attributes.boolean("transposed");

@@ -43,7 +43,7 @@ void check_that_all_attend(const std::vector<int32_t>& attention_mask, int64_t c
 
 Batch seeded_batch(const Settings& settings) {
   const int64_t count = settings.batch * settings.seq;
-  const bool bert = settings.model.architecture == Architecture::Bert;
+  const bool bert = settings.model.objective == Objective::MaskedWords;
   std::vector<uint32_t> words(static_cast<size_t>(count + settings.batch));
   fill_words(RandomStream(settings.seed, "tokens"), 0, count + settings.batch, words.data());
   const auto id = [&](int64_t i) {

@@ -116,7 +116,7 @@ Gemm linear(const Local& local, const Step& step) {
   gemm.bias = local.in(Operand::Bias);
   if (local.writes(Operand::GeluInput)) {
     gemm.after = AfterProduct::Gelu;
-    gemm.form = step.attributes.gelu;
+    gemm.form = step.attributes.activation;
     gemm.before = local.out(Operand::GeluInput);
   }
   return product(local, step, gemm);
@@ -161,7 +161,7 @@ Gemm linear_grad_input(const Local& local, const Step& step) {
   Gemm gemm;
   if (local.reads(Operand::GeluInput)) {
     gemm.after = AfterProduct::GeluGrad;
-    gemm.form = step.attributes.gelu;
+    gemm.form = step.attributes.activation;
     gemm.before = local.in(Operand::GeluInput);
   }
   gemm.sums = bias_sums(local, step);
@@ -404,12 +404,12 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     }
     case Op::Gelu:
-      device.gelu(dtype, attributes.gelu, local.count(local.output(Operand::Y)), local.in(Operand::GeluInput),
-                  local.out(Operand::Y));
+      device.gelu(dtype, attributes.activation, local.count(local.output(Operand::Y)),
+                  local.in(Operand::GeluInput), local.out(Operand::Y));
       break;
     case Op::GeluGrad: {
       device.gelu_grad({.dtype = dtype,
-                        .form = attributes.gelu,
+                        .form = attributes.activation,
                         .count = local.count(local.output(Operand::Dx)),
                         .x = local.in(Operand::GeluInput),
                         .dy = local.in(Operand::Dy),

@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/shown.h"
+#include "engine/config/forms.h"
 #include "engine/io/safetensors_index.h"
 #include "engine/planner/planner.h"
 
@@ -25,15 +26,6 @@ const std::vector<std::pair<std::string, std::string>> kHeads = {{"bert.pooler."
 
 // Names of this many tensors are shown.
 constexpr size_t kShownNames = 4;
-
-std::string embedding_of(const Model& model) {
-  return model.architecture == Architecture::Gpt ? "transformer.wte.weight"
-                                                 : "bert.embeddings.word_embeddings.weight";
-}
-
-std::string head_of(const Model& model) {
-  return model.architecture == Architecture::Gpt ? "lm_head.weight" : "cls.predictions.decoder.weight";
-}
 
 bool has_any(const SafetensorsFile& file, const std::string& prefix) {
   const std::string bare = prefix.starts_with("bert.") ? prefix.substr(5) : prefix;
@@ -57,8 +49,7 @@ std::set<std::string> stored_names(const Model& model) {
   one_layer.tp = 1;
   one_layer.batch = one_layer.seq = 1;
   const Program program = plan_evaluation(one_layer);
-  const std::string of_layers =
-      model.architecture == Architecture::Gpt ? "transformer.h." : "bert.encoder.layer.";
+  const std::string of_layers = std::string(form_of(model).layers) + ".";
   const std::string of_first = of_layers + "0.";
   std::set<std::string> names;
   for (const Tensor& tensor : program.tensors) {
@@ -79,7 +70,7 @@ std::set<std::string> stored_names(const Model& model) {
 
 StoredWeights::StoredWeights(const std::string& path, const Settings& settings)
     : file_(path), model_(settings.model) {
-  if (settings.model.architecture != Architecture::Bert) return;
+  if (settings.model.objective != Objective::MaskedWords) return;
   for (const auto& [prefix, words] : kHeads) {
     if (!has_any(file_, prefix)) missing_.push_back(prefix);
   }
@@ -96,8 +87,8 @@ const StoredTensor* StoredWeights::find(const std::string& part_name) const {
   }
   const StoredTensor* const found = file_.find(part_name);
   // Of two tied tensors a program may have stored only the one whose name comes first.
-  const bool may_be_head = found == nullptr && model_.tied && part_name == embedding_of(model_);
-  return may_be_head ? file_.find(head_of(model_)) : found;
+  const bool may_be_head = found == nullptr && model_.tied && part_name == form_of(model_).token_table;
+  return may_be_head ? file_.find(form_of(model_).head) : found;
 }
 
 const StoredTensor& StoredWeights::require(const StoredPart& part) const {
@@ -131,7 +122,7 @@ bool StoredWeights::is_same(const std::string& a, const std::string& b) const {
 }
 
 bool StoredWeights::has_untied_head() const {
-  const std::string embedding = embedding_of(model_), head = head_of(model_);
+  const std::string embedding = form_of(model_).token_table, head = form_of(model_).head;
   return model_.tied && file_.find(embedding) != nullptr && file_.find(head) != nullptr &&
          !is_same(embedding, head);
 }
@@ -143,7 +134,7 @@ std::vector<std::string> StoredWeights::unread() const {
   }
   // A copy of a tensor that is read says nothing new.
   for (const auto& [name, other] :
-       {std::pair<std::string, std::string>{embedding_of(model_), head_of(model_)},
+       {std::pair<std::string, std::string>{form_of(model_).token_table, form_of(model_).head},
         {kHeadBias, kDecoderBias}}) {
     const StoredTensor *const one = file_.find(name), *const two = file_.find(other);
     if (one == nullptr || two == nullptr || read.count(one->name) + read.count(two->name) != 1) continue;
@@ -165,7 +156,7 @@ std::vector<std::string> fit_to_weights(Settings& settings) {
     remarks.push_back(fmt::format(
         "{}: {} differs from {}, though the model's configuration ties them: it is used as it is, "
         "not tied, as in transformers",
-        path, head_of(settings.model), embedding_of(settings.model)));
+        path, form_of(settings.model).head, form_of(settings.model).token_table));
   }
   if (std::error_code unknown; std::filesystem::exists(index_path(path), unknown))
     remarks.push_back(

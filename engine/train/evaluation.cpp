@@ -23,7 +23,7 @@ struct Row {
 };
 
 void check_tokenizer(const Settings& settings, const Tokenizer& tokenizer) {
-  if (settings.model.architecture != Architecture::Gpt) {
+  if (settings.model.objective != Objective::NextToken) {
     throw request_error(fmt::format("{} is an encoder; perplexity and cloze accuracy need a GPT model",
                                     settings.model.title));
   }
@@ -147,7 +147,7 @@ Perplexity evaluate_perplexity(const Settings& settings, const Tokenizer& tokeni
 MaskedWords evaluate_masked_words(const Settings& settings, const Tokenizer& tokenizer,
                                   const std::shared_ptr<const TokenFile>& text,
                                   const EvaluationProgress& on_progress) {
-  if (settings.model.architecture != Architecture::Bert) {
+  if (settings.model.objective != Objective::MaskedWords) {
     throw request_error(
         fmt::format("{} predicts the next token; masked words need a BERT model", settings.model.title));
   }

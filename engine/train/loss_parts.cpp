@@ -6,7 +6,7 @@
 namespace shardlens {
 
 std::optional<LossParts> read_loss_parts(const Executor& executor, const Program& program) {
-  if (program.settings.model.architecture != Architecture::Bert) return std::nullopt;
+  if (program.settings.model.objective != Objective::MaskedWords) return std::nullopt;
   LossParts parts;
   // There is one step for each part of the batch. Its result on a replica is that replica's share of the
   // mean.

@@ -100,7 +100,7 @@ Dump make_dump(const Program& program, const Gather& gather, int64_t rows,
   dump["losses"] = scalar_list(losses, wide);
   dump["logits"] = join_rows(program, gather, Role::Logits, {rows, settings.seq, model.vocab}, model.vocab);
   dump["hidden"] = join_rows(program, gather, Role::Hidden, {rows, settings.seq, model.hidden}, model.hidden);
-  if (model.architecture == Architecture::Bert)
+  if (model.objective == Objective::MaskedWords)
     dump["sop_logits"] = join_rows(program, gather, Role::SentenceLogits, {rows, 2}, 2);
   for (const char* prefix : {"grad.", "param."}) dump_parameters(program, gather, prefix, dump);
   return dump;

@@ -61,7 +61,7 @@ struct TrainCurve {
   std::string save_problem;           ///< why the last save failed
 
   /// False for an encoder, which fills in words but cannot add any.
-  bool can_write() const { return options.settings.model.architecture == Architecture::Gpt; }
+  bool can_write() const { return options.settings.model.objective == Objective::NextToken; }
   bool done() const { return static_cast<int64_t>(steps.size()) >= options.steps; }
 };
 

@@ -227,7 +227,7 @@ Job<ValidationReport> Trainer::validate_in_pieces() {
   }
   report.loss = sums.mean();
   report.tokens = sums.tokens;
-  if (options_.settings.model.architecture == Architecture::Bert) report.parts = sums.mean_parts();
+  if (options_.settings.model.objective == Objective::MaskedWords) report.parts = sums.mean_parts();
   report.seconds = now_seconds() - begin;
   co_return report;
 }

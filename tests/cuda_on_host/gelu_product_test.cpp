@@ -16,7 +16,7 @@ struct Asked {
   AfterProduct after = AfterProduct::Gelu;
   DType dtype = DType::Bf16;
   int64_t cols = 24;
-  GeluForm form = GeluForm::Tanh;
+  Activation form = Activation::GeluTanh;
   bool tf32 = false, bias = true;
   int64_t shift = 0;
 };
@@ -72,10 +72,11 @@ TEST(GeluProduct, IsAskedInFp32WithTf32Alone) {
 
 // The library's GeLU is the tanh form, and its rows and vectors have the lengths they have.
 TEST(GeluProduct, IsNotAskedForWhatTheLibraryHasNot) {
-  EXPECT_EQ(epilogue_of({.form = GeluForm::Erf}), CUBLASLT_EPILOGUE_BIAS);
+  EXPECT_EQ(epilogue_of({.form = Activation::GeluErf}), CUBLASLT_EPILOGUE_BIAS);
   EXPECT_EQ(epilogue_of({.cols = 17}), CUBLASLT_EPILOGUE_BIAS);
   EXPECT_EQ(epilogue_of({.shift = 1}), CUBLASLT_EPILOGUE_DEFAULT);  // nor with a bias
-  EXPECT_EQ(epilogue_of({.after = AfterProduct::GeluGrad, .form = GeluForm::Erf}), CUBLASLT_EPILOGUE_DEFAULT);
+  EXPECT_EQ(epilogue_of({.after = AfterProduct::GeluGrad, .form = Activation::GeluErf}),
+            CUBLASLT_EPILOGUE_DEFAULT);
   EXPECT_EQ(epilogue_of({.after = AfterProduct::GeluGrad, .cols = 17}), CUBLASLT_EPILOGUE_DEFAULT);
 }
 

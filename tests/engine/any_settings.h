@@ -39,10 +39,10 @@ inline Settings any_settings(unsigned number) {
   model.ffn = draw.from(5, 40);
   model.vocab = draw.from(3, 300);
   model.positions = draw.from(2, 12);
-  model.architecture = draw.one_of({Architecture::Gpt, Architecture::Bert});
-  model.causal = model.architecture == Architecture::Gpt;
+  model.objective = draw.one_of({Objective::NextToken, Objective::MaskedWords});
+  model.causal = model.objective == Objective::NextToken;
   model.norm = model.causal ? NormPlacement::Pre : draw.one_of({NormPlacement::Pre, NormPlacement::Post});
-  model.gelu = draw.one_of({GeluForm::Tanh, GeluForm::Erf});
+  model.activation = draw.one_of({Activation::GeluTanh, Activation::GeluErf});
   model.tied = draw.from(0, 3) > 0;
   Split& split = settings.split;
   split.name = "any";

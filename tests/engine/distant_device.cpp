@@ -249,7 +249,7 @@ class DistantDevice final : public Device, public WorkBehind {
                  bool accumulate) override {
     ask([=, this] { inner_->bias_grad(dtype, rows, cols, dy, db, accumulate); });
   }
-  void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override {
+  void gelu(DType dtype, Activation form, int64_t count, const void* x, void* y) override {
     ask([=, this] { inner_->gelu(dtype, form, count, x, y); }, "gelu");
   }
   void gelu_grad(const GeluGrad& op) override {

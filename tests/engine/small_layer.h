@@ -27,10 +27,10 @@ inline Settings small_layer(int tp, const std::string& split = "megatron") {
 inline Settings small_bert_layer(int tp, const std::string& split = "megatron") {
   Settings settings = small_layer(tp, split);
   settings.model.name = "bert-base";
-  settings.model.architecture = Architecture::Bert;
+  settings.model.objective = Objective::MaskedWords;
   settings.model.norm = NormPlacement::Post;
   settings.model.causal = false;
-  settings.model.gelu = GeluForm::Erf;
+  settings.model.activation = Activation::GeluErf;
   settings.model.norm_epsilon = 1e-12;
   return settings;
 }

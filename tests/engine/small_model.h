@@ -29,10 +29,10 @@ inline Settings small_model(int tp, int dp = 1, const std::string& split = "mega
 inline Settings small_bert(int tp, int dp = 1, const std::string& split = "megatron") {
   Settings settings = small_model(tp, dp, split);
   settings.model.name = "bert";
-  settings.model.architecture = Architecture::Bert;
+  settings.model.objective = Objective::MaskedWords;
   settings.model.norm = NormPlacement::Post;
   settings.model.causal = false;
-  settings.model.gelu = GeluForm::Erf;
+  settings.model.activation = Activation::GeluErf;
   settings.model.norm_epsilon = 1e-12;
   return settings;
 }

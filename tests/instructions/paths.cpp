@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kRows = 128, kCols = 768, kCount = kRows * kCols;  // a few tokens of GPT-2
 constexpr int64_t kVocab = 4096;
 constexpr int64_t kHeads = 4, kHeadDim = 64, kSeq = 128;
-constexpr GeluForm kTanh = GeluForm::Tanh;
+constexpr Activation kTanh = Activation::GeluTanh;
 constexpr double kEpsilon = 1e-5;
 
 /// Numbers between -1 and 1 without a pattern, the same everywhere.

@@ -25,7 +25,7 @@ struct Plane {
   }
 };
 
-void draw_curve_line(const OpenedPage& page, const Plane& plane, GeluForm form, ImU32 colour,
+void draw_curve_line(const OpenedPage& page, const Plane& plane, Activation form, ImU32 colour,
                      float thickness) {
   ImVec2 before;
   for (int i = 0; i <= kCurvePoints; ++i) {
@@ -74,7 +74,7 @@ class Names {
 }  // namespace
 
 Bend bend_of(const Number& number) {
-  const GeluForm form = number.program().settings.model.gelu;
+  const Activation form = number.program().settings.model.activation;
   Bend bend;
   for (size_t rank = 0; rank < number.parts.size(); ++rank) {
     if (!number.parts[rank].makes()) continue;
@@ -89,7 +89,7 @@ Bend bend_of(const Number& number) {
 }
 
 void draw_curve(const OpenedPage& page, const Number& number, const Bend& bend, const Rect& room) {
-  const GeluForm form = number.program().settings.model.gelu;
+  const Activation form = number.program().settings.model.activation;
   Plane plane;
   std::vector<double> xs = bend.x;
   xs.insert(xs.end(), {0.0, bend.sum});

@@ -95,13 +95,13 @@ void map(int threads, int64_t count, S* out, const Function& f, const In*... in)
 
 }  // namespace
 
-void CpuDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) {
+void CpuDevice::gelu(DType dtype, Activation form, int64_t count, const void* x, void* y) {
   with_element_type(dtype, "GeLU", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const S* in = static_cast<const S*>(x);
     S* out = static_cast<S*>(y);
-    if (form == GeluForm::Tanh)
+    if (form == Activation::GeluTanh)
       map(
           threads_, count, out,
           [](Vector<T> v) __attribute__((always_inline)) { return v * tanh_gate<T>(v).value; }, in);
@@ -128,7 +128,7 @@ void CpuDevice::gelu_grad(const GeluGrad& op) {
       sum_columns(threads_, op.count / sums.cols, sums.cols, dx, static_cast<T*>(sums.db), sums.accumulate,
                   [&](int64_t at, int64_t width) { map_piece(at, width, dx, chain, x, dy); });
     };
-    if (op.form == GeluForm::Tanh)
+    if (op.form == Activation::GeluTanh)
       pass([](Vector<T> v) __attribute__((always_inline)) { return tanh_gate<T>(v); });
     else
       pass([](Vector<T> v) __attribute__((always_inline)) { return erf_gate<T>(v); });

@@ -68,7 +68,7 @@ class CudaDevice final : public Device {
   void gemm(const Gemm& gemm) override;
   void bias_add(const BiasAdd& op) override;
   void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db, bool accumulate) override;
-  void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override;
+  void gelu(DType dtype, Activation form, int64_t count, const void* x, void* y) override;
   void gelu_grad(const GeluGrad& op) override;
   void layer_norm(const LayerNorm& op) override;
   void layer_norm_grad(const LayerNormGrad& op) override;

@@ -40,8 +40,8 @@ SHARDLENS_BOTH Gate<T> erf_gate(T x) {
 }
 
 template <class T>
-SHARDLENS_BOTH Gate<T> gelu_gate(GeluForm form, T x) {
-  return form == GeluForm::Tanh ? tanh_gate(x) : erf_gate(x);
+SHARDLENS_BOTH Gate<T> gelu_gate(Activation form, T x) {
+  return form == Activation::GeluTanh ? tanh_gate(x) : erf_gate(x);
 }
 
 /// clamp(nearest integer, -high, high), ties to even; a NaN stays.

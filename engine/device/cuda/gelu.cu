@@ -8,13 +8,13 @@ namespace {
 
 template <class T>
 struct Gelu {
-  GeluForm form;
+  Activation form;
   __device__ T operator()(T x, T) const { return x * gelu_gate(form, x).value; }
 };
 
 template <class T>
 struct GeluGradient {
-  GeluForm form;
+  Activation form;
   __device__ T operator()(T x, T dy) const {
     const Gate<T> gate = gelu_gate(form, x);
     return dy * (gate.value + x * gate.slope);
@@ -23,7 +23,7 @@ struct GeluGradient {
 
 }  // namespace
 
-void CudaDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) {
+void CudaDevice::gelu(DType dtype, Activation form, int64_t count, const void* x, void* y) {
   with_element_type(dtype, "GeLU", [&](auto zero) {
     using S = decltype(zero);
     map<S>(Operation(*this, "GeLU"), count, x, x, y, Gelu<Computed<S>>{form});

@@ -289,7 +289,7 @@ bool Products::has_after(const Gemm& gemm) const {
   const bool coarse = element_bytes(gemm.dtype) == 2 || (gemm.dtype == DType::Fp32 && tf32_);
   constexpr int64_t kRowStep = 8;
   constexpr uint32_t kVectorBytes = 16;
-  return coarse && gemm.form == GeluForm::Tanh && !gemm.wide_result && !gemm.accumulate &&
+  return coarse && gemm.form == Activation::GeluTanh && !gemm.wide_result && !gemm.accumulate &&
          gemm.ldc % kRowStep == 0 && alignment(gemm.before) >= kVectorBytes &&
          alignment(gemm.c) >= kVectorBytes && (gemm.bias == nullptr || asks_for_epilogue(gemm));
 }

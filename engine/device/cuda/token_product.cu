@@ -74,7 +74,7 @@ template <class S>
 struct Ending {
   const S* bias;
   AfterProduct after;
-  GeluForm form;
+  Activation form;
   S* before;
   S* c;
   int64_t cols, c_stride;

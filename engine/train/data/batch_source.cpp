@@ -22,7 +22,7 @@ std::shared_ptr<const BatchSource> make_batches(const std::shared_ptr<const Toke
                                                 std::optional<uint64_t> seed) {
   if (!file) return nullptr;
   file->require_vocabulary(settings.model.vocab);
-  if (settings.model.architecture == Architecture::Gpt)
+  if (settings.model.objective == Objective::NextToken)
     return std::make_shared<NextTokenBatches>(Windows(file, settings.seq, seed), settings.batch);
   // Masks are random, so there is always a seed.
   return std::make_shared<MaskedWordBatches>(BertSamples(file, tokenizer, settings.seq, seed.value_or(0)),

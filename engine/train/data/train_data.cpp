@@ -40,7 +40,7 @@ TrainData prepare(const std::string& where, const std::string& tokenizer) {
 
 std::string usual_tokenizer(const Model& model) {
   if (has_tokenizer(model.name)) return model.name;
-  return model.architecture == Architecture::Gpt ? "bytes" : fmt::format("wordpiece:{}", model.vocab);
+  return model.objective == Objective::NextToken ? "bytes" : fmt::format("wordpiece:{}", model.vocab);
 }
 
 std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer,

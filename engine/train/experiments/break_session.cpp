@@ -36,7 +36,7 @@ std::optional<BreakSettings> toy_of(const Settings& settings) {
   if (settings.block == Block::Model && parameter_count(settings.model) < kManyParameters)
     return std::nullopt;
   Settings toy;
-  toy.model = model_preset(settings.model.architecture == Architecture::Gpt ? "gpt2-tiny" : "bert-tiny");
+  toy.model = model_preset(settings.model.objective == Objective::NextToken ? "gpt2-tiny" : "bert-tiny");
   toy.model.norm = settings.model.norm;
   toy.split = settings.split;
   toy.tp = std::clamp(settings.tp, 1, static_cast<int>(toy.model.heads));

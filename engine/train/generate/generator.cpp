@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kLongestPass = 256;
 
 Settings one_text(Settings settings) {
-  if (settings.model.architecture != Architecture::Gpt)
+  if (settings.model.objective != Objective::NextToken)
     throw request_error(
         fmt::format("{} is an encoder and cannot write text; choose a GPT model", settings.model.title));
   settings.block = Block::Model;

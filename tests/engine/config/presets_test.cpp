@@ -58,7 +58,7 @@ TEST(Presets, ArchitectureDecidesWhatThePresetLeavesOut) {
   const Model bert = model_preset("bert-base");
   EXPECT_EQ(bert.norm, NormPlacement::Post);
   EXPECT_FALSE(bert.causal);
-  EXPECT_EQ(bert.gelu, GeluForm::Erf);
+  EXPECT_EQ(bert.activation, Activation::GeluErf);
   EXPECT_EQ(model_preset("megatron-bert-3.9b").norm, NormPlacement::Pre);
 }
 
@@ -107,9 +107,9 @@ TEST_F(ModelFolder, ReadsBertConfig) {
     "intermediate_size": 100, "vocab_size": 99, "max_position_embeddings": 64, "hidden_act": "gelu",
     "layer_norm_eps": 1e-12})");
   const Model model = find_model(folder_.string() + "/");
-  EXPECT_EQ(model.architecture, Architecture::Bert);
+  EXPECT_EQ(model.objective, Objective::MaskedWords);
   EXPECT_EQ(model.ffn, 100);
-  EXPECT_EQ(model.gelu, GeluForm::Erf);
+  EXPECT_EQ(model.activation, Activation::GeluErf);
   EXPECT_EQ(model.norm_epsilon, 1e-12);
 }
 
@@ -171,7 +171,7 @@ TEST_F(ModelFolder, AKeyThatIsLeftOutHasTheClassesDefault) {
     "num_attention_heads": 3, "intermediate_size": 100, "vocab_size": 99, "max_position_embeddings": 64)";
   write_config(gpt);
   const Model gpt2 = find_model(folder_.string());
-  EXPECT_EQ(gpt2.gelu, GeluForm::Tanh);
+  EXPECT_EQ(gpt2.activation, Activation::GeluTanh);
   EXPECT_EQ(gpt2.norm_epsilon, 1e-5);
   EXPECT_EQ(gpt2.ffn, 240);
   EXPECT_TRUE(gpt2.tied);
@@ -179,7 +179,7 @@ TEST_F(ModelFolder, AKeyThatIsLeftOutHasTheClassesDefault) {
   for (const char* type : {"bert", "megatron-bert"}) {
     write_config(fmt::format(R"({{"model_type": "{}", {}}})", type, sizes));
     const Model bert = find_model(folder_.string());
-    EXPECT_EQ(bert.gelu, GeluForm::Erf) << type;
+    EXPECT_EQ(bert.activation, Activation::GeluErf) << type;
     EXPECT_EQ(bert.norm_epsilon, 1e-12) << type;
     EXPECT_TRUE(bert.tied) << type;
     EXPECT_EQ(bert.pad_token, 0) << type;

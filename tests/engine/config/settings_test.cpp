@@ -15,13 +15,14 @@ TEST(Settings, WordsRoundTrip) {
     EXPECT_EQ(parse_dtype(to_string(v)), v);
   for (const Cut v : {Cut::Column, Cut::Row, Cut::Replicated}) EXPECT_EQ(parse_cut(to_string(v)), v);
   for (const Block v : {Block::Layer, Block::Mlp, Block::Attention}) EXPECT_EQ(parse_block(to_string(v)), v);
-  for (const Architecture v : {Architecture::Gpt, Architecture::Bert}) {
-    EXPECT_EQ(parse_architecture(to_string(v)), v);
+  for (const Objective v : {Objective::NextToken, Objective::MaskedWords}) {
+    EXPECT_EQ(parse_objective(to_string(v)), v);
   }
   for (const NormPlacement v : {NormPlacement::Pre, NormPlacement::Post}) {
     EXPECT_EQ(parse_norm_placement(to_string(v)), v);
   }
-  for (const GeluForm v : {GeluForm::Tanh, GeluForm::Erf}) EXPECT_EQ(parse_gelu_form(to_string(v)), v);
+  for (const Activation v : {Activation::GeluTanh, Activation::GeluErf})
+    EXPECT_EQ(parse_activation(to_string(v)), v);
   for (const Operands v : {Operands::Normal, Operands::Integer}) EXPECT_EQ(parse_operands(to_string(v)), v);
   for (const InputKind v : {InputKind::Normal, InputKind::Npy, InputKind::Text}) {
     EXPECT_EQ(parse_input_kind(to_string(v)), v);

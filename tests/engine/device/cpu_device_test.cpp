@@ -59,7 +59,7 @@ TEST(CpuDeviceTest, IntegersAreNotComputedWith) {
   const auto device = make_cpu_device(1);
   for (const auto& action : std::vector<std::function<void()>>{
            [&] { device->gemm({.dtype = DType::Int32}); },
-           [&] { device->gelu(DType::Int32, GeluForm::Tanh, 0, nullptr, nullptr); },
+           [&] { device->gelu(DType::Int32, Activation::GeluTanh, 0, nullptr, nullptr); },
            [&] { device->layer_norm({.dtype = DType::Int32}); },
            [&] { device->attention({.dtype = DType::Int32}); },
            [&] { device->square_sum(DType::Bf16, {}, nullptr); },

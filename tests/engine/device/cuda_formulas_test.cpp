@@ -60,7 +60,7 @@ TYPED_TEST(CudaFormulasIn, GeluIsTheCpuDevices) {
   for (const double value : {0.0, -0.0, 1e-6, 50.0, -50.0, 1e6, -1e6}) x.push_back(static_cast<T>(value));
   const std::vector<T> dy(x.size(), T(1));
   std::vector<T> y(x.size()), dx(x.size());
-  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+  for (const Activation form : {Activation::GeluTanh, Activation::GeluErf}) {
     device->gelu(kDType<T>, form, static_cast<int64_t>(x.size()), x.data(), y.data());
     device->gelu_grad({.dtype = kDType<T>,
                        .form = form,
@@ -77,8 +77,8 @@ TYPED_TEST(CudaFormulasIn, GeluIsTheCpuDevices) {
           << x[i];
     }
   }
-  EXPECT_TRUE(std::isnan(gelu_gate(GeluForm::Tanh, T(NAN)).value));
-  EXPECT_TRUE(std::isnan(gelu_gate(GeluForm::Erf, T(NAN)).value));
+  EXPECT_TRUE(std::isnan(gelu_gate(Activation::GeluTanh, T(NAN)).value));
+  EXPECT_TRUE(std::isnan(gelu_gate(Activation::GeluErf, T(NAN)).value));
 }
 
 TYPED_TEST(CudaFormulasIn, RoundingIsTheCpuDevices) {

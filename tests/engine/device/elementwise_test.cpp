@@ -97,8 +97,8 @@ TEST(ElementwiseTest, NothingToDoIsDone) {
   for (const DType dtype : {DType::Fp32, DType::Fp64}) {
     device->add(dtype, 0, nullptr, nullptr, nullptr);
     device->round(dtype, 0, 3, nullptr, nullptr);
-    device->gelu(dtype, GeluForm::Tanh, 0, nullptr, nullptr);
-    device->gelu_grad({.dtype = dtype, .form = GeluForm::Erf, .count = 0});
+    device->gelu(dtype, Activation::GeluTanh, 0, nullptr, nullptr);
+    device->gelu_grad({.dtype = dtype, .form = Activation::GeluErf, .count = 0});
     device->bias_add({.dtype = dtype, .rows = 5, .cols = 0});
     device->bias_grad(dtype, 5, 0, nullptr, nullptr);
     device->slice(dtype, {5, 3, 2}, {1, 1}, nullptr, nullptr);

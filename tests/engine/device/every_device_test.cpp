@@ -150,7 +150,7 @@ TEST_P(EveryDevice, ProductsOfFewRowsHaveTheBitsOfTheirParts) {
 // the device has for it. Rows of 24 are ones that libraries can have, rows of 17 are not.
 TEST_P(EveryDevice, ProductsWithGelu) {
   for (const DType dtype : kDTypes)
-    for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf})
+    for (const Activation form : {Activation::GeluTanh, Activation::GeluErf})
       for (const auto& [m, n, k] :
            {std::array<int64_t, 3>{40, 24, 32}, {5, 17, 3}, {1, 8, 16}, {0, 8, 8}, {3, 0, 8}, {3, 8, 0}}) {
         const Numbers a = normal_in(dtype, m * k, 1), b = normal_in(dtype, k * n, 2),
@@ -203,7 +203,7 @@ TEST_P(EveryDevice, PassesOverElements) {
         void* in_place = on.in_out(on.dtype, "a + b in place", x);
         on.device.add(on.dtype, count, in_place, on.in(dy), in_place);
       })) << count;
-      for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf})
+      for (const Activation form : {Activation::GeluTanh, Activation::GeluErf})
         EXPECT_TRUE(agree(dtype, {32, 1, false, 1}, [&](OnDevice& on) {
           on.device.gelu(on.dtype, form, count, on.in(x), on.out("GeLU", count));
           on.device.gelu_grad({.dtype = on.dtype,

@@ -98,9 +98,9 @@ Operation bias_add() {
           }};
 }
 
-Operation gelu(GeluForm form) {
+Operation gelu(Activation form) {
   constexpr int64_t count = 50;
-  return {form == GeluForm::Tanh ? "GeluTanh" : "GeluErf",
+  return {form == Activation::GeluTanh ? "GeluTanh" : "GeluErf",
           {count},
           [=](Device& device, const Vectors& in) {
             Vector y = nans(count);
@@ -478,9 +478,9 @@ TEST_P(FiniteDifferences, AgreeWithTheGradient) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, FiniteDifferences,
-                         ::testing::Values(linear(false), linear(true), bias_add(), gelu(GeluForm::Tanh),
-                                           gelu(GeluForm::Erf), tanh(), layer_norm(), cut_layer_norm(),
-                                           attention("", 7, false, false, 0),
+                         ::testing::Values(linear(false), linear(true), bias_add(),
+                                           gelu(Activation::GeluTanh), gelu(Activation::GeluErf), tanh(),
+                                           layer_norm(), cut_layer_norm(), attention("", 7, false, false, 0),
                                            attention("Causal", 7, true, false, 0),
                                            attention("Long", 70, true, false, 0),
                                            attention("Masked", 8, false, true, 0), grouped_attention(0),

@@ -97,14 +97,14 @@ void expect_the_same_bits(DType dtype, int threads) {
 
   std::vector<Wide> db(kCols), fused_db(kCols);
   device->gelu_grad({.dtype = dtype,
-                     .form = GeluForm::Tanh,
+                     .form = Activation::GeluTanh,
                      .count = count,
                      .x = x.data(),
                      .dy = dy.data(),
                      .dx = dx.data()});
   device->bias_grad(dtype, kRows, kCols, dx.data(), db.data());
   device->gelu_grad({.dtype = dtype,
-                     .form = GeluForm::Tanh,
+                     .form = Activation::GeluTanh,
                      .count = count,
                      .x = x.data(),
                      .dy = dy.data(),

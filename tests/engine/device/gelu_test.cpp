@@ -9,15 +9,15 @@
 namespace shardlens {
 namespace gelu_test {
 
-long double reference(GeluForm form, long double x) {
-  if (form == GeluForm::Erf) return x * std::erfc(-x / std::numbers::sqrt2_v<long double>) / 2;
+long double reference(Activation form, long double x) {
+  if (form == Activation::GeluErf) return x * std::erfc(-x / std::numbers::sqrt2_v<long double>) / 2;
   const long double u = std::sqrt(2 * std::numbers::inv_pi_v<long double>) * (x + 0.044715L * x * x * x);
   return x / (1 + std::exp(-2 * u));
 }
 
-long double reference_slope(GeluForm form, long double x) {
+long double reference_slope(Activation form, long double x) {
   const long double c = std::sqrt(2 * std::numbers::inv_pi_v<long double>);
-  if (form == GeluForm::Erf)
+  if (form == Activation::GeluErf)
     return std::erfc(-x / std::numbers::sqrt2_v<long double>) / 2 + x * c / 2 * std::exp(-x * x / 2);
   const long double sigma = 1 / (1 + std::exp(-2 * c * (x + 0.044715L * x * x * x)));
   return sigma + x * sigma * (1 - sigma) * 2 * c * (1 + 3 * 0.044715L * x * x);
@@ -39,7 +39,7 @@ TYPED_TEST_SUITE(GeluTest, Types);
 TYPED_TEST(GeluTest, ValueAndSlopeMatchTheDefinition) {
   const auto device = make_cpu_device(1);
   const std::vector<TypeParam> x = grid<TypeParam>(), ones(x.size(), TypeParam(1));
-  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+  for (const Activation form : {Activation::GeluTanh, Activation::GeluErf}) {
     std::vector<TypeParam> y(x.size()), dx(x.size());
     device->gelu(kDType<TypeParam>, form, static_cast<int64_t>(x.size()), x.data(), y.data());
     device->gelu_grad({.dtype = kDType<TypeParam>,
@@ -63,11 +63,11 @@ TYPED_TEST(GeluTest, TheTanhFormKeepsItsDigitsInTheTail) {
   const auto device = make_cpu_device(1);
   const std::vector<TypeParam> x = grid<TypeParam>();
   std::vector<TypeParam> y(x.size());
-  device->gelu(kDType<TypeParam>, GeluForm::Tanh, static_cast<int64_t>(x.size()), x.data(), y.data());
+  device->gelu(kDType<TypeParam>, Activation::GeluTanh, static_cast<int64_t>(x.size()), x.data(), y.data());
   const long double epsilon = std::numeric_limits<TypeParam>::epsilon();
   int compared = 0;
   for (size_t i = 0; i < x.size(); ++i) {
-    const long double value = reference(GeluForm::Tanh, x[i]), v = x[i];
+    const long double value = reference(Activation::GeluTanh, x[i]), v = x[i];
     if (std::abs(value) < 16 * std::numeric_limits<TypeParam>::min()) continue;  // digits are lost at its end
     const long double twice_u =
         2 * std::sqrt(2 * std::numbers::inv_pi_v<long double>) * (v + 0.044715L * v * v * v);
@@ -83,7 +83,7 @@ TYPED_TEST(GeluTest, AnElementDependsOnNeitherItsPositionNorTheCountNorTheThread
   const int64_t count = 40007;
   const std::vector<T> x = normal<T>(count, 1, 0, 3), dy = normal<T>(count, 2);
   const auto serial = make_cpu_device(1), threaded = make_cpu_device(3);
-  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+  for (const Activation form : {Activation::GeluTanh, Activation::GeluErf}) {
     std::vector<T> y(x.size()), dx(x.size()), y_part(x.size()), dx_part(x.size());
     serial->gelu(kDType<T>, form, count, x.data(), y.data());
     serial->gelu_grad(
@@ -116,7 +116,7 @@ TYPED_TEST(GeluTest, AnElementDependsOnNeitherItsPositionNorTheCountNorTheThread
 TYPED_TEST(GeluTest, NanStaysWhereItIs) {
   using T = TypeParam;
   const auto device = make_cpu_device(1);
-  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf})
+  for (const Activation form : {Activation::GeluTanh, Activation::GeluErf})
     for (const size_t place : {size_t{3}, size_t{36}}) {  // in a whole vector and in the tail
       std::vector<T> x = normal<T>(37, 1), ones(x.size(), T(1)), y(x.size()), dx(x.size());
       x[place] = T(NAN);

@@ -296,7 +296,7 @@ TYPED_TEST(HalfTest, RowsAndElementsAreRoundedOnce) {
   compare("LayerNorm's gradient", out, wide);
   EXPECT_TRUE(same_bits(dgamma, wide_dgamma));
   EXPECT_TRUE(same_bits(dbeta, wide_dbeta));
-  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+  for (const Activation form : {Activation::GeluTanh, Activation::GeluErf}) {
     device->gelu(half, form, count, x.half.data(), out.data());
     device->gelu(DType::Fp32, form, count, x.wide.data(), wide.data());
     compare("GeLU", out, wide);

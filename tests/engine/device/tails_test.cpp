@@ -32,11 +32,11 @@ TYPED_TEST(TailsTest, AnElementHasTheSameBitsWhereverTheRowEndsAndNothingIsWritt
   std::vector<S> x;
   for (const double value : normal<double>(kLongest, 5)) x.push_back(S(static_cast<float>(value)));
   std::vector<S> whole(x.size());
-  device->gelu(this->dtype(), GeluForm::Tanh, kLongest, x.data(), whole.data());
+  device->gelu(this->dtype(), Activation::GeluTanh, kLongest, x.data(), whole.data());
   for (int64_t count = 1; count < kLongest; ++count) {
     const S mark(77.0f);
     std::vector<S> y(static_cast<size_t>(count + kBehind), mark);
-    device->gelu(this->dtype(), GeluForm::Tanh, count, x.data(), y.data());
+    device->gelu(this->dtype(), Activation::GeluTanh, count, x.data(), y.data());
     std::vector<S> expected(whole.begin(), whole.begin() + count);
     expected.resize(y.size(), mark);
     EXPECT_TRUE(same_bits(y, expected)) << count << " elements";

@@ -19,8 +19,9 @@ std::string words(const Split& split) {
          to_string(split.norm) + ", loss " + to_string(split.loss);
 }
 
-Settings tiny(const Split& split, int tp, Architecture architecture) {
-  Settings settings = architecture == Architecture::Gpt ? testing::small_model(tp) : testing::small_bert(tp);
+Settings tiny(const Split& split, int tp, Objective architecture) {
+  Settings settings =
+      architecture == Objective::NextToken ? testing::small_model(tp) : testing::small_bert(tp);
   settings.split = split;
   settings.dtype = DType::Fp64;
   settings.model.layers = 1;
@@ -50,7 +51,7 @@ TEST_P(EverySplit, AgreesWithSerialAndWithItsPlan) {
           split.mlp_fc = fc;
           split.mlp_proj = out;
           const int tp = 2 + number % 3;
-          const Architecture family = number % 2 == 0 ? Architecture::Gpt : Architecture::Bert;
+          const Objective family = number % 2 == 0 ? Objective::NextToken : Objective::MaskedWords;
           ++number;
           const Outcome outcome = compare(tiny(split, tp, family));
           ASSERT_TRUE(outcome.summary.agrees)

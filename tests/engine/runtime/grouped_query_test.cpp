@@ -39,7 +39,7 @@ std::string words(const Settings& s) {
   return std::to_string(s.model.heads) + " heads, " + std::to_string(s.model.kv_heads) + " key heads, T " +
          std::to_string(s.tp) + ", qkv " + to_string(s.split.attn_qkv) + ", proj " +
          to_string(s.split.attn_proj) + ", norm " + to_string(s.split.norm) + ", " +
-         to_string(s.heads_policy) + ", " + to_string(s.model.architecture);
+         to_string(s.heads_policy) + ", " + to_string(s.model.objective);
 }
 
 std::vector<double> doubles(const SerialReference& reference, const std::string& value) {

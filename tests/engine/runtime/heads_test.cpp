@@ -27,7 +27,7 @@ Settings with_heads(Settings settings, int64_t heads, HeadsPolicy policy) {
 }
 
 std::string words(const Settings& s) {
-  return to_string(s.heads_policy) + ", " + to_string(s.model.architecture) + ", " +
+  return to_string(s.heads_policy) + ", " + to_string(s.model.objective) + ", " +
          std::to_string(s.model.heads) + " heads, T " + std::to_string(s.tp);
 }
 

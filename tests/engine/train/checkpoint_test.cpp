@@ -113,7 +113,7 @@ TEST_F(CheckpointTest, ARunGoesOnAtAnotherTOrD) {
 TEST_F(CheckpointTest, HoldsTheModelAsHuggingFaceWritesIt) {
   trained(small_bert(2), 1);
   const Model model = find_model(path("run"));
-  EXPECT_EQ(model.architecture, Architecture::Bert);
+  EXPECT_EQ(model.objective, Objective::MaskedWords);
   EXPECT_EQ(model.norm, NormPlacement::Post);
   EXPECT_EQ(parameter_count(model), parameter_count(small_bert(1).model));
   const SafetensorsFile weights(path("run/model.safetensors"));

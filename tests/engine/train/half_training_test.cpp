@@ -73,7 +73,7 @@ TEST_F(HalfTraining, TheCurveIsThatOfFp32WithinItsRoundings) {
   for (const Settings& settings : {small_model(2), small_bert(1, 2)}) {
     TrainOptions options = small_training(settings, kSteps);
     options.schedule = {1e-3, 0, 3, kSteps, Decay::Cosine};
-    const bool bert = settings.model.architecture == Architecture::Bert;
+    const bool bert = settings.model.objective == Objective::MaskedWords;
     // One word in four is asked for, of the first replica's rows; a BERT's loss is that of two tasks.
     const double tokens = static_cast<double>(settings.batch * settings.seq) / (bert ? 4 : 1);
     for (const auto& [dtype, u] : {std::pair{DType::Bf16, 0x1p-8}, {DType::Fp16, 0x1p-11}}) {
@@ -171,7 +171,7 @@ TEST_F(HalfTraining, AResumedRunAfterASkipIsBitForBitTheRunThatWasNotInterrupted
   for (const Settings& settings : {in(DType::Fp16, small_model(2, 2)), in(DType::Fp16, small_model(3)),
                                    in(DType::Bf16, small_model(2)), in(DType::Fp16, small_bert(2))}) {
     const bool scaled = settings.dtype == DType::Fp16;
-    const bool bert = settings.model.architecture == Architecture::Bert;
+    const bool bert = settings.model.objective == Objective::MaskedWords;
     TrainOptions options = small_training(settings, 6);
     const auto overflow = [&](Trainer& trainer, int pass) {
       if (scaled && !bert) plant(trainer, {pass});

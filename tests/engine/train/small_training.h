@@ -16,7 +16,7 @@ class CountingBatches : public BatchSource {
   explicit CountingBatches(const Settings& settings) : settings_(settings) {}
   Batch batch(int64_t step) const override { return rows(step * settings_.batch, settings_.batch); }
   Batch rows(int64_t first, int64_t count) const override {
-    const bool bert = settings_.model.architecture == Architecture::Bert;
+    const bool bert = settings_.model.objective == Objective::MaskedWords;
     Batch batch;
     for (int64_t index = first; index < first + count; ++index) {
       const int64_t step = index / settings_.batch, row = index % settings_.batch;

@@ -142,7 +142,7 @@ class UnevenRows : public BatchSource {
         batch.tokens.push_back(static_cast<int32_t>((row * 31 + i * 7) % settings_.model.vocab));
         batch.labels.push_back(i <= row % settings_.seq ? batch.tokens.back() : kIgnoredLabel);
       }
-      if (settings_.model.architecture == Architecture::Bert)
+      if (settings_.model.objective == Objective::MaskedWords)
         batch.sentence_labels.push_back(static_cast<int32_t>(row % 2));
     }
     return batch;

@@ -120,7 +120,7 @@ TEST(Number, AnotherCutMakesItOfTheSameFactors) {
 
 TEST(Number, ItsGeluIsThatOfTheDevice) {
   const std::vector<double> x{-6, -1.5, -0.131, 0, 0.052, 0.7, 3, 12};
-  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+  for (const Activation form : {Activation::GeluTanh, Activation::GeluErf}) {
     std::vector<double> y(x.size());
     make_cpu_device(1)->gelu(DType::Fp64, form, static_cast<int64_t>(x.size()), x.data(), y.data());
     for (size_t i = 0; i < x.size(); ++i)

@@ -45,7 +45,7 @@ TEST(Difference, NamesEverySetting) {
       [](Settings& s) { s.model.positions = 64; },
       [](Settings& s) { s.model.norm = NormPlacement::Post; },
       [](Settings& s) { s.model.tied = false; },
-      [](Settings& s) { s.model.gelu = GeluForm::Erf; },
+      [](Settings& s) { s.model.activation = Activation::GeluErf; },
       [](Settings& s) { s.split = named_split("reversed"); },
       [](Settings& s) { s.split.mlp_fc = Cut::Replicated; },
       [](Settings& s) { s.split.embedding = EmbeddingCut::Replicated; },

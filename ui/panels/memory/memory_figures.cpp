@@ -23,7 +23,7 @@ std::string with_unit(double value, const char* format, const char* unit) {
 std::vector<ModelMark> make_marks() {
   std::vector<ModelMark> found;
   for (const Model& model : model_presets()) {
-    if (model.architecture != Architecture::Gpt) continue;
+    if (model.objective != Objective::NextToken) continue;
     const double count = static_cast<double>(parameter_count(model));
     const std::string label = model_size(count);
     const bool known =

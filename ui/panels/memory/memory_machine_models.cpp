@@ -35,7 +35,7 @@ const std::vector<ListedModel>& gpts_by_size() {
   static const std::vector<ListedModel> models = [] {
     std::vector<ListedModel> found;
     for (const Model& model : model_presets())
-      if (model.architecture == Architecture::Gpt)
+      if (model.objective == Objective::NextToken)
         found.push_back({&model, wall_bytes(static_cast<double>(parameter_count(model)), 1).total()});
     std::sort(found.begin(), found.end(),
               [](const ListedModel& a, const ListedModel& b) { return a.bytes < b.bytes; });

@@ -41,7 +41,7 @@ TrainOptions options_of(const TrainChoices& choices) {
                       .steps = choices.steps,
                       .decay = choices.decay};
   options.validate_every = std::max<int64_t>(1, choices.steps / kValidations);
-  const bool bert = settings.model.architecture == Architecture::Bert;
+  const bool bert = settings.model.objective == Objective::MaskedWords;
   options.validation_rows =
       std::max<int64_t>(1, (bert ? 7 : 1) * kValidationTokens / std::max<int64_t>(1, settings.seq));
   options.checkpoint_every = choices.checkpoint_every;
@@ -51,9 +51,9 @@ TrainOptions options_of(const TrainChoices& choices) {
 
 }  // namespace
 
-TrainChoices comparison_choices(Architecture family) {
+TrainChoices comparison_choices(Objective family) {
   TrainChoices choices;
-  if (family == Architecture::Bert) {
+  if (family == Objective::MaskedWords) {
     choices.model = "bert-deep-tiny";
     choices.layers = 12;
     choices.batch = 128;
@@ -157,8 +157,8 @@ TrainChoices with_model(TrainChoices choices, const std::string& preset) {
 }
 
 TrainChoices compared_with_model(TrainChoices choices, const std::string& preset) {
-  const Architecture family = model_preset(preset).architecture;
-  if (family == model_preset(choices.model).architecture) return with_model(std::move(choices), preset);
+  const Objective family = model_preset(preset).objective;
+  if (family == model_preset(choices.model).objective) return with_model(std::move(choices), preset);
   const TrainChoices other = comparison_choices(family);
   return preset == other.model ? other : with_model(other, preset);
 }

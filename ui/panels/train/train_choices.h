@@ -31,7 +31,7 @@ struct TrainChoices {
 /// next byte shows it within seconds. A BERT first has to learn to use neighbouring words: for hundreds of
 /// steps it has learnt only the words' frequencies. Then the pre-LN form's loss falls below that level, and
 /// the post-LN one's stays there. Short rows and many of them make that happen soonest.
-TrainChoices comparison_choices(Architecture family = Architecture::Gpt);
+TrainChoices comparison_choices(Objective family = Objective::NextToken);
 
 /// The default for what a model is asked to write.
 WritingWish writing_choices();

@@ -91,7 +91,7 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
     legends.push_back({fmt::format("unigram entropy of the text {}", format_value(entropy)), theme.dim, true,
                        fmt::format("unigrams {}", format_value(entropy))});
   const bool hidden_words =
-      !train.curves.empty() && train.curves[0]->options.settings.model.architecture == Architecture::Bert;
+      !train.curves.empty() && train.curves[0]->options.settings.model.objective == Objective::MaskedWords;
   const std::string unit = hidden_words ? "nats per hidden token" : "nats per token";
   if (!train.curves.empty()) legends.push_back({"each step", each_step_colour(theme, 0)});
   legends.push_back({unit, 0});

@@ -12,7 +12,7 @@ namespace train_choices_test {
 
 TEST(TrainChoices, AComparisonOfAnotherFamilyIsTaughtAsThatFamilyNeedsIt) {
   const TrainChoices gpt = comparison_choices(), bert = compared_with_model(gpt, "bert-deep-tiny");
-  EXPECT_EQ(bert, comparison_choices(Architecture::Bert));
+  EXPECT_EQ(bert, comparison_choices(Objective::MaskedWords));
   EXPECT_EQ(compared_with_model(bert, gpt.model), gpt);
   const TrainChoices wide = compared_with_model(gpt, "bert-tiny");
   EXPECT_EQ(wide.layers, model_preset("bert-tiny").layers);
@@ -23,12 +23,12 @@ TEST(TrainChoices, AComparisonOfAnotherFamilyIsTaughtAsThatFamilyNeedsIt) {
 }
 
 TEST(TrainChoices, BothComparisonsCanBeTrained) {
-  for (const Architecture family : {Architecture::Gpt, Architecture::Bert}) {
+  for (const Objective family : {Objective::NextToken, Objective::MaskedWords}) {
     const train_command::Start start = comparison_of(comparison_choices(family));
     ASSERT_EQ(start.models.size(), 2u);
     for (const train_command::Model& model : start.models) {
       EXPECT_NO_THROW(validate(model.options.settings));
-      EXPECT_EQ(model.options.settings.model.architecture, family);
+      EXPECT_EQ(model.options.settings.model.objective, family);
     }
     EXPECT_NE(start.models[0].options.settings.model.norm, start.models[1].options.settings.model.norm);
   }
