@@ -15,7 +15,7 @@ Model gpt2() {
 
 Model bert(NormPlacement norm) {
   Model model;
-  model.form = norm == NormPlacement::Pre ? "megatron-bert" : "bert";
+  model.form = "bert";
   model.objective = Objective::MaskedWords;
   model.norm = norm;
   model.causal = false;

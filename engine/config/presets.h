@@ -1,6 +1,6 @@
 // The models that a user can name: built-in presets (assets/models.json) and folders with a Hugging Face
-// config.json. A preset states only what its architecture leaves open; the rest (GeLU form, norm placement,
-// mask) follows from the architecture, so a new preset is one line.
+// config.json. A preset states only what its form leaves open (forms.h); the rest (activation, norm placement,
+// mask) follows from the form, so a new preset is one line.
 #pragma once
 
 #include <string>

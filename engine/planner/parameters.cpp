@@ -5,9 +5,11 @@
 #include <cstring>
 #include <initializer_list>
 #include <set>
+#include <stdexcept>
 
 #include "engine/config/forms.h"
 #include "engine/planner/planner.h"
+#include "engine/program/operation.h"
 
 namespace shardlens {
 namespace {
@@ -76,12 +78,12 @@ StoredPart packed_columns(const Model& model, const ModelForm& form, StoredPart 
   return part;
 }
 
-std::vector<StoredPart> parts_of(const Model& model, const Tensor& weight, const StoredPart& whole) {
+std::vector<StoredPart> parts_of(const Model& model, Role role, const StoredPart& whole) {
   const ModelForm& form = form_of(model);
   const StoredModules& stored = form.modules;
   const bool packed = stored.query_part == nullptr;
   const int64_t queries = model.hidden, keys = model.key_heads() * model.head_dim();
-  switch (weight.role) {
+  switch (role) {
     case Role::Qkv:
     case Role::QkvBias:
       if (packed) return {whole};
@@ -101,22 +103,41 @@ std::vector<StoredPart> parts_of(const Model& model, const Tensor& weight, const
   }
 }
 
-}  // namespace
-
-std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight) {
+/// `role`: of the parameter. What the optimizer keeps of it is stored like the parameter, under another name.
+std::vector<StoredPart> stored_as(const Settings& settings, const Tensor& weight, Role role) {
   const MatrixShape matrix = matrix_shape(weight);
   StoredPart whole{weight.name, {}, false, {0, matrix.rows}, {0, matrix.cols}};
-  if (is_over_vocabulary(weight.role)) {
+  if (is_over_vocabulary(role)) {
     Range& words = weight.row_dims == 0 ? whole.cols : whole.rows;
     words.end = std::min(words.end, settings.model.vocab);
   }
-  whole.transposed = form_of(settings.model).transposed && weight.row_dims > 0 && !is_table(weight.role);
-  std::vector<StoredPart> parts = parts_of(settings.model, weight, whole);
+  whole.transposed = form_of(settings.model).transposed && weight.row_dims > 0 && !is_table(role);
+  std::vector<StoredPart> parts = parts_of(settings.model, role, whole);
   for (StoredPart& part : parts) {
     if (part.shape.empty()) part.shape = stored_shape(weight, part);
     if (weight.row_dims == 0) part.shape.erase(part.shape.begin(), part.shape.end() - 1);
   }
   return parts;
+}
+
+/// The role of the parameter whose moment or master copy `state` is.
+Role role_of_parameter(const Program& program, const Tensor& state) {
+  for (const Step& step : program.steps) {
+    if (step.op != Op::AdamW || std::ranges::find(step.inputs, state.id) == step.inputs.end()) continue;
+    return program.tensor(input_of(program, step, Operand::Parameter)).role;
+  }
+  throw std::logic_error(state.name + " is no state of a parameter");
+}
+
+}  // namespace
+
+std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight) {
+  return stored_as(settings, weight, weight.role);
+}
+
+std::vector<StoredPart> stored_parts(const Program& program, const Tensor& lasting) {
+  const bool is_state = lasting.kind == MemoryKind::OptimizerState;
+  return stored_as(program.settings, lasting, is_state ? role_of_parameter(program, lasting) : lasting.role);
 }
 
 int64_t parameter_count(const Model& model) {

@@ -31,6 +31,8 @@ struct StoredPart {
 /// Returns the parts of a weight of a Program that was planned from `settings`, in the order of their
 /// columns.
 std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight);
+/// The same, also of what the optimizer keeps: it is cut into the parts of its parameter.
+std::vector<StoredPart> stored_parts(const Program& program, const Tensor& lasting);
 
 /// How many numbers the parameters of a valid model hold, counted from the weights of its Program:
 /// 124,439,808 for gpt2. Each stored number counts once: an output matrix counts if it is not tied to the

@@ -81,7 +81,7 @@ std::vector<TensorToStore> tensors_to_store(const Executor& executor, const Prog
   for (const TensorId id : lasting_tensors(program)) {
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != kind) continue;
-    for (const StoredPart& part : stored_parts(program.settings, tensor)) {
+    for (const StoredPart& part : stored_parts(program, tensor)) {
       const auto [at, is_new] = place_of.emplace(part.name, tensors.size());
       if (is_new) tensors.emplace_back();
       tensors[at->second].push_back({id, part});
@@ -373,7 +373,7 @@ void load_optimizer_state(const std::string& folder, const TrainingState& state,
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != MemoryKind::OptimizerState) continue;
     std::vector<std::byte> whole(static_cast<size_t>(tensor.bytes()));
-    for (const StoredPart& part : stored_parts(program.settings, tensor)) {
+    for (const StoredPart& part : stored_parts(program, tensor)) {
       std::vector<std::byte> bytes(
           static_cast<size_t>(element_count(part.shape) * element_bytes(tensor.dtype)));
       const StoredTensor& stored = file->require(part.name, part.shape);

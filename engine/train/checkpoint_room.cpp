@@ -30,7 +30,7 @@ int64_t checkpoint_bytes(const Program& program) {
   std::set<std::string> names;  // several parameters can be parts of one stored tensor
   for (const TensorId id : lasting_tensors(program)) {
     const Tensor& tensor = program.tensor(id);
-    for (const StoredPart& part : stored_parts(program.settings, tensor))
+    for (const StoredPart& part : stored_parts(program, tensor))
       if (names.insert(part.name).second) bytes += element_count(part.shape) * element_bytes(tensor.dtype);
   }
   return bytes;

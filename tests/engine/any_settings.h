@@ -40,6 +40,7 @@ inline Settings any_settings(unsigned number) {
   model.vocab = draw.from(3, 300);
   model.positions = draw.from(2, 12);
   model.objective = draw.one_of({Objective::NextToken, Objective::MaskedWords});
+  model.form = model.objective == Objective::NextToken ? "gpt2" : "bert";
   model.causal = model.objective == Objective::NextToken;
   model.norm = model.causal ? NormPlacement::Pre : draw.one_of({NormPlacement::Pre, NormPlacement::Post});
   model.activation = draw.one_of({Activation::GeluTanh, Activation::GeluErf});

@@ -27,6 +27,7 @@ inline Settings small_layer(int tp, const std::string& split = "megatron") {
 inline Settings small_bert_layer(int tp, const std::string& split = "megatron") {
   Settings settings = small_layer(tp, split);
   settings.model.name = "bert-base";
+  settings.model.form = "bert";
   settings.model.objective = Objective::MaskedWords;
   settings.model.norm = NormPlacement::Post;
   settings.model.causal = false;

@@ -29,6 +29,7 @@ inline Settings small_model(int tp, int dp = 1, const std::string& split = "mega
 inline Settings small_bert(int tp, int dp = 1, const std::string& split = "megatron") {
   Settings settings = small_model(tp, dp, split);
   settings.model.name = "bert";
+  settings.model.form = "bert";
   settings.model.objective = Objective::MaskedWords;
   settings.model.norm = NormPlacement::Post;
   settings.model.causal = false;

@@ -19,9 +19,8 @@ std::string words(const Split& split) {
          to_string(split.norm) + ", loss " + to_string(split.loss);
 }
 
-Settings tiny(const Split& split, int tp, Objective architecture) {
-  Settings settings =
-      architecture == Objective::NextToken ? testing::small_model(tp) : testing::small_bert(tp);
+Settings tiny(const Split& split, int tp, Objective objective) {
+  Settings settings = objective == Objective::NextToken ? testing::small_model(tp) : testing::small_bert(tp);
   settings.split = split;
   settings.dtype = DType::Fp64;
   settings.model.layers = 1;
