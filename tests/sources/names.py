@@ -13,7 +13,7 @@ import sys
 
 #: What has a name too, by what holds it: a model, a split, a device.
 OTHERS = re.compile(r"(?:.*[.>])?(hardware|own|from|of|first|model|gpu|split|file|preset|facts|experiment|theme|inks|"
-                    r"communicator|metric|piece|operation|unit|device|lesson_|lesson|row|part|key|options|h|stretches\.back\(\)|view|Split\(\)|"
+                    r"communicator|metric|piece|operation|unit|device|lesson_|lesson|row|form|part|key|options|h|stretches\.back\(\)|view|Split\(\)|"
                     r"devices\[i\]|experiments\[i\]|curves\[i\]|curve)")
 
 #: File, and what is looked up there.
