@@ -47,13 +47,18 @@ bool is_dumped(const Tensor& tensor) {
          (tensor.kind == MemoryKind::WeightGradient && tensor.layout.kind != LayoutKind::Partial);
 }
 
-/// The first form of a value of one part of the batch, as it was computed.
-const Tensor& first_with(const Program& program, Role role, int part) {
-  const auto found = std::ranges::find_if(program.tensors, [&](const Tensor& tensor) {
-    return tensor.kind == MemoryKind::Activation && tensor.role == role && tensor.micro_batch == part;
-  });
-  if (found == program.tensors.end()) throw std::logic_error("a Program without " + to_string(role));
-  return *found;
+/// The last form of a value of one part of the batch: summed over the ranks, and with all of its rows, which
+/// an overlapped collective brings one after the other.
+const Tensor& result_of(const Program& program, Role role, int part) {
+  const Tensor* first = nullptr;
+  const Tensor* last = nullptr;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != MemoryKind::Activation || tensor.role != role || tensor.micro_batch != part) continue;
+    if (first == nullptr) first = &tensor;
+    if (tensor.shape == first->shape && tensor.layout.kind != LayoutKind::Partial) last = &tensor;
+  }
+  if (last == nullptr) throw std::logic_error("a Program without " + to_string(role));
+  return *last;
 }
 
 DumpTensor scalar_list(const std::vector<double>& values, DType dtype) {
@@ -75,7 +80,7 @@ DumpTensor join_rows(const Program& program, const Gather& gather, Role role, Sh
   const Settings& settings = program.settings;
   for (int replica = 0; replica < settings.dp; ++replica) {
     for (int part = 0; part < settings.micro_batches; ++part) {
-      const GatheredTensor& piece = gather.tensors(replica).at(first_with(program, role, part).name);
+      const GatheredTensor& piece = gather.tensors(replica).at(result_of(program, role, part).name);
       joined.dtype = piece.dtype;
       const auto row_bytes = static_cast<size_t>(piece.shape[1] * element_bytes(piece.dtype));
       const auto kept = static_cast<size_t>(cols * element_bytes(piece.dtype));
