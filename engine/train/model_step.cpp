@@ -47,15 +47,17 @@ bool is_dumped(const Tensor& tensor) {
          (tensor.kind == MemoryKind::WeightGradient && tensor.layout.kind != LayoutKind::Partial);
 }
 
-/// The last form of a value of one part of the batch: summed over the ranks, and with all of its rows, which
-/// an overlapped collective brings one after the other.
+/// The last form of a value of one part of the batch: summed over the ranks, and joined where an overlapped
+/// collective brings its rows one after the other.
 const Tensor& result_of(const Program& program, Role role, int part) {
-  const Tensor* first = nullptr;
   const Tensor* last = nullptr;
-  for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind != MemoryKind::Activation || tensor.role != role || tensor.micro_batch != part) continue;
-    if (first == nullptr) first = &tensor;
-    if (tensor.shape == first->shape && tensor.layout.kind != LayoutKind::Partial) last = &tensor;
+  for (const Step& step : program.steps) {
+    for (const TensorId id : step.outputs) {
+      const Tensor& tensor = program.tensor(id);
+      const bool is_wanted =
+          tensor.kind == MemoryKind::Activation && tensor.role == role && tensor.micro_batch == part;
+      if (is_wanted && tensor.layout.kind != LayoutKind::Partial) last = &tensor;
+    }
   }
   if (last == nullptr) throw std::logic_error("a Program without " + to_string(role));
   return *last;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -71,7 +72,7 @@ double relative_difference(const DumpTensor& a, const DumpTensor& b) {
     difference += (x - y) * (x - y);
     size += y * y;
   }
-  return std::sqrt(difference / size);
+  return std::sqrt(difference / std::max(size, 1e-20));  // what is 0 but for rounding errors is 0
 }
 
 TEST(LayerDump, HasTheCheckpointsNamesAndShapes) {
@@ -129,6 +130,7 @@ TEST(ModelDump, IsTheSameForEveryCut) {
   };
   for (Settings settings : models()) {
     settings.batch = 4;
+    if (settings.model.is_grouped()) settings.seq = 1;  // a part of the batch then has one row
     settings.tp = 1;
     const Dump serial = dump_of_model(settings);
     settings.tp = 2;
