@@ -76,11 +76,10 @@ std::span<const ModelForm> model_forms() {
 }
 
 const ModelForm& find_form(const std::string& name) {
-  std::vector<std::string> names;
-  for (const ModelForm& form : rows()) {
+  for (const ModelForm& form : rows())
     if (form.name == name) return form;
-    names.emplace_back(form.name);
-  }
+  std::vector<std::string> names;
+  for (const ModelForm& form : rows()) names.emplace_back(form.name);
   throw unknown_name("form of a model", name, names);
 }
 

@@ -2,7 +2,9 @@
 // BERT), and maps its parameters to their names in a checkpoint.
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "engine/config/forms.h"
 #include "engine/planner/modules.h"
@@ -22,22 +24,25 @@ Layout stream_layout(const Settings& settings) {
 }
 
 std::string parameter_name(const Builder& b, const std::string& parameter) {
-  const ModelForm& form = form_of(b.settings().model);
-  const StoredModules& stored = form.modules;
-  const std::map<std::string, const char*> names = {
-      {"ln1", stored.norm1},
-      {"attn.qkv", stored.qkv},
-      {"attn.q", stored.query},
-      {"attn.kv", stored.key_value},
-      {"attn.proj", stored.attention_out},
-      {"ln2", stored.norm2},
-      {"mlp.fc", stored.mlp_in},
-      {"mlp.proj", stored.mlp_out},
+  struct Module {
+    std::string_view name;
+    const char* StoredModules::*stored;
   };
+  static constexpr Module kModules[] = {{"ln1", &StoredModules::norm1},
+                                        {"attn.qkv", &StoredModules::qkv},
+                                        {"attn.q", &StoredModules::query},
+                                        {"attn.kv", &StoredModules::key_value},
+                                        {"attn.proj", &StoredModules::attention_out},
+                                        {"ln2", &StoredModules::norm2},
+                                        {"mlp.fc", &StoredModules::mlp_in},
+                                        {"mlp.proj", &StoredModules::mlp_out}};
   const size_t dot = parameter.rfind('.');
-  const auto found = names.find(parameter.substr(0, dot));
-  if (found == names.end()) return parameter;
-  return fmt::format("{}.{}.{}{}", form.layers, b.layer(), found->second, parameter.substr(dot));
+  const std::string_view module = std::string_view(parameter).substr(0, dot);
+  const auto* const found = std::ranges::find(kModules, module, &Module::name);
+  if (found == std::end(kModules)) return parameter;
+  const ModelForm& form = form_of(b.settings().model);
+  return fmt::format("{}.{}.{}{}", form.layers, b.layer(), form.modules.*found->stored,
+                     parameter.substr(dot));
 }
 
 namespace {
