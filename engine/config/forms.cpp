@@ -1,7 +1,6 @@
 // The rows.
 #include "engine/config/forms.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "engine/base/suggest.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/config/forms.h"
 #include "engine/io/json_text.h"
 
 namespace shardlens {
@@ -29,9 +30,7 @@ const char* torch_type(DType dtype) {
 }
 
 ordered_json gpt2(const Model& model) {
-  return {{"architectures", {"GPT2LMHeadModel"}},
-          {"model_type", "gpt2"},
-          {"activation_function", model.activation == Activation::GeluErf ? "gelu" : "gelu_new"},
+  return {{"activation_function", model.activation == Activation::GeluErf ? "gelu" : "gelu_new"},
           {"vocab_size", model.vocab},
           {"n_positions", model.positions},
           {"n_ctx", model.positions},
@@ -43,12 +42,9 @@ ordered_json gpt2(const Model& model) {
 }
 
 ordered_json bert(const Model& model) {
-  const bool pre = model.norm == NormPlacement::Pre;
   // Without this key, loaders assume 0. So "no padding word" is written as null.
   const ordered_json pad = model.pad_token >= 0 ? ordered_json(model.pad_token) : ordered_json(nullptr);
-  return {{"architectures", {pre ? "MegatronBertForPreTraining" : "BertForPreTraining"}},
-          {"model_type", pre ? "megatron-bert" : "bert"},
-          {"hidden_act", model.activation == Activation::GeluErf ? "gelu" : "gelu_new"},
+  return {{"hidden_act", model.activation == Activation::GeluErf ? "gelu" : "gelu_new"},
           {"vocab_size", model.vocab},
           {"max_position_embeddings", model.positions},
           {"hidden_size", model.hidden},
@@ -70,7 +66,9 @@ std::string hugging_face_config(const Model& model, DType dtype, std::optional<i
         "no config.json that other programs read can describe a post-LN GPT; train it without --checkpoint, "
         "or choose pre-LN");
   }
-  ordered_json json = gpt ? gpt2(model) : bert(model);
+  const ModelForm& form = form_of(model);
+  ordered_json json = {{"architectures", {form.class_name}}, {"model_type", form.name}};
+  json.update(gpt ? gpt2(model) : bert(model));
   if (model.is_grouped()) json["num_key_value_heads"] = model.key_heads();
   if (gpt) {
     // Without this key, loaders assume GPT-2's own 50,256.

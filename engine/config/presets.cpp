@@ -1,8 +1,6 @@
 // Reads model presets, and finds the folders of models.
 #include "engine/config/presets.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 

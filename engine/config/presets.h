@@ -18,7 +18,7 @@ std::vector<std::string> model_names();
 Model model_preset(const std::string& name);
 
 /// Returns the model for a `--model` value: a preset name, or a folder with a Hugging Face config.json of a
-/// `gpt2` or `bert` model.
+/// form of forms.h.
 Model find_model(const std::string& name_or_folder);
 /// The folder that a `--model` value names; empty if it is a preset. Of a preset and a folder of one name,
 /// the preset is meant, and "./name" is the folder. A text with a slash, or the name of a folder, is a

@@ -3,6 +3,7 @@
 // again follows from the layouts.
 #include <fmt/format.h>
 
+#include "engine/config/forms.h"
 #include "engine/planner/fusion.h"
 #include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
@@ -72,21 +73,23 @@ TensorId layers(Builder& b, TensorId x, const Visibility& visible) {
 TensorId gpt_embedding(Builder& b, TensorId tokens, TensorId positions) {
   const Settings& settings = b.settings();
   const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
-  const TensorId e = embedding(b, tokens, Role::TokenTable, "wte", "transformer.wte.weight", "Wte", "E", rows,
+  const ModelForm& form = form_of(settings.model);
+  const TensorId e = embedding(b, tokens, Role::TokenTable, "wte", form.token_table, "Wte", "E", rows,
                                table_layout(settings));
-  const TensorId p = embedding(b, positions, Role::PositionTable, "wpe", "transformer.wpe.weight", "Wpe",
-                               "Epos", settings.model.positions, small_table_layout(settings));
+  const TensorId p = embedding(b, positions, Role::PositionTable, "wpe", form.position_table, "Wpe", "Epos",
+                               settings.model.positions, small_table_layout(settings));
   return dropout(b, residual(b, e, p, "embedding", "X"), "embedding.dropped", "X'");
 }
 
 // A last LayerNorm, and logits against wte.
 TensorId gpt_logits(Builder& b, TensorId x) {
   const Settings& settings = b.settings();
-  x = layer_norm(b, x, "ln_f", "transformer.ln_f", "Xf");
+  const ModelForm& form = form_of(settings.model);
+  x = layer_norm(b, x, "ln_f", form.last_norm, "Xf");
   b.rename(x, b.scoped("hidden"));
   b.set_role(x, Role::Hidden);
   b.keep(x);
-  const std::string head = settings.model.tied ? "transformer.wte.weight" : "lm_head.weight";
+  const char* const head = settings.model.tied ? form.token_table : form.head;
   return vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", table_layout(settings), "");
 }
 
@@ -103,20 +106,19 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradi
   const Settings& settings = b.settings();
   const Model& model = settings.model;
   const bool post = model.norm == NormPlacement::Post;
-  const std::string words = "bert.embeddings.word_embeddings.weight";
+  const ModelForm& form = form_of(model);
   const int64_t rows = padded_vocab(model, vocab_ranks(settings));
-  const TensorId e = embedding(b, in.tokens, Role::TokenTable, "words", words, "Wword", "E", rows,
+  const TensorId e = embedding(b, in.tokens, Role::TokenTable, "words", form.token_table, "Wword", "E", rows,
                                table_layout(settings), model.pad_token);
-  const TensorId p = embedding(b, in.positions, Role::PositionTable, "positions",
-                               "bert.embeddings.position_embeddings.weight", "Wpos", "Epos", model.positions,
-                               small_table_layout(settings));
+  const TensorId p = embedding(b, in.positions, Role::PositionTable, "positions", form.position_table, "Wpos",
+                               "Epos", model.positions, small_table_layout(settings));
   const TensorId t =
       embedding(b, in.token_types, Role::TypeTable, "types", "bert.embeddings.token_type_embeddings.weight",
                 "Wtyp", "Etyp", 2, small_table_layout(settings));
   TensorId x = residual(b, residual(b, e, p, "embedding.words", "E'"), t, "embedding", "X");
   if (post) x = layer_norm(b, x, "embedding.norm", "bert.embeddings.LayerNorm", "X");
   x = layers(b, dropout(b, x, "embedding.dropped", "X'"), {.mask = in.attention_mask});
-  if (!post) x = layer_norm(b, x, "ln_f", "bert.encoder.ln", "Xf");
+  if (!post) x = layer_norm(b, x, "ln_f", form.last_norm, "Xf");
   b.rename(x, b.scoped("hidden"));
   b.set_role(x, Role::Hidden);
   b.keep(x);
@@ -132,7 +134,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradi
                      Role::HeadTransform, Role::HeadTransformBias);
   h = gelu(b, h, "transform.gelu", "G");
   h = layer_norm(b, h, "transform.norm", "cls.predictions.transform.LayerNorm", "N");
-  const std::string head = model.tied ? words : "cls.predictions.decoder.weight";
+  const char* const head = model.tied ? form.token_table : form.head;
   const TensorId logits = vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", table_layout(settings),
                                        "cls.predictions.bias");
   if (!gradients) b.keep(logits);

@@ -12,14 +12,20 @@ import re
 import sys
 
 #: What has a name too, by what holds it: a model, a split, a device.
-OTHERS = re.compile(r"(?:.*[.>])?(hardware|own|from|of|first|model|gpu|split|file|preset|facts|experiment|theme|inks|"
-                    r"communicator|metric|piece|operation|unit|device|lesson_|lesson|row|form|part|key|options|h|stretches\.back\(\)|view|Split\(\)|"
-                    r"devices\[i\]|experiments\[i\]|curves\[i\]|curve)")
+OTHERS = re.compile(r"(?:.*[.>])?(hardware|model|gpu|split|file|preset|facts|experiment|theme|inks|communicator|metric|"
+                    r"operation|device|lesson_|lesson|form|options|Split\(\)|devices\[i\]|experiments\[i\]|"
+                    r"curves\[i\]|curve)")
 
 #: File, and what is looked up there.
 LOOKED_UP = {
     "engine/program/shown_name.cpp": "letters that a person reads",
     "engine/lesson/functions.cpp": "a word that a lesson may use",
+    "engine/lesson/functions_of_models.cpp": "a part of the memory wall",
+    "engine/program/operation.cpp": "an operation's word in a file",
+    "ui/lesson/scene_of_view.cpp": "a view's name",
+    "ui/panels/memory/memory_figures.cpp": "a device's name",
+    "ui/panels/traffic/traffic.cpp": "a device's or a split's name",
+    "ui/settings/difference.cpp": "a split's name",
     "engine/lesson/read_scene.cpp": "an experiment's name in a lesson",
     "engine/lesson/run_keys.cpp": "a key of a scene",
     "engine/lesson/said_value.cpp": "a unit in an answer",

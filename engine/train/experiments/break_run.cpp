@@ -157,18 +157,19 @@ BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSourc
   if (trains) batches_ = std::move(batches);
 }
 
+template <class Runner>
+void BreakRun::place(std::unique_ptr<Runner>& where, std::unique_ptr<Runner> made) {
+  const std::lock_guard lock(mutex_);
+  if (is_cancelled_) throw Error(ErrorKind::Cancelled, kStopped);
+  where = std::move(made);
+}
+
 Job<> BreakRun::allocate_trainings() {
   co_await allocate(sound_pass_, sound_plan_);
   co_await allocate(broken_pass_, report_.plan);
-  for (const auto& [trainer, fault] :
-       {std::pair<std::unique_ptr<Trainer>*, std::optional<Fault>>{&sound_, std::nullopt},
-        {&broken_, request_.fault}}) {
-    co_await GiveWay();
-    auto trained = std::make_unique<Trainer>(training(request_, fault), batches_, nullptr);
-    const std::lock_guard lock(mutex_);
-    if (is_cancelled_) throw Error(ErrorKind::Cancelled, kStopped);
-    *trainer = std::move(trained);
-  }
+  place(sound_, std::make_unique<Trainer>(training(request_, std::nullopt), batches_, nullptr));
+  co_await GiveWay();
+  place(broken_, std::make_unique<Trainer>(training(request_, request_.fault), batches_, nullptr));
 }
 
 void BreakRun::cancel() {
@@ -181,12 +182,7 @@ void BreakRun::cancel() {
 }
 
 Job<> BreakRun::allocate(std::unique_ptr<Executor>& executor, std::shared_ptr<const Plan> plan) {
-  auto allocated = std::make_unique<Executor>(std::move(plan));
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_cancelled_) throw Error(ErrorKind::Cancelled, kStopped);
-    executor = std::move(allocated);
-  }
+  place(executor, std::make_unique<Executor>(std::move(plan)));
   co_await stand_still(*executor);
 }
 

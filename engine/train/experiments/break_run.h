@@ -40,6 +40,10 @@ class BreakRun {
   void cancel();
 
  private:
+  /// Puts what has been made in its place, where cancel() finds it. Throws a Cancelled Error if that was
+  /// called before.
+  template <class Runner>
+  void place(std::unique_ptr<Runner>& where, std::unique_ptr<Runner> made);
   Job<> allocate_trainings();
   Job<> allocate(std::unique_ptr<Executor>& executor, std::shared_ptr<const Plan> plan);
   void let_go(std::unique_ptr<Executor>& executor);

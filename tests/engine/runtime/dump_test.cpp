@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -72,7 +71,7 @@ double relative_difference(const DumpTensor& a, const DumpTensor& b) {
     difference += (x - y) * (x - y);
     size += y * y;
   }
-  return std::sqrt(difference / std::max(size, 1e-20));  // what is 0 but for rounding errors is 0
+  return std::sqrt(difference / size);
 }
 
 TEST(LayerDump, HasTheCheckpointsNamesAndShapes) {
@@ -128,6 +127,11 @@ TEST(ModelDump, IsTheSameForEveryCut) {
     request.dump = true;
     return run_model_step(make_plan(settings), request).dump;
   };
+  const auto is_zero = [](const DumpTensor& tensor) {
+    for (int64_t i = 0; i < element_count(tensor.shape); ++i)
+      if (std::abs(element_of(DType::Fp64, tensor.bytes.data(), i)) > 1e-15) return false;
+    return true;
+  };
   for (Settings settings : models()) {
     settings.batch = 4;
     if (settings.model.is_grouped()) settings.seq = 1;  // a part of the batch then has one row
@@ -148,8 +152,9 @@ TEST(ModelDump, IsTheSameForEveryCut) {
             const Dump dump = dump_of_model(cut);
             ASSERT_EQ(dump.size(), serial.size());
             for (const auto& [name, tensor] : serial) {
-              if (name.ends_with("key.bias") || name.ends_with("c_attn.bias")) continue;  // as above
+              if (name.ends_with("key.bias")) continue;  // as above
               ASSERT_EQ(dump.at(name).shape, tensor.shape) << name;
+              if (is_zero(tensor) && is_zero(dump.at(name))) continue;  // of queries that see one key
               EXPECT_LT(relative_difference(dump.at(name), tensor), 1e-9)
                   << name << ", embedding " << to_string(embedding) << ", loss " << to_string(loss)
                   << ", stream " << to_string(norm) << ", " << chunks << " chunks";
